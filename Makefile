@@ -1,0 +1,44 @@
+# Two set-up commands: `make demo` and `make test`. Both need Python 3.11 or newer and a package registry, no more.
+# PYTHON names another interpreter, VENV another place for the virtual environment.
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+# Dependency groups (the developers' tools) need a pip of 2025.
+INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
+
+.PHONY: demo test lint format hub bench
+
+demo: $(VENV)/demo.installed  ## show the whole flow offline, with a bag of words as the model
+	$(BIN)/unbag demo
+
+test: $(VENV)/dev.installed  ## run all tests; those that need ../shared skip without it
+	$(BIN)/python -m pytest
+
+lint: $(VENV)/dev.installed  ## style and types
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+
+format: $(VENV)/dev.installed
+	$(BIN)/ruff format
+	$(BIN)/ruff check --fix
+
+hub: $(VENV)/dev.installed  ## a small Hub on this machine, to play with: it prints how to point the clients at it
+	$(BIN)/python -m tests.hub_server $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
+
+bench: $(VENV)/dev.installed  ## every claim of speed, beside a peer, one JSON line each
+	$(INSTALL) --group bench
+	for script in permute scoring inference; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+
+$(VENV)/bin/python:
+	$(PYTHON) -m venv $(VENV)
+	$(INSTALL) "pip>=25.1"
+
+$(VENV)/demo.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable ".[parse]"
+	touch $@
+
+$(VENV)/dev.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+	$(INSTALL) --editable ".[all]" --group dev
+	touch $@

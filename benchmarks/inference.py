@@ -1,0 +1,209 @@
+"""How fast are predictions, and are they the same? Side by side with sentence-transformers and transformers' pipeline.
+
+    python benchmarks/inference.py --model MODEL --data pairs.parquet [--device cuda]
+
+One process loads the same model four times and asks each about the same pairs, in turn, round after round: what else
+the machine does falls on all alike, so read the ratios (medians over rounds) rather than the pairs a second. `cpu_share`
+below 0.9 says that the machine had other work. Labels are compared too, for a fast wrong answer is none. A table goes
+to stderr, one line of JSON to stdout.
+
+Pairs are SNLI-like: each side's words are shuffled with a seed, as the permuted set does, unless `--as-is`.
+
+Share of peak: pairs a second × floating-point operations that a pair needs ÷ the most that large matrix products reach
+in the same rounds. A pair of t tokens needs, with d the hidden and f the feed-forward size,
+
+    2t(4d² + 2df) + 4t²d                     in each layer but the last, and
+    2t·2d² + 2(2d² + 2df) + 4td + 2d²        in the last, whose first position alone is read, and the pooler:
+
+no padding, no embeddings, norms or activations.
+"""
+
+import argparse
+import json
+import platform
+import random
+import statistics
+import sys
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.json
+import pyarrow.parquet
+import torch
+from numpy.typing import NDArray
+
+from unbag.inference.encoding import encode_pairs
+from unbag.inference.transformer import TransformerPredictor
+
+PEER_BATCH = 32
+"""Pairs a batch for both peers: CrossEncoder's own default; the pipeline's own is 1, which is slower."""
+
+Labels = NDArray[np.str_]
+System = Callable[[list[str], list[str]], Labels]
+
+
+def read_pairs(path: Path, count: int, *, as_is: bool) -> tuple[list[str], list[str]]:
+    """Return the first `count` premises and hypotheses of a parquet or jsonl file, words shuffled unless `as_is`."""
+    read = pyarrow.parquet.read_table if path.suffix == ".parquet" else pyarrow.json.read_json
+    table = read(path).slice(0, count)
+    draw = random.Random(0)
+
+    def shuffled(sentence: str) -> str:
+        words = sentence.split()
+        return " ".join(draw.sample(words, len(words)))
+
+    premises, hypotheses = (table.column(name).to_pylist() for name in ("premise", "hypothesis"))
+    if as_is:
+        return premises, hypotheses
+    return [shuffled(sentence) for sentence in premises], [shuffled(sentence) for sentence in hypotheses]
+
+
+def ours(predictor: TransformerPredictor) -> System:
+    """Return our predictor as a function from pairs to label names."""
+    names = np.array(predictor.space)
+    return lambda premises, hypotheses: names[predictor.predict(premises, hypotheses).argmax(axis=1)]
+
+
+def cross_encoder(model: str, device: str, order: Sequence[str]) -> System:
+    """Return sentence-transformers' CrossEncoder, in float32 whatever the file holds."""
+    from sentence_transformers import CrossEncoder
+
+    encoder = CrossEncoder(model, device=device, model_kwargs={"dtype": torch.float32})
+    names = np.array(order)
+
+    def ask(premises: list[str], hypotheses: list[str]) -> Labels:
+        pairs = list(zip(premises, hypotheses, strict=True))
+        found: Labels = names[encoder.predict(pairs, batch_size=PEER_BATCH, show_progress_bar=False).argmax(axis=1)]
+        return found
+
+    return ask
+
+
+def pipeline(model: str, device: str, order: Sequence[str]) -> System:
+    """Return transformers' text-classification pipeline in float32."""
+    from transformers import pipeline as make
+
+    classify: Any = make("text-classification", model=model, device=device, dtype=torch.float32)
+    named = {classify.model.config.id2label[output]: label for output, label in enumerate(order)}
+
+    def ask(premises: list[str], hypotheses: list[str]) -> Labels:
+        pairs = [{"text": p, "text_pair": h} for p, h in zip(premises, hypotheses, strict=True)]
+        return np.array([named[answer["label"]] for answer in classify(pairs, batch_size=PEER_BATCH)])
+
+    return ask
+
+
+def flops_needed(predictor: TransformerPredictor, premises: list[str], hypotheses: list[str]) -> tuple[float, float]:
+    """Return tokens and floating-point operations a pair, by the formula above, means over the pairs."""
+    lengths = encode_pairs(predictor.tokenizer, premises, hypotheses, predictor.max_length).lengths
+    t = np.array(lengths, dtype=float)
+    config = predictor.model.config
+    d, layers = config.hidden_size, config.num_hidden_layers
+    f = getattr(config, "intermediate_size", None) or config.hidden_dim  # DistilBERT's name for it
+    full = 2 * t * (4 * d * d + 2 * d * f) + 4 * t * t * d
+    last = 2 * t * 2 * d * d + 2 * (2 * d * d + 2 * d * f) + 4 * t * d + 2 * d * d
+    return float(t.mean()), float(((layers - 1) * full + last).mean())
+
+
+def matrix_product_peak(dtype: torch.dtype, device: str) -> float:
+    """Return the floating-point operations a second of a large matrix product, best of five."""
+    size = 8192 if device != "cpu" else 2048
+    a, b = (torch.randn(size, size, device=device).to(dtype) for _ in range(2))
+    best = float("inf")
+    for _ in range(5):
+        begun = time.perf_counter()
+        product = a @ b
+        product[0, 0].item()  # waits for a GPU
+        best = min(best, time.perf_counter() - begun)
+    return 2 * size**3 / best
+
+
+def main() -> None:
+    """Measure, and print."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--model", required=True, help="a Hub id or folder of a BERT-like classifier")
+    parser.add_argument("--data", required=True, type=Path, help="parquet or jsonl with premise and hypothesis")
+    parser.add_argument("--as-is", action="store_true", help="do not shuffle the words: the data is a built set")
+    parser.add_argument("--pairs", type=int, default=512, help="pairs asked about in each round")
+    parser.add_argument("--rounds", type=int, default=7)
+    parser.add_argument("--device", default="cpu")
+    options = parser.parse_args()
+
+    premises, hypotheses = read_pairs(options.data, options.pairs, as_is=options.as_is)
+    full = TransformerPredictor.load(options.model, device=options.device)
+    half = TransformerPredictor.load(options.model, device=options.device, dtype="bfloat16")
+    systems: dict[str, System] = {
+        "cross_encoder": cross_encoder(options.model, options.device, full.order),
+        "pipeline": pipeline(options.model, options.device, full.order),
+        "ours_float32": ours(full),
+        "ours_bfloat16": ours(half),
+    }
+    peaks: dict[str, list[float]] = {"float32": [], "bfloat16": []}
+    speeds: dict[str, list[float]] = {name: [] for name in systems}
+    answers: dict[str, Labels] = {}
+    for ask in systems.values():
+        ask(premises[:64], hypotheses[:64])
+    wall, cpu = time.perf_counter(), time.process_time()
+    for done in range(options.rounds):
+        for dtype, measured in peaks.items():
+            measured.append(matrix_product_peak(getattr(torch, dtype), options.device))
+        for name, ask in systems.items():
+            begun = time.perf_counter()
+            answers[name] = ask(premises, hypotheses)
+            speeds[name].append(len(premises) / (time.perf_counter() - begun))
+        print(f"round {done + 1} of {options.rounds}", file=sys.stderr)
+    cpu_share = (time.process_time() - cpu) / (time.perf_counter() - wall) / torch.get_num_threads()
+
+    def agreement(one: str, other: str) -> float:
+        return float(np.mean(answers[one] == answers[other]))
+
+    def against(name: str) -> float:
+        rounds = zip(speeds[name], speeds["cross_encoder"], strict=True)
+        return statistics.median(speed / peer for speed, peer in rounds)
+
+    tokens, flops = flops_needed(full, premises, hypotheses)
+    peak = {dtype: max(measured) for dtype, measured in peaks.items()}
+    speed = {name: statistics.median(measured) for name, measured in speeds.items()}
+    result = {
+        "benchmark": "inference",
+        "model": full.identity["revision"],
+        "device": torch.cuda.get_device_name() if options.device.startswith("cuda") else platform.machine(),
+        "threads": torch.get_num_threads(),
+        "cpu_share": round(cpu_share, 2),
+        "pairs": len(premises),
+        "rounds": options.rounds,
+        "tokens_per_pair": round(tokens, 1),
+        "peer_batch_size": PEER_BATCH,
+        "batch_tokens": full.batch_tokens,
+        "shortcut": full.identity["shortcut"],
+        "pairs_per_second": {name: round(value, 1) for name, value in speed.items()},
+        "times_cross_encoder": {name: round(against(name), 3) for name in systems},
+        "agreement": {
+            "bfloat16_float32": agreement("ours_bfloat16", "ours_float32"),
+            "float32_cross_encoder": agreement("ours_float32", "cross_encoder"),
+            "bfloat16_cross_encoder": agreement("ours_bfloat16", "cross_encoder"),
+            "pipeline_cross_encoder": agreement("pipeline", "cross_encoder"),
+        },
+        "needed_gflop_per_pair": round(flops / 1e9, 4),
+        "peak_gflop_per_second": {dtype: round(value / 1e9, 1) for dtype, value in peak.items()},
+        "share_of_peak": {
+            name: round(value * flops / peak["bfloat16" if name == "ours_bfloat16" else "float32"], 3)
+            for name, value in speed.items()
+        },
+        "versions": {name: version(name) for name in ("torch", "transformers", "sentence-transformers", "unbag")},
+    }
+    print(f"{'':16}{'pairs/s':>10}{'× CE':>8}{'of peak':>9}", file=sys.stderr)
+    for name in systems:
+        share, ratio = result["share_of_peak"][name], result["times_cross_encoder"][name]
+        print(f"{name:16}{speed[name]:10.1f}{ratio:8.2f}{share:9.1%}", file=sys.stderr)
+    for pair, value in result["agreement"].items():
+        print(f"same labels, {pair.replace('_', ' and ', 1)}: {value:.2%}", file=sys.stderr)
+    print(json.dumps(result))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,53 @@
+"""Permutation Acceptance: how often a model gives the gold label to sentences whose words are in no order."""
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.permutation_acceptance import permutation_acceptance
+
+_CITATION = """@inproceedings{sinha-etal-2021-unnatural,
+  title = {{UnNatural} {L}anguage {I}nference},
+  author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
+  booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
+
+
+class PermutationAcceptance(evaluate.Metric):
+    """The shell of `unbag.scoring.permutation_acceptance.permutation_acceptance` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=permutation_acceptance.__doc__,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("int64"),
+                    "references": datasets.Value("int64"),
+                    "source_ids": datasets.Value("string"),
+                    "permutations": datasets.Value("int64"),
+                }
+            ),
+            reference_urls=["https://aclanthology.org/2021.acl-long.569"],
+        )
+
+    def _compute(
+        self,
+        predictions: list[int],
+        references: list[int],
+        source_ids: list[str],
+        permutations: list[int],
+        **options: Any,
+    ) -> dict[str, Any]:
+        scores = permutation_acceptance(predictions, references, source_ids, permutations, **options)
+        # `evaluate` hands results on as plain values: an estimate becomes a dict.
+        return {name: _plain(value) for name, value in scores.items()}
+
+
+def _plain(value: Any) -> Any:
+    if hasattr(value, "_asdict"):
+        return value._asdict()
+    if isinstance(value, dict):
+        return {name: _plain(item) for name, item in value.items()}
+    return value

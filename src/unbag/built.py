@@ -1,0 +1,127 @@
+"""A challenge set as it was asked for: its rows, and the record of where they come from."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from unbag import sets
+from unbag.files import whole
+from unbag.fingerprint import content_hash
+from unbag.perturb import draws
+from unbag.perturb.permutation import DEFAULT_SEED
+
+_BATCH: Final = 10_000  # rows read from disk at a time
+_IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
+
+
+@dataclass(frozen=True)
+class Request:
+    """A challenge set to evaluate on.
+
+    Attributes:
+        name: the set.
+        config: one of its configs, e.g. `snli-test-hypothesis`, or a corpus; None where the options name data.
+        options: the set's options, and `data`, `columns`, … for data of your own (`unbag.sets.builder`).
+        examples: how many of its examples to draw; None for all.
+        seed: decides which are drawn.
+    """
+
+    name: str
+    config: str | None = None
+    options: Mapping[str, Any] = field(default_factory=dict)
+    examples: int | None = None
+    seed: int = DEFAULT_SEED
+
+
+@dataclass(frozen=True)
+class BuiltSet:
+    """A challenge set's rows and where they come from.
+
+    Attributes:
+        request: what was asked for.
+        rows: a `datasets.Dataset`.
+        language: of its sentences.
+        config: the set's options as they were resolved, for the record.
+        data: where the pairs come from, for the record.
+    """
+
+    request: Request
+    rows: Any
+    language: str
+    config: Mapping[str, Any]
+    data: Mapping[str, Any]
+
+
+def build(request: Request) -> BuiltSet:
+    """Build a challenge set, or take it from the cache, and draw the examples asked for.
+
+    Raises:
+        ValueError: if there is no such set, config or option, the pairs cannot be read, or none of them can be used.
+    """
+    builder = sets.builder(request.name, request.config, **request.options)
+    source = builder.config.open()
+    counts = source.count()
+    rows = sets.prepare(builder)
+    used = len(rows.unique("source_id"))
+    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], "unfit": counts["labelled"] - used}
+    drawn = {}
+    if request.examples is not None and request.examples < used:
+        rows = draw_examples(rows, request.examples, request.seed)
+        left_out["not_drawn"] = used - request.examples
+        drawn = {"examples": request.examples, "examples_seed": request.seed}
+    return BuiltSet(
+        request=request,
+        rows=rows,
+        language=source.language,
+        config={name: getattr(builder.config, name) for name in ("mode", "q", "min_words", "seed")} | drawn,
+        data={
+            "name": source.name,
+            "split": source.split,
+            "origin": source.origin,
+            "revision": source.revision,
+            "rows": counts["rows"],
+            "left_out": left_out,
+            "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
+        },
+    )
+
+
+def draw_examples(rows: Any, n: int, seed: int) -> Any:
+    """Keep the rows of n source examples, chosen by the seed and the source ids alone, in their order."""
+    chosen = sorted(rows.unique("source_id"), key=lambda source_id: int(draws.key(seed, "examples", source_id)))[:n]
+    is_chosen = pc.is_in(column(rows, "source_id"), value_set=pa.array(chosen, type=pa.string()))
+    return rows.select(np.flatnonzero(is_chosen.to_numpy(zero_copy_only=False)))
+
+
+def column(rows: Any, name: str) -> Any:
+    """Return one column of a `datasets.Dataset` as an Arrow array."""
+    return rows.select_columns([name]).with_format("arrow")[:].column(name).combine_chunks()
+
+
+def export(request: Request, path: Path) -> dict[str, Any]:
+    """Write a challenge set as a Parquet file, and return its record: `examples`, `rows`, `config` and `data`.
+
+    The record is also in the file's schema metadata, under `unbag`.
+    """
+    built = build(request)
+    record = {
+        "set": request.name,
+        "examples": len(built.rows.unique("source_id")),
+        "rows": len(built.rows),
+        "config": dict(built.config),
+        "data": dict(built.data),
+    }
+    tables = built.rows.with_format("arrow").iter(batch_size=_BATCH)
+    first = next(tables)
+    schema = first.schema.with_metadata({**(first.schema.metadata or {}), b"unbag": json.dumps(record).encode()})
+    with whole(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+        for table in (first, *tables):
+            writer.write_table(table.cast(schema))
+    return record

@@ -1,0 +1,155 @@
+"""A model and challenge sets in; predictions, scores and the record of both out."""
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from unbag import results
+from unbag.built import BuiltSet, Request, build, column
+from unbag.inference.naming import Model, predictor_of
+from unbag.inference.processes import processes
+from unbag.inference.run import predict_rows
+from unbag.inference.store import Predictions
+from unbag.labels import LABELS, fold
+from unbag.prediction_files import read_predictions
+from unbag.results import Result
+from unbag.scoring.permutation_acceptance import permutation_acceptance
+
+OnProgress = Callable[[str, int, int], None]
+"""Called with the set's name, and how many of how many rows are predicted."""
+
+
+DEFAULT: Final = (Request("permuted", "snli"),)
+
+
+def evaluate(
+    model: Model,
+    requests: Sequence[Request] = DEFAULT,
+    *,
+    out: Path | str,
+    trust_labels: bool = False,
+    on_progress: OnProgress | None = None,
+    **model_options: Any,
+) -> list[Result]:
+    """Evaluate a model on challenge sets; leave `results.json` and the predictions in a folder.
+
+    A run that was stopped goes on where it was when called again with the same arguments, and its results are those of
+    an unbroken run. Started by `torchrun` or `accelerate launch`, the processes share the work, and the first of them
+    scores and writes.
+
+    Args:
+        model: a Hub id, a folder, `module:function`, a function or a predictor (`unbag.inference.naming`).
+        requests: the sets.
+        out: the folder.
+        trust_labels: go on although the label probe finds that another label order fits the model clearly better.
+        on_progress: see `OnProgress`.
+        model_options: for a Hub id or folder: `revision`, `dtype`, `device`, `label_map`, …
+
+    Returns:
+        One result a set; none in the processes after the first.
+
+    Raises:
+        ValueError: if an input is not what is expected; `labels.LabelError` if the label order is unknown or refuted.
+    """
+    predictor, name = predictor_of(model, **model_options)
+    built = [build(request) for request in requests]
+    if predictor.identity is not None and predictor.identity.get("kind") == "transformer":
+        _check_labels(predictor, sorted({item.language for item in built}), trust=trust_labels)
+    done = []
+    for item in built:
+        tell = _telling(on_progress, item.request.name)
+        predictions = predict_rows(item.rows, predictor, Path(out) / "predictions", progress=tell)
+        if processes().rank == 0:
+            model_record = {"name": name, **(predictor.identity or {}), "truncated_pairs": predictions.truncated}
+            done.append(
+                score(item, _array(predictions), predictions.space, model_record, predictions.has_probabilities)
+            )
+    if done:
+        results.write(done, Path(out) / results.FILE)
+    return done
+
+
+def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
+    """Score a file of predictions made elsewhere; leave `results.json` in a folder.
+
+    Args:
+        path: the file, as `unbag.prediction_files` reads it.
+        request: the set that was predicted.
+        out: the folder.
+
+    Raises:
+        ValueError: if the file does not have one valid prediction for each row of the set.
+    """
+    built = build(request)
+    found = read_predictions(path, column(built.rows, "id").to_pylist())
+    model = {"name": path.name, "kind": "file", "sha256": found.sha256}
+    result = score(built, found.probabilities, found.space, model, found.doubts)
+    results.write([result], Path(out) / results.FILE)
+    return result
+
+
+def score(
+    built: BuiltSet, probabilities: NDArray[Any], space: Sequence[str], model: Mapping[str, Any], doubts: bool
+) -> Result:
+    """Score probabilities, in the order of a set's rows, and record them; `doubts` as in `score_permuted`."""
+    return Result(
+        set=built.request.name,
+        config=built.config,
+        model=model,
+        data=built.data,
+        scores=score_permuted(built.rows, probabilities, space, doubts=doubts),
+        environment=results.environment(),
+    )
+
+
+def score_permuted(rows: Any, probabilities: NDArray[Any], space: Sequence[str], *, doubts: bool) -> dict[str, Any]:
+    """Score probabilities on rows of the permuted set.
+
+    Args:
+        rows: the set.
+        probabilities: shape (n, len(space)), in the order of the rows.
+        space: the labels of the columns.
+        doubts: whether the probabilities say how sure the model is; False where it gave labels only.
+    """
+    gold_of = np.array([space.index(fold(label, space)) for label in LABELS])  # our id -> the model's space
+    bleu = (_numbers(rows, "premise_bleu_2") + _numbers(rows, "hypothesis_bleu_2")) / 2
+    return permutation_acceptance(
+        probabilities.argmax(axis=1),
+        gold_of[_numbers(rows, "label")],
+        pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy(),
+        _numbers(rows, "permutation"),
+        probabilities=probabilities if doubts else None,
+        bleu=bleu,
+        lengths=_numbers(rows, "premise_words") + _numbers(rows, "hypothesis_words"),
+        n_labels=len(space),
+        curve=True,
+    )
+
+
+def _array(predictions: Predictions) -> NDArray[np.float32]:
+    """Return the probabilities in the order of the rows, shape (n, labels)."""
+    table = predictions.table(list(predictions.space))
+    return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
+
+
+def _check_labels(predictor: Any, languages: Sequence[str], *, trust: bool) -> None:
+    from unbag.inference.probe import MislabelledError, probe
+
+    for language in languages:
+        report = probe(predictor, language)
+        if report.mislabelled and not trust:
+            raise MislabelledError(report)
+
+
+def _telling(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:
+    if on_progress is None:
+        return None
+    return lambda done, total: on_progress(name, done, total)
+
+
+def _numbers(rows: Any, name: str) -> Any:
+    return column(rows, name).to_numpy()

@@ -1,0 +1,286 @@
+"""Premise, hypothesis and label out of a corpus or a user's own data, one example at a time."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from unbag import rows
+from unbag.corpora import Corpus
+from unbag.labels import LABELS, LabelError, canonical, is_unlabelled
+from unbag.rows import DataError
+
+_RECOGNISED: Final = {
+    "premise": ("premise", "sentence1", "sentence_A", "text1"),
+    "hypothesis": ("hypothesis", "sentence2", "sentence_B", "text2"),
+    "label": ("label", "gold_label", "entailment_judgment", "entailment_label"),
+    "id": ("id", "pairID", "uid"),
+}
+_SPAN: Final = 10_000  # rows of a Hub corpus that one process takes at a time
+
+
+class Example(NamedTuple):
+    """One labelled pair: an id unique in its source, two sentences, and one of `labels.LABELS`."""
+
+    source_id: str
+    premise: str
+    hypothesis: str
+    label: str
+
+
+@dataclass(frozen=True)
+class Source:
+    """One split of a corpus, or one file or data set of a user's.
+
+    Attributes:
+        name: the corpus's name, or the file's or repository's.
+        split: the split's name; a file has none.
+        language: `en` or `zh`.
+        licence: SPDX id, or `unknown`.
+        citation: BibTeX, or nothing.
+        origin: where it was read: Hub id and config, or the file's name.
+        revision: the commit it was read at, or the file's sha256.
+        spans: row ranges (start, stop) that cover it, for several processes to share; (0, None) where only one can.
+    """
+
+    name: str
+    split: str
+    language: str
+    licence: str
+    citation: str
+    origin: str
+    revision: str
+    spans: tuple[tuple[int, int | None], ...]
+    _read: Callable[[int, int | None], Iterator[rows.Row]] = field(repr=False, compare=False)
+    _parse: Callable[[rows.Row], Example | str] = field(repr=False, compare=False)
+
+    def examples(
+        self, start: int = 0, stop: int | None = None, *, counts: Counter[str] | None = None
+    ) -> Iterator[Example]:
+        """Yield the labelled pairs of a range of rows.
+
+        Args:
+            start: the first row.
+            stop: the row after the last; None for the end.
+            counts: counts up, while pairs are taken: `rows`, and the rows left out by reason (`unlabelled`, `empty`).
+
+        Raises:
+            DataError: at the first row that cannot be read, naming it.
+        """
+        seen: set[str] = set()
+        for row in self._read(start, stop):
+            parsed = self._parse(row)
+            if counts is not None:
+                counts["rows"] += 1
+                if isinstance(parsed, str):
+                    counts[parsed] += 1
+            if isinstance(parsed, Example):
+                if parsed.source_id in seen:
+                    raise DataError(
+                        f"{row.place}: the id {parsed.source_id!r} was met before; ids must be unique. "
+                        "Name another id column (--columns id=…), or none (--columns id=) to number the rows"
+                    )
+                seen.add(parsed.source_id)
+                yield parsed
+
+    def count(self) -> Counter[str]:
+        """Return how many `rows` there are, how many are left out by reason, and how many are `labelled`."""
+        counts: Counter[str] = Counter(rows=0, unlabelled=0, empty=0)
+        counts["labelled"] = sum(1 for _ in self.examples(counts=counts))
+        return counts
+
+
+def open_corpus(
+    corpus: Corpus, split: str | None = None, *, revision: str | None = None, streaming: bool = False
+) -> Source:
+    """Open one split of a published corpus, from the Hub or the local cache.
+
+    Args:
+        corpus: one of `corpora.CORPORA`.
+        split: its default one where None.
+        revision: another revision than the pinned one.
+        streaming: read over the network row by row instead of downloading first.
+
+    Raises:
+        ValueError: if there is no such split.
+        DataError: if the Hub does not have it, cannot be reached, or holds other content than was pinned.
+    """
+    split = corpus.split(split)
+    table, commit = rows.open_hub(corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming)
+    declared = _label_names(table.label_names(corpus.label), corpus.labels, f"{corpus.hub_id} at {commit}")
+    columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
+    _require(columns, table.columns, corpus.hub_id)
+    if revision is None and not streaming and split in corpus.contents:
+        found = table.content_hash(list(columns.values()))
+        if found != corpus.contents[split]:
+            raise DataError(
+                f"{corpus.hub_id}, split {split}, has other rows than the ones this version of unbag was built on "
+                f"(expected sha256 {corpus.contents[split]}, found {found}); name the revision you mean with "
+                "--revision to go on"
+            )
+
+    def parse(row: rows.Row) -> Example | str:
+        # A published corpus cannot be mended by whoever reads it: an empty sentence is left out and counted.
+        return _parse(row, columns, declared, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
+
+    return Source(
+        name=corpus.name,
+        split=split,
+        language=corpus.language,
+        licence=corpus.licence,
+        citation=corpus.citation,
+        origin=f"{corpus.hub_id} ({corpus.config})",
+        revision=commit,
+        spans=table.spans(_SPAN),
+        _read=table.read,
+        _parse=parse,
+    )
+
+
+def open_data(
+    data: str | Path,
+    *,
+    split: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
+    language: str = "en",
+    config: str | None = None,
+    revision: str | None = None,
+) -> Source:
+    """Open data of a user's own.
+
+    Args:
+        data: a csv, tsv, jsonl or parquet file (the first three also with .gz), or a data set id on the Hub.
+        split: of a Hub data set; a file has none.
+        columns: the user's names of `premise`, `hypothesis`, `label` and `id`; those left out are recognised by their
+            usual names. An empty name for `id` numbers the rows instead.
+        labels: names of the label ids 0, 1, …, for data whose labels are numbers without names.
+        language: `en` or `zh`.
+        config: of a Hub data set.
+        revision: of a Hub data set; by default its latest commit, which is then recorded.
+
+    Raises:
+        DataError: if it cannot be found or read, its columns are not recognised, or its labels are unknown.
+    """
+    path = Path(data)
+    table: rows.Table
+    if path.suffix or path.exists():
+        file = rows.open_file(path)
+        table, commit, origin, split = file, file.sha256(), path.name, ""  # where it lies does not matter
+    else:
+        if split is None:
+            raise DataError(f"{data}: name the split to read, e.g. --split test")
+        table, commit = rows.open_hub(str(data), config, split, revision or "main")
+        origin = f"{data} ({config})" if config else str(data)
+    found = _recognise(columns or {}, table.columns, str(data))
+    names = _label_names(table.label_names(found["label"]), labels, str(data))
+    prefix = "-".join(filter(None, [origin.split(".")[0], split]))
+
+    def parse(row: rows.Row) -> Example | str:
+        return _parse(row, found, names, f"{prefix}-{row.number}", keep_empty=True)
+
+    return Source(
+        name=str(data) if split else origin,
+        split=split,
+        language=language,
+        licence="unknown",
+        citation="",
+        origin=origin,
+        revision=commit,
+        spans=table.spans(_SPAN),
+        _read=table.read,
+        _parse=parse,
+    )
+
+
+def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:
+    if missing := {ours: theirs for ours, theirs in columns.items() if theirs not in present}:
+        wanted = ", ".join(f"{theirs!r} for the {ours}" for ours, theirs in missing.items())
+        raise DataError(f"{where}: expected the columns {wanted}; found {list(present)}")
+
+
+def _recognise(given: Mapping[str, str], present: Sequence[str], where: str) -> dict[str, str]:
+    """Return their name of each of our columns, those the user gave and those with a usual name."""
+    if unknown := sorted(set(given) - set(_RECOGNISED)):
+        raise DataError(f"expected the columns {', '.join(_RECOGNISED)} to be named, found {', '.join(unknown)}")
+    columns = {ours: theirs for ours, theirs in given.items() if theirs}
+    _require(columns, present, where)
+    for ours, usual in _RECOGNISED.items():
+        if ours in given:
+            continue
+        candidates = [name for name in usual if name in present]
+        if len(candidates) > 1 and ours != "id":
+            raise DataError(
+                f"{where}: {' and '.join(map(repr, candidates))} could both be the {ours}; "
+                f"say which with --columns {ours}={candidates[0]}"
+            )
+        if candidates:
+            columns[ours] = candidates[0]
+        elif ours != "id":
+            raise DataError(
+                f"{where}: no column for the {ours} (looked for {', '.join(usual)}); found {list(present)}. "
+                f"Name yours with --columns {ours}=…"
+            )
+    return columns
+
+
+def _label_names(stored: Sequence[str] | None, expected: Sequence[str] | None, where: str) -> tuple[str, ...] | None:
+    """Return our names of the label ids, or None where nobody names them.
+
+    Names that are stored with the data are believed, and must agree with what else is said of them.
+    """
+    try:
+        named = tuple(map(canonical, stored)) if stored else None
+        said = tuple(map(canonical, expected)) if expected else None
+    except LabelError as error:
+        raise DataError(f"{where}: {error}") from None
+    if named and said and named != said:
+        raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(said)}")
+    return named or said
+
+
+def _parse(
+    row: rows.Row, columns: Mapping[str, str], names: Sequence[str] | None, number_id: str, *, keep_empty: bool
+) -> Example | str:
+    """Return the row's example, or the reason it is left out."""
+    values = row.values
+    _require(columns, list(values), row.place)  # each line of a jsonl file has keys of its own
+    gold = values[columns["label"]]
+    if is_unlabelled(gold):
+        return "unlabelled"
+    label = _label(gold, names, row.place)
+    sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
+    for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
+        if sentence is not None and not isinstance(sentence, str):
+            raise DataError(f"{row.place}: expected the {side} as text, found {sentence!r}")
+        if not (sentence or "").strip():
+            if keep_empty:
+                raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
+            return "empty"
+    source_id = str(values[columns["id"]]) if "id" in columns else number_id
+    return Example(source_id, sentences[0], sentences[1], label)
+
+
+def _label(gold: Any, names: Sequence[str] | None, place: str) -> str:
+    number = None
+    with suppress(ValueError):  # a csv holds numbers as text
+        number = int(gold)
+    if number is None:
+        try:
+            label = canonical(str(gold))
+        except LabelError as error:
+            raise DataError(f"{place}: {error}") from None
+    elif names is None:
+        raise DataError(
+            f"{place}: the label is the number {number}, and nothing says which label that is; "
+            f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
+        )
+    elif not 0 <= number < len(names):
+        raise DataError(f"{place}: expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
+    else:
+        label = names[number]
+    if label not in LABELS:
+        raise DataError(f"{place}: expected a gold label of {', '.join(LABELS)}, found {label}")
+    return label

@@ -1,0 +1,39 @@
+"""Files appear whole or not at all."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def whole(path: Path) -> Iterator[Path]:
+    """Give a path beside `path` to write to; on success it becomes `path` in one step, on failure it is removed.
+
+    Args:
+        path: the file to make or replace; its folder is made where absent.
+
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     with whole(Path(folder) / "a.txt") as beside:
+    ...         _ = beside.write_text("all of it")
+    ...     (Path(folder) / "a.txt").read_text()
+    'all of it'
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # The same folder, hence the same file system: only there is a rename one step. The name is taken by nobody else,
+    # so two processes that write the same file do not mix their bytes: the later one wins, whole.
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
+    os.close(handle)
+    beside = Path(name)
+    try:
+        yield beside
+        with beside.open("rb") as file:
+            os.fsync(file.fileno())  # or a power cut could leave the new name on an empty file
+        umask = os.umask(0)
+        os.umask(umask)
+        beside.chmod(0o666 & ~umask)  # mkstemp makes it private; others may read what a run leaves
+        beside.replace(path)
+    finally:
+        beside.unlink(missing_ok=True)

@@ -1,0 +1,40 @@
+"""From pairs to probabilities: run any NLI model over any number of rows, once.
+
+What needs torch is imported when it is asked for, so that reading and scoring predictions needs neither torch nor
+transformers.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from unbag.inference.function import CallablePredictor
+from unbag.inference.predictor import BatchPredictor, Predictor
+from unbag.inference.probe import MislabelledError, ProbeReport, probe
+from unbag.inference.run import predict_rows
+from unbag.inference.store import Predictions, StoreError, load_predictions
+
+if TYPE_CHECKING:
+    from unbag.inference.loading import ModelError
+    from unbag.inference.transformer import TransformerPredictor
+
+__all__ = [
+    "BatchPredictor",
+    "CallablePredictor",
+    "MislabelledError",
+    "ModelError",
+    "Predictions",
+    "Predictor",
+    "ProbeReport",
+    "StoreError",
+    "TransformerPredictor",
+    "load_predictions",
+    "predict_rows",
+    "probe",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("ModelError", "TransformerPredictor"):
+        from unbag.inference import transformer  # which says which extra is missing, if it is
+
+        return getattr(transformer, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

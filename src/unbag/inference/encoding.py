@@ -1,0 +1,83 @@
+"""Pairs as token ids: one rule for truncation, whatever the tokenizer's files say."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
+
+_KNOWS_NO_LIMIT = 1_000_000  # a tokenizer without a limit says 1e30
+
+
+@dataclass(frozen=True)
+class EncodedPairs:
+    """Token ids of n pairs, special tokens included, not padded."""
+
+    input_ids: list[list[int]]
+    token_type_ids: list[list[int]] | None  # None where the tokenizer makes none
+    truncated: int  # how many of the pairs lost tokens
+
+    @property
+    def lengths(self) -> list[int]:
+        """Tokens of each pair, shape (n,)."""
+        return [len(ids) for ids in self.input_ids]
+
+
+def length_limit(tokenizer: "PreTrainedTokenizerBase", model: "PreTrainedModel") -> int | None:
+    """Return the most tokens the model reads, special tokens included; None where nothing limits it.
+
+    The smaller of what the tokenizer states and what the model has positions for. Models of the RoBERTa family begin
+    to count positions after the padding id, so 514 positions are 512 tokens; their position table has a padding row,
+    which is how they are told here.
+    """
+    limits = []
+    if tokenizer.model_max_length < _KNOWS_NO_LIMIT:
+        limits.append(int(tokenizer.model_max_length))
+    positions = getattr(model.config.get_text_config(), "max_position_embeddings", None)
+    if positions is not None and positions > 0:  # XLNet says -1
+        padding_rows = [
+            module.padding_idx
+            for name, module in model.named_modules()
+            if name.endswith("position_embeddings") and getattr(module, "padding_idx", None) is not None
+        ]
+        limits.append(int(positions) - (int(padding_rows[0]) + 1 if padding_rows else 0))
+    return min(limits, default=None)
+
+
+def encode_pairs(
+    tokenizer: "PreTrainedTokenizerBase", premises: Sequence[str], hypotheses: Sequence[str], limit: int | None
+) -> EncodedPairs:
+    """Tokenize pairs, cutting the longer side of those above `limit` tokens.
+
+    A saved tokenizer may carry a truncation of its own (`max_length` in its config, a `truncation` section in
+    tokenizer.json), left over from training: it would cut pairs that the model can read, unseen. So all pairs are
+    tokenized whole first, and those too long once more, to our limit.
+    """
+    whole = tokenizer(
+        list(premises),
+        list(hypotheses),
+        padding=False,
+        truncation=False,
+        return_attention_mask=False,
+        verbose=False,  # the warning about long sequences is about those that are cut below
+    )
+    input_ids: list[list[int]] = whole["input_ids"]
+    token_type_ids: list[list[int]] | None = whole.get("token_type_ids")
+    long = [] if limit is None else [row for row, ids in enumerate(input_ids) if len(ids) > limit]
+    if long:
+        cut = tokenizer(
+            [premises[row] for row in long],
+            [hypotheses[row] for row in long],
+            padding=False,
+            truncation="longest_first",
+            max_length=limit,
+            stride=0,
+            return_attention_mask=False,
+        )
+        for row, ids in zip(long, cut["input_ids"], strict=True):
+            input_ids[row] = ids
+        if token_type_ids is not None:
+            for row, types in zip(long, cut["token_type_ids"], strict=True):
+                token_type_ids[row] = types
+    return EncodedPairs(input_ids, token_type_ids, truncated=len(long))

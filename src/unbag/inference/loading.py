@@ -1,0 +1,155 @@
+"""A classifier of the Hub or of a folder, refused where its answers would mean nothing."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import torch
+from huggingface_hub import resolve_revision
+from huggingface_hub.errors import (
+    HfHubHTTPError,
+    HFValidationError,
+    RepositoryNotFoundError,
+    RevisionNotFoundError,
+    RevisionResolutionError,
+)
+from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+
+from unbag.inference.revision import folder_revision
+from unbag.labels import resolve_order
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+
+
+class ModelError(ValueError):
+    """A model that cannot be had, or that is no trained classifier."""
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """A loaded model and what is known of it."""
+
+    network: Any  # a `PreTrainedModel` on the CPU, in evaluation mode; the types of transformers' methods are wrong
+    tokenizer: "PreTrainedTokenizerBase"
+    order: tuple[str, ...]  # the label of each output
+    name: str  # the Hub id, or `folder`: where a folder is does not matter to its predictions
+    revision: str  # the commit, or a hash of the folder's files
+
+
+def load_classifier(
+    model: str | Path, *, revision: str | None, dtype: torch.dtype, label_map: Mapping[str, str] | None
+) -> Classifier:
+    """Load a model and its tokenizer, both of the same commit.
+
+    Args:
+        model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
+        revision: the branch, tag or commit of a Hub model.
+        dtype: what the weights are cast to.
+        label_map: as in `labels.resolve_order`.
+
+    Raises:
+        ModelError: if there is no such model, it has no trained classification head, or a single output.
+        labels.LabelError: if it does not say which output is which label.
+    """
+    folder = _folder(model, revision)
+    source = str(folder or model)
+    # Config, weights and tokenizer are read from one commit, though a branch may move meanwhile.
+    commit = _commit(source, revision) if folder is None else None
+    config = _config(source, commit)
+    if config.num_labels == 1:
+        raise ModelError(
+            f"{source} has one output, like models that rank or score similarity; expected a classifier with an "
+            "output for each label"
+        )
+    id2label = {int(output): str(label) for output, label in (config.id2label or {}).items()}
+    if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
+        resolve_order(id2label, label_map)  # say so before gigabytes are fetched, rather than after
+    network = _network(source, commit, dtype)
+    tokenizer = _tokenizer(source, commit)
+    if network.config.pad_token_id is None:  # decoders find their last token by it
+        network.config.pad_token_id = tokenizer.pad_token_id
+    if network.config.pad_token_id is None:
+        raise ModelError(
+            f"{source} names a padding token in neither config nor tokenizer; set pad_token_id in config.json"
+        )
+    return Classifier(
+        network=network.eval(),
+        tokenizer=tokenizer,
+        order=resolve_order(id2label, label_map),
+        name=source if folder is None else "folder",
+        revision=commit or folder_revision(Path(source)),
+    )
+
+
+def _folder(model: str | Path, revision: str | None) -> Path | None:
+    """Return the folder that is meant, or None if it is a Hub id."""
+    path = Path(model).expanduser()
+    if not path.is_dir():
+        if isinstance(model, Path) or model.startswith((".", "/", "~")) or model.count("/") > 1:
+            raise ModelError(f"expected a folder with a model or a Hub id such as org/name, found no folder {model}")
+        return None
+    if not (path / "config.json").is_file():
+        found = sorted(entry.name for entry in path.iterdir())[:10]
+        raise ModelError(f"expected a model made by save_pretrained in {path}, found no config.json but {found}")
+    if revision is not None:
+        raise ModelError(f"{path} is a folder, which has no revision {revision!r}; leave the revision out")
+    return path
+
+
+def _commit(source: str, revision: str | None) -> str:
+    """Return the commit that a branch, a tag or nothing stands for; from the cache if the Hub is out of reach."""
+    try:
+        return resolve_revision(source, revision=revision).resolved
+    except RevisionNotFoundError as error:
+        raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
+    except RepositoryNotFoundError as error:
+        raise ModelError(
+            f"found neither a folder {source} nor a model of that name on the Hub; check the spelling, or log in "
+            "(`hf auth login`) if it is private or gated"
+        ) from error
+    except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:
+        raise ModelError(f"cannot look up {source} on the Hub: {_first_line(error)}") from error
+
+
+def _config(source: str, commit: str | None) -> "PretrainedConfig":
+    config: PretrainedConfig
+    try:
+        config = AutoConfig.from_pretrained(source, revision=commit, trust_remote_code=False)
+    except OSError as error:
+        raise ModelError(f"cannot read the config of {source}: {_first_line(error)}") from error
+    except ValueError as error:  # an unknown architecture, or one that needs code of the repository
+        raise ModelError(f"{source} is not a model that transformers knows: {_first_line(error)}") from error
+    return config
+
+
+def _network(source: str, commit: str | None, dtype: torch.dtype) -> Any:
+    try:
+        network, info = AutoModelForSequenceClassification.from_pretrained(
+            source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True
+        )
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot load {source} as a sequence classifier: {_first_line(error)}") from error
+    # transformers draws weights that the files lack at random, with a warning: such answers mean nothing.
+    if missing := sorted(info["missing_keys"]):
+        raise ModelError(
+            f"the files of {source} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}, so "
+            "these would be random and so would every answer; expected a model fine-tuned for classification, not a "
+            "pre-trained one without a head"
+        )
+    return network
+
+
+def _tokenizer(source: str, commit: str | None) -> "PreTrainedTokenizerBase":
+    try:
+        tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(
+            source, revision=commit, trust_remote_code=False
+        )
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot load the tokenizer of {source}: {_first_line(error)}") from error
+    return tokenizer
+
+
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]

@@ -1,0 +1,98 @@
+"""What every predictor is: pairs in, one probability for each label out."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import NDArray
+
+_SUM_TOLERANCE = 1e-3  # float16 probabilities, or three printed decimals, sum to 1 no better than this
+
+
+@runtime_checkable
+class Predictor(Protocol):
+    """A model of natural language inference, whatever it is made of.
+
+    A predictor whose answers are bare labels says so with an attribute `has_probabilities = False`; without the
+    attribute the probabilities are taken as meant.
+    """
+
+    @property
+    def space(self) -> tuple[str, ...]:
+        """The labels of the columns that `predict` returns: `labels.LABELS` or `labels.TWO_WAY`."""
+        ...
+
+    @property
+    def identity(self) -> Mapping[str, str] | None:
+        """All that decides the numbers (weights, dtype, lengths, …), by name; None where unknown.
+
+        Two predictors of equal identity give the same numbers, so one's stored predictions are taken for the other's.
+        Predictions of an unknown one are never reused.
+        """
+        ...
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Return the probabilities of n pairs in their order, shape (n, len(space)); each row sums to 1."""
+        ...
+
+
+@runtime_checkable
+class BatchPredictor(Predictor, Protocol):
+    """A predictor that gives its answers batch by batch, in an order of its own, so that progress can be shown."""
+
+    def batches(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, len(space))."""
+        ...
+
+
+def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Return both sides as lists.
+
+    Raises:
+        ValueError: if their lengths differ, or one of them holds what is not text.
+    """
+    if len(premises) != len(hypotheses):
+        raise ValueError(f"expected one hypothesis a premise, found {len(premises)} and {len(hypotheses)}")
+    sides = {"premise": list(premises), "hypothesis": list(hypotheses)}
+    for name, side in sides.items():
+        for row, text in enumerate(side):
+            if not isinstance(text, str):
+                raise ValueError(
+                    f"expected every {name} to be text, found {text!r} in row {row}; drop or fill that row"
+                )
+    return sides["premise"], sides["hypothesis"]
+
+
+def checked_probabilities(values: Any, rows: int, space: Sequence[str]) -> NDArray[np.float32]:
+    """Return `values` as float32 probabilities, or say what they are instead.
+
+    Args:
+        values: anything NumPy reads as numbers.
+        rows: n, the number of pairs asked about.
+        space: the label of each column.
+
+    Returns:
+        Shape (n, len(space)), the values untouched but for their type.
+
+    Raises:
+        ValueError: if the shape differs, a value is not in [0, 1] (NaN is not), or a row sums to 1 no nearer than
+            1e-3.
+    """
+    array = np.asarray(values, dtype=np.float32)
+    if array.shape != (rows, len(space)):
+        raise ValueError(
+            f"expected probabilities of shape {(rows, len(space))}, a row for each pair and a column for each of "
+            f"{list(space)}, found shape {array.shape}"
+        )
+    inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # false for NaN
+    good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)
+    if not good.all():
+        row = int(np.argmin(good))
+        raise ValueError(
+            f"expected probabilities that sum to 1 in every row, found {array[row].tolist()} in row {row} "
+            f"({int((~good).sum())} of {rows} rows are like that); logits go through a softmax first, and "
+            "a model that overflows in float16 is run in bfloat16 or float32"
+        )
+    return array

@@ -1,0 +1,80 @@
+"""Which process this is among those that a launcher started.
+
+`torchrun` and `accelerate launch` say it in the environment and start the others; accelerate connects them. (On CPUs
+use `torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a
+launcher neither torch nor accelerate is touched here, so predictors that need neither run without them.
+"""
+
+import os
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+if TYPE_CHECKING:
+    from accelerate import PartialState  # type: ignore[import-untyped, unused-ignore]
+
+T = TypeVar("T")
+
+_PATIENCE: Final = timedelta(days=7)
+"""How long a process waits for the others. Not the usual minutes: chunks of a large model on a slow machine take long,
+and where a process fails it is the launcher that ends the others, at once."""
+
+
+@dataclass(frozen=True)
+class Processes:
+    """One of `world` processes that share the work."""
+
+    rank: int
+    world: int
+
+    def agree(self, value: T) -> T:
+        """Return the value that process 0 passed; waits until process 0 has passed it."""
+        if self.world == 1:
+            return value
+        from accelerate.utils import broadcast_object_list  # type: ignore[import-untyped, unused-ignore]
+
+        values: list[Any] = [value]
+        broadcast_object_list(values, from_process=0)
+        agreed: T = values[0]
+        return agreed
+
+    def wait(self) -> None:
+        """Return when every process has come here."""
+        if self.world > 1:
+            partial_state().wait_for_everyone()
+
+
+def launched() -> bool:
+    """Tell whether a launcher started this process together with others."""
+    return "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
+
+
+def processes() -> Processes:
+    """Return this process's place; under a launcher, connect it to the others first.
+
+    Raises:
+        ImportError: under a launcher without the `models` extra.
+    """
+    if not launched():
+        return Processes(rank=0, world=1)
+    state = partial_state()
+    return Processes(rank=state.process_index, world=state.num_processes)
+
+
+def partial_state() -> "PartialState":
+    """Return accelerate's view of the launched processes, connecting them at the first call."""
+    try:
+        import torch
+        from accelerate import PartialState
+    except ImportError as error:
+        raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
+    return PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENCE)
+
+
+def default_device() -> str:
+    """Return the device this process should run a model on: its own GPU where there is one, else the CPU."""
+    if launched():
+        return str(partial_state().device)
+    import torch
+
+    return "cuda" if torch.cuda.is_available() else "cpu"

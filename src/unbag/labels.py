@@ -1,0 +1,157 @@
+"""The labels of NLI: their names, their ids, and which output of a model is which.
+
+This is the only module that knows a label's number. Everywhere else a label is its name, because models disagree on
+the numbers: data sets count entailment, neutral, contradiction; most cross-encoders contradiction, entailment, neutral;
+the MNLI heads of the BART and RoBERTa family contradiction, neutral, entailment. A silent mix-up scores near zero or,
+worse, plausibly.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+ENTAILMENT: Final = "entailment"
+NEUTRAL: Final = "neutral"
+CONTRADICTION: Final = "contradiction"
+NOT_ENTAILMENT: Final = "not_entailment"
+
+LABELS: Final = (ENTAILMENT, NEUTRAL, CONTRADICTION)
+"""The three labels in the order of their ids 0, 1, 2 (a `datasets.ClassLabel` of these names)."""
+
+TWO_WAY: Final = (ENTAILMENT, NOT_ENTAILMENT)
+"""The labels of a two-label model. Gold labels fold into them: neutral and contradiction are both `not_entailment`."""
+
+_SPELLINGS: Final = {
+    "entailment": ENTAILMENT,
+    "entail": ENTAILMENT,
+    "entails": ENTAILMENT,
+    "entailed": ENTAILMENT,
+    "neutral": NEUTRAL,
+    "contradiction": CONTRADICTION,
+    "contradictory": CONTRADICTION,
+    "contradict": CONTRADICTION,
+    "contradicts": CONTRADICTION,
+    "not_entailment": NOT_ENTAILMENT,
+    "non_entailment": NOT_ENTAILMENT,
+    "not_entailed": NOT_ENTAILMENT,
+}
+_UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the Hub, and an empty cell
+
+
+class LabelError(ValueError):
+    """A label, or the order of a model's labels, that cannot be read without guessing."""
+
+
+def canonical(name: str) -> str:
+    """Return our name for a label as someone else spells it: any case, `-`, `_` or space between words.
+
+    Raises:
+        LabelError: if it is none of the known spellings.
+
+    >>> canonical("CONTRADICTORY"), canonical("Not-Entailment")
+    ('contradiction', 'not_entailment')
+    """
+    key = "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
+    if key not in _SPELLINGS:
+        raise LabelError(f"expected a label such as {', '.join(LABELS)} or {NOT_ENTAILMENT}, found {name!r}")
+    return _SPELLINGS[key]
+
+
+def is_unlabelled(value: str | int | None) -> bool:
+    """Tell whether a gold label says "no agreement": -1, `-`, an empty cell or a missing value."""
+    return value is None or str(value).strip() in _UNLABELLED
+
+
+def label_id(name: str) -> int:
+    """Return the id of one of `LABELS`.
+
+    >>> label_id("contradiction")
+    2
+    """
+    return LABELS.index(name)
+
+
+def parse_label_map(text: str) -> dict[str, str]:
+    """Read the value of `--label-map`: names in output order, or pairs of the model's name and ours.
+
+    Raises:
+        LabelError: if a name is unknown, or the two forms are mixed.
+
+    >>> parse_label_map("contradiction,entailment,neutral")
+    {'0': 'contradiction', '1': 'entailment', '2': 'neutral'}
+    >>> parse_label_map("LABEL_0=entailment, LABEL_1=not_entailment")
+    {'LABEL_0': 'entailment', 'LABEL_1': 'not_entailment'}
+    """
+    parts = [part.strip() for part in text.split(",")]
+    named = ["=" in part for part in parts]
+    if any(named) and not all(named):
+        raise LabelError(
+            f"expected either names in output order (contradiction,entailment,neutral) or pairs "
+            f"(LABEL_0=contradiction,…), found a mixture: {text!r}"
+        )
+    pairs = [part.split("=", 1) for part in parts] if all(named) else [[str(i), part] for i, part in enumerate(parts)]
+    return {theirs.strip(): canonical(ours) for theirs, ours in pairs}
+
+
+def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the names of a model's outputs, in output order.
+
+    Args:
+        id2label: the model's own names by output, as in `config.id2label`.
+        label_map: our name by the model's name or by its output number as text. Where given, `id2label` is not
+            believed.
+
+    Returns:
+        A permutation of `LABELS`, or of `TWO_WAY`.
+
+    Raises:
+        LabelError: if a name says nothing (`LABEL_0`), is unknown, or the names are not one of the two label spaces.
+
+    >>> resolve_order({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
+    ('contradiction', 'neutral', 'entailment')
+    """
+    outputs = sorted(id2label)
+    theirs = {i: str(id2label[i]) for i in outputs}
+    if label_map is None:
+        try:
+            order = tuple(canonical(theirs[i]) for i in outputs)
+        except LabelError as error:
+            raise LabelError(
+                f"the model's id2label is {theirs}, which does not say which output is which label ({error}); "
+                "look up the order on its model card and pass it, e.g. --label-map contradiction,entailment,neutral"
+            ) from None
+    else:
+        known = {name for i in outputs for name in (str(i), theirs[i])}
+        if unknown := sorted(set(label_map) - known):
+            raise LabelError(f"the label map names {unknown}, the model has {theirs}; name each output once")
+        missing = [theirs[i] for i in outputs if str(i) not in label_map and theirs[i] not in label_map]
+        if missing:
+            raise LabelError(f"the label map leaves out {missing}, the model has {theirs}; name each output once")
+        order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
+    if sorted(order) not in (sorted(LABELS), sorted(TWO_WAY)):
+        raise LabelError(
+            f"the model predicts {list(order)}; expected an order of {list(LABELS)} or of {list(TWO_WAY)}. "
+            "A two-label model whose second output means anything but entailment can be read with "
+            f"--label-map {ENTAILMENT},{NOT_ENTAILMENT}"
+        )
+    return order
+
+
+def space_of(order: Sequence[str]) -> tuple[str, ...]:
+    """Return the label space, in our order, of which `order` is a permutation.
+
+    >>> space_of(("contradiction", "entailment", "neutral"))
+    ('entailment', 'neutral', 'contradiction')
+    """
+    return LABELS if len(order) == len(LABELS) else TWO_WAY
+
+
+def fold(label: str, space: Sequence[str]) -> str:
+    """Return a three-way gold label in a model's label space.
+
+    The collapse rule for two-label models: neutral and contradiction are both `not_entailment` (McCoy et al. 2019,
+    section 4, fold HANS the same way).
+
+    >>> fold("neutral", TWO_WAY), fold("neutral", LABELS)
+    ('not_entailment', 'neutral')
+    """
+    return label if label in space else NOT_ENTAILMENT

@@ -1,0 +1,1 @@
+"""From sentence to sentence: the perturbations of the challenge sets, pure and seeded."""

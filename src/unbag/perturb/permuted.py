@@ -1,0 +1,83 @@
+"""The rows of the permuted set: each used example unpermuted, then its q permutations."""
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from unbag.examples import Example
+from unbag.labels import label_id
+from unbag.perturb.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
+from unbag.scoring.permutation_acceptance import ORIGINAL
+from unbag.text.tokens import Tokens, tokenize
+
+_SIDES: Final = ("premise", "hypothesis")
+BLEU_COLUMNS: Final = tuple(f"{side}_bleu_{n}" for side in _SIDES for n in BLEU_ORDERS)
+SCHEMA: Final = pa.schema(
+    [
+        ("id", pa.string()),  # unique: the source's id and the permutation's index
+        ("source_id", pa.string()),
+        ("permutation", pa.int32()),
+        ("premise", pa.string()),
+        ("hypothesis", pa.string()),
+        ("label", pa.int64()),
+        *((f"{side}_words", pa.int32()) for side in _SIDES),
+        *((name, pa.float32()) for name in BLEU_COLUMNS),
+    ]
+)
+_ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
+
+
+def permuted_tables(
+    examples: Iterable[Example], permuter: Permuter, *, min_words: int, language: str
+) -> Iterator[pa.Table]:
+    """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
+
+    An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
+    different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
+    """
+    blocks: list[dict[str, Any]] = []
+    for example in examples:
+        premise, hypothesis = (tokenize(text, language) for text in (example.premise, example.hypothesis))
+        if min(premise.length, hypothesis.length) < min_words:
+            continue
+        try:
+            sides = permuter.pair(example.source_id, premise, hypothesis)
+        except TooFewPermutationsError:
+            continue
+        blocks.append(_block(example, (premise, hypothesis), sides))
+        if len(blocks) * (permuter.q + 1) >= _ROWS_PER_TABLE:
+            yield _table(blocks)
+            blocks = []
+    if blocks:
+        yield _table(blocks)
+
+
+def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, Side]) -> dict[str, Any]:
+    """Return the columns of one example's rows."""
+    numbers = np.arange(ORIGINAL, len(sides[0].texts))
+    rows = len(numbers)
+    bleu = np.concatenate([side.bleu for side in sides], axis=1)  # (q, 6)
+    bleu = np.concatenate([np.ones((1, bleu.shape[1])), bleu])  # the original is itself
+    return {
+        "id": [f"{example.source_id}#{number}" for number in numbers.tolist()],
+        "source_id": [example.source_id] * rows,
+        "permutation": numbers,
+        "premise": [example.premise, *sides[0].texts],
+        "hypothesis": [example.hypothesis, *sides[1].texts],
+        "label": np.full(rows, label_id(example.label)),
+        **{f"{name}_words": np.full(rows, side.length) for name, side in zip(_SIDES, tokens, strict=True)},
+        **dict(zip(BLEU_COLUMNS, bleu.T, strict=True)),
+    }
+
+
+def _table(blocks: list[dict[str, Any]]) -> pa.Table:
+    columns = []
+    for name, kind in zip(SCHEMA.names, SCHEMA.types, strict=True):
+        parts = [block[name] for block in blocks]
+        values = (
+            np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [cell for part in parts for cell in part]
+        )
+        columns.append(pa.array(values).cast(kind))
+    return pa.table(columns, schema=SCHEMA)

@@ -1,0 +1,96 @@
+"""The result record: what was measured, on which data, of which model, with what software."""
+
+import json
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+from unbag.files import whole
+from unbag.scoring.bootstrap import Estimate
+
+SCHEMA: Final = 1
+FILE: Final = "results.json"
+_PACKAGES: Final = ("unbag", "datasets", "huggingface_hub", "numpy", "pyarrow", "scikit-learn", "spacy", "torch")
+_MORE_PACKAGES: Final = ("tokenizers", "transformers")
+
+
+@dataclass(frozen=True)
+class Result:
+    """One challenge set's scores for one model.
+
+    It holds what the scores depend on and nothing else, so that a run that was killed and resumed leaves the same file
+    as an unbroken one: no times, no paths of the machine.
+
+    Attributes:
+        set: the challenge set.
+        config: its options: mode, q, seed, … and the examples drawn, if not all.
+        model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …).
+        data: where the pairs come from (`origin`, `split`, `revision`), what was left out of them, and the sha256 of
+            the rows that were predicted.
+        scores: the metric's output, each number an `Estimate`.
+        environment: versions of Python and the packages.
+    """
+
+    set: str
+    config: Mapping[str, Any]
+    model: Mapping[str, Any]
+    data: Mapping[str, Any]
+    scores: Mapping[str, Any]
+    environment: Mapping[str, str]
+
+
+def environment() -> dict[str, str]:
+    """Return the versions of what computes the numbers, where installed."""
+    found = {"python": platform.python_version()}
+    for package in (*_PACKAGES, *_MORE_PACKAGES):
+        try:
+            found[package] = version(package)
+        except PackageNotFoundError:
+            continue
+    return found
+
+
+def write(results: Sequence[Result], path: Path) -> None:
+    """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`."""
+    record = {"schema": SCHEMA, "results": [_plain(asdict(result)) for result in results]}
+    with whole(path) as beside:
+        beside.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+
+
+def read(path: Path) -> list[Result]:
+    """Read what `write` wrote.
+
+    Raises:
+        ValueError: if the file is not a results file, or one of another schema.
+    """
+    try:
+        record = json.loads(path.read_text(encoding="utf-8"))
+        schema = record["schema"]
+    except (json.JSONDecodeError, KeyError, TypeError) as error:
+        raise ValueError(f"{path}: expected a results file of unbag ({type(error).__name__}: {error})") from None
+    if schema != SCHEMA:
+        raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {schema}")
+    return [Result(**_typed(result)) for result in record["results"]]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Estimate):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(item) for item in value]
+    return value
+
+
+def _typed(value: Any) -> Any:
+    if isinstance(value, dict):
+        if set(value) == set(Estimate._fields):
+            return Estimate(**value)
+        return {key: _typed(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_typed(item) for item in value]
+    return value

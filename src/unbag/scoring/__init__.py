@@ -1,0 +1,1 @@
+"""The arithmetic of every metric: pure functions of arrays, numpy only."""

@@ -1,0 +1,1 @@
+"""Tests of unbag, laid out like the rooms they test."""

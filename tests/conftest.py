@@ -1,0 +1,37 @@
+"""What tests share: the real data beside the checkout, where there is some, and the test Hub."""
+
+from pathlib import Path
+
+import pytest
+
+pytest_plugins = ["tests.hub_server.fixtures"]
+
+SHARED = Path(__file__).parents[2] / "shared"
+_NEEDS_SHARED = "needs ../shared"
+
+
+@pytest.fixture(scope="session")
+def shared():
+    """Give the folder of real corpora and models, or skip."""
+    if not SHARED.is_dir():
+        pytest.skip(_NEEDS_SHARED)
+    return SHARED
+
+
+def pytest_terminal_summary(terminalreporter, exitstatus, config):
+    if _skipped_for_nothing(terminalreporter):
+        terminalreporter.section("tests that need ../shared were skipped although it is there", red=True)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_sessionfinish(session, exitstatus):
+    """Fail the run if a test skipped for want of ../shared although it is there."""
+    reporter = session.config.pluginmanager.get_plugin("terminalreporter")
+    if exitstatus == 0 and reporter is not None and _skipped_for_nothing(reporter):
+        session.exitstatus = 1
+
+
+def _skipped_for_nothing(reporter):
+    return SHARED.is_dir() and any(
+        _NEEDS_SHARED in str(report.longrepr) for report in reporter.stats.get("skipped", [])
+    )

@@ -1,0 +1,102 @@
+"""Run tests in a process where the client libraries believe that the test Hub is the Hub.
+
+They read HF_ENDPOINT and HF_HOME when they are imported, so the environment must be set before; and importing them
+takes seconds, so one process serves many tests. A test says which:
+
+    @runs_in("hub_client")
+    def test_a_pushed_dataset_comes_back(repo_id: str, tmp_path: Path) -> None:
+        from datasets import Dataset, load_dataset      # inside, so that only the client process imports it
+        ...
+
+Fixtures are made in the test process as ever, and sent over; they must be picklable. `hub` is.
+"""
+
+from __future__ import annotations
+
+import faulthandler
+import functools
+import importlib
+import inspect
+import os
+import traceback
+from collections.abc import Callable, Mapping
+from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from types import TracebackType
+from typing import Any
+
+import pytest
+
+_SECONDS_PER_TEST = 120
+
+
+class ClientProcess:
+    """One process with an environment of its own, started when it is first used."""
+
+    def __init__(self, environment: Mapping[str, str]) -> None:
+        self._pool = ProcessPoolExecutor(
+            max_workers=1,
+            mp_context=get_context("spawn"),  # a fork would have imported what this process has
+            initializer=_replace_environment,
+            initargs=(dict(environment),),
+        )
+
+    def __enter__(self) -> ClientProcess:
+        """Give itself, to be closed at the end of the block."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End the process."""
+        self._pool.shutdown(cancel_futures=True)
+
+    def run(self, function: Callable[..., None], /, **arguments: Any) -> None:
+        """Call a function of a module by its name in the process; fail the test with its traceback if it raises."""
+        # By name, since the name may stand for a wrapper here; and as text, since not every exception can be pickled.
+        try:
+            failure = self._pool.submit(_call, function.__module__, function.__qualname__, arguments).result()
+        except BrokenProcessPool:
+            pytest.fail("the client process died; if it hung, its stack is in the output", pytrace=False)
+        if failure is not None:
+            pytest.fail(failure, pytrace=False)
+
+
+def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Make a test run in the process that a fixture of this name gives."""
+
+    def decorate(test: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(test)
+
+        @functools.wraps(test)
+        def in_test_process(**fixtures: Any) -> None:
+            client: ClientProcess = fixtures[client_fixture]
+            client.run(test, **{name: fixtures[name] for name in own.parameters})
+
+        # pytest reads from the signature which fixtures a test needs.
+        needed = inspect.Parameter(client_fixture, inspect.Parameter.KEYWORD_ONLY)
+        in_test_process.__signature__ = own.replace(  # type: ignore[attr-defined]
+            parameters=[*own.parameters.values(), needed]
+        )
+        return in_test_process
+
+    return decorate
+
+
+def _replace_environment(environment: Mapping[str, str]) -> None:
+    os.environ.clear()
+    os.environ.update(environment)
+
+
+def _call(module: str, name: str, arguments: Mapping[str, Any]) -> str | None:
+    """Call the function that `runs_in` wrapped, in the client process; give the traceback if it raises."""
+    function = inspect.unwrap(getattr(importlib.import_module(module), name))
+    faulthandler.dump_traceback_later(_SECONDS_PER_TEST, exit=True)
+    try:
+        function(**arguments)
+    except BaseException:  # also the outcomes of pytest, which are no Exceptions
+        return traceback.format_exc()
+    finally:
+        faulthandler.cancel_dump_traceback_later()
+    return None

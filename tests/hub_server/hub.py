@@ -1,0 +1,77 @@
+"""The parts of a Hub, together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from .accounts import Accounts
+from .content import LFS_THRESHOLD
+from .faults import FaultList
+from .keys import RepoKey
+from .large_files import LargeFiles
+from .mounts import Mounts
+from .repository import Repository
+from .requests_log import RequestsLog
+from .store import Store
+from .xet_store import XetStore
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What can be chosen when a server starts.
+
+    Attributes:
+        data: the folder for everything that is written.
+        endpoint: the origin of the API, as clients have it in HF_ENDPOINT.
+        xet: whether large files may come and go through Xet.
+        lfs_threshold: the size above which a file is a large one.
+        page_size: how many entries a listing has before the client must ask for more.
+        part_size: the size above which an LFS upload comes in parts; None for never.
+    """
+
+    data: Path
+    endpoint: str
+    xet: bool = True
+    lfs_threshold: int = LFS_THRESHOLD
+    page_size: int = 1000
+    part_size: int | None = None
+
+    @property
+    def other_origin(self) -> str:
+        """Another origin of this same server, for the bytes of large files.
+
+        Large files are answered with a redirect, as on the Hub, and it has to leave the origin: a client follows a
+        redirect within the origin by itself, and then misses the headers of the first answer (X-Repo-Commit).
+        """
+        return self.endpoint.replace("127.0.0.1", "localhost")
+
+
+class Hub:
+    """What the handlers of all requests share."""
+
+    def __init__(self, settings: Settings, accounts: Accounts, mounts: Mounts) -> None:
+        self.settings = settings
+        self.accounts = accounts
+        self.mounts = mounts
+        self.store = Store(settings.data)
+        self.large_files = LargeFiles(settings.data / "large_files")
+        self.xet = XetStore(settings.data / "xet")
+        self.faults = FaultList()
+        self.log = RequestsLog(settings.data / "requests.jsonl", accounts.by_token)
+
+    def repository(self, key: RepoKey) -> Repository | None:
+        """Find a repository; where a mounted and a stored one have the same name, the mounted one counts."""
+        if not key.is_valid:
+            return None
+        return self.mounts.find(key) or self.store.find(key)
+
+    def repositories(self, repo_type: str) -> Iterator[Repository]:
+        """Give all repositories of a type."""
+        yield from self.mounts.all(repo_type)
+        yield from (repo for repo in self.store.all(repo_type) if self.mounts.find(repo.key) is None)
+
+    def large_content(self, sha256: str) -> Path | None:
+        """Say where the bytes of a large file lie, wherever it came from."""
+        return self.large_files.find(sha256) or self.mounts.large_file(sha256)

@@ -1,0 +1,102 @@
+"""The git-lfs protocol: a client names the large files it has, and is told where to put those that are missing.
+
+The addresses it is given need no token: whoever knows a file's sha256 may read and write it, as with the signed URLs
+of the Hub's storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from .access import readable, writable
+from .call import Call
+from .errors import HubError
+from .routing import route
+
+
+async def batch(call: Call) -> Response:
+    """Say where to put or get each of a list of files."""
+    body = await call.json()
+    if body["operation"] == "upload":
+        writable(call)
+    else:
+        readable(call)
+    multipart = "multipart" in body.get("transfers", [])
+    answers = []
+    for asked in body["objects"]:
+        answer = {"oid": asked["oid"], "size": asked["size"]}
+        if body["operation"] == "upload":
+            answer |= _where_to_put(call, asked["oid"], asked["size"], multipart=multipart)
+        else:
+            answer |= _where_to_get(call, asked["oid"])
+        answers.append(answer)
+    return JSONResponse({"transfer": "basic", "objects": answers}, media_type="application/vnd.git-lfs+json")
+
+
+async def put(call: Call) -> Response:
+    """Take a whole file."""
+    await call.hub.large_files.receive(call["hash"], call.request.stream())
+    return Response(headers={"ETag": f'"{call["hash"]}"'})
+
+
+async def put_part(call: Call) -> Response:
+    """Take one part of a file."""
+    etag = call.hub.large_files.keep_part(call["hash"], int(call["number"]), await call.request.body())
+    return Response(headers={"ETag": etag})
+
+
+async def complete(call: Call) -> Response:
+    """Join the parts of a file."""
+    body = await call.json()
+    call.hub.large_files.join_parts(call["hash"], [part["partNumber"] for part in body["parts"]])
+    return JSONResponse({})
+
+
+async def verify(call: Call) -> Response:
+    """Confirm that a file has come, whole."""
+    body = await call.json()
+    content = call.hub.large_files.find(body["oid"])
+    if content is None or content.stat().st_size != body["size"]:
+        raise HubError(404, "the object is missing")
+    return JSONResponse({})
+
+
+async def get(call: Call) -> Response:
+    """Send a file, or the range of it that was asked for."""
+    content = call.hub.large_content(call["hash"])
+    if content is None:
+        raise HubError(404, "no such object")
+    return FileResponse(content, headers={"ETag": f'"{call["hash"]}"'}, media_type="application/octet-stream")
+
+
+def _where_to_put(call: Call, sha256: str, size: int, *, multipart: bool) -> dict[str, Any]:
+    if call.hub.large_content(sha256) is not None:
+        return {}  # no action: there is nothing left to send
+    url = f"{call.hub.settings.other_origin}/_lfs/{sha256}"
+    part_size = call.hub.settings.part_size
+    if multipart and part_size is not None and size > part_size:
+        count = -(-size // part_size)  # rounded up
+        # The protocol has no field for parts; the Hub puts their addresses among the headers, by number.
+        parts = {f"{number:05d}": f"{url}/part/{number}" for number in range(1, count + 1)}
+        upload = {"href": f"{url}/complete", "header": {"chunk_size": str(part_size), **parts}}
+    else:
+        upload = {"href": url}
+    return {"actions": {"upload": upload, "verify": {"href": f"{call.hub.settings.endpoint}/_lfs/verify"}}}
+
+
+def _where_to_get(call: Call, sha256: str) -> dict[str, Any]:
+    if call.hub.large_content(sha256) is None:
+        return {"error": {"code": 404, "message": "Object not found"}}
+    return {"actions": {"download": {"href": f"{call.hub.settings.other_origin}/_lfs/{sha256}"}}}
+
+
+ROUTES = [
+    route("POST", "/{kind/}{repo}.git/info/lfs/objects/batch", batch),
+    route("POST", "/_lfs/verify", verify),
+    route("PUT", "/_lfs/{hash}", put),
+    route("GET", "/_lfs/{hash}", get),
+    route("PUT", "/_lfs/{hash}/part/{number}", put_part),
+    route("POST", "/_lfs/{hash}/complete", complete),
+]

@@ -1,0 +1,82 @@
+"""Tiny random models with a tokenizer of their own, and the real fixture model where it is at hand."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+SHARED_MODEL = Path(__file__).parents[3] / "shared/hub/models/nli-fixtures/minilm-l6-snli"
+WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with".split()
+ORDER = ("contradiction", "entailment", "neutral")  # on purpose not ours
+PAIRS = [
+    ("the old man reads", "a man reads"),
+    ("a dog runs and a cat sleeps on the red dog", "a cat sleeps"),
+    ("the boy eats", "the young boy eats with the old woman and the dog and the cat"),
+    ("no woman sees the man", "a woman sees the man in red"),
+    ("a cat", "a dog"),
+    ("the woman is young and the man is old and the dog is not red", "the boy is not in"),
+]
+
+MakeModel = Callable[..., Path]
+
+
+@pytest.fixture(scope="session")
+def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
+    """Return a function that saves a tiny random classifier and returns its folder."""
+    torch = pytest.importorskip("torch", reason="needs unbag[models]")
+    transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
+    from tokenizers import Tokenizer, models, pre_tokenizers, processors
+
+    def make(kind: str = "bert", *, order: tuple[str, ...] = ORDER, seed: int = 0, positions: int = 64) -> Path:
+        pad = 1 if kind == "roberta" else 0  # RoBERTa counts positions from its padding id
+        special = ["[UNK]", "[PAD]", "[CLS]", "[SEP]"] if pad else ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
+        vocabulary = {word: number for number, word in enumerate(special + WORDS)}
+        backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
+        backend.pre_tokenizer = pre_tokenizers.Whitespace()
+        backend.post_processor = processors.TemplateProcessing(
+            single="[CLS] $A [SEP]",
+            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+            special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
+        )
+        backend.enable_truncation(8)  # left over from training, as in the real fixture: must not cut what is predicted
+        tokenizer = transformers.PreTrainedTokenizerFast(
+            tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
+        )
+        if kind == "roberta":
+            tokenizer.model_input_names = ["input_ids", "attention_mask"]
+        shape = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}
+        if kind != "distilbert":
+            names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size")
+            shape = dict(zip(names, shape.values(), strict=True))
+        config = transformers.AutoConfig.for_model(
+            kind,
+            **shape,
+            vocab_size=len(vocabulary),
+            max_position_embeddings=positions,
+            pad_token_id=pad,
+            type_vocab_size=2,
+            initializer_range=0.3,  # logits of the order of 1, so that a mistake shows
+            id2label=dict(enumerate(order)),
+            label2id={label: output for output, label in enumerate(order)},
+        )
+        torch.manual_seed(seed)
+        folder = tmp_path_factory.mktemp(kind)
+        transformers.AutoModelForSequenceClassification.from_config(config).save_pretrained(folder)
+        tokenizer.save_pretrained(folder)
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def tiny_bert(make_model: MakeModel) -> Path:
+    """Return the folder of a tiny BERT; not to be changed."""
+    return make_model()
+
+
+@pytest.fixture(scope="session")
+def shared_model() -> Path:
+    """Return the folder of the real fixture model."""
+    if not SHARED_MODEL.is_dir():
+        pytest.skip("needs ../shared")
+    return SHARED_MODEL

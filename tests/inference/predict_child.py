@@ -1,0 +1,65 @@
+"""A run in a process of its own, to be killed, or to be one of several: `python -m tests.inference.predict_child …`."""
+
+import argparse
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import datasets
+import numpy as np
+
+from tests.inference.conftest import WORDS
+from unbag.inference import CallablePredictor, Predictor, predict_rows
+
+CHUNK_ROWS = 50
+
+
+def make_rows(n: int) -> datasets.Dataset:
+    """Return n pairs of made-up sentences, always the same."""
+    draw = np.random.default_rng(0)
+    sentences = [" ".join(draw.choice(WORDS, size=draw.integers(1, 12))) for _ in range(2 * n)]
+    columns = {"id": [f"row-{i}" for i in range(n)], "source_id": [f"source-{i // 3}" for i in range(n)]}
+    return datasets.Dataset.from_dict(
+        columns | {"premise": sentences[:n], "hypothesis": sentences[n:], "label": [0] * n}
+    )
+
+
+def hashed(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
+    """Return probabilities that depend on every character of a pair."""
+    answers = []
+    for pair in zip(premises, hypotheses, strict=True):
+        numbers = np.frombuffer(hashlib.sha256("\n".join(pair).encode()).digest()[:3], dtype=np.uint8) + 1.0
+        answers.append((numbers / numbers.sum()).tolist())
+    return answers
+
+
+def main() -> None:
+    """Predict, noting each chunk begun as a line in `calls`."""
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, default=8 * CHUNK_ROWS)
+    parser.add_argument("--calls", type=Path, default=Path(os.devnull))
+    parser.add_argument("--seconds", type=float, default=0.0, help="how long a chunk takes")
+    parser.add_argument("--model", type=Path, help="a classifier; by default made-up probabilities")
+    parser.add_argument("--fail-on-rank", default="none")
+    options = parser.parse_args()
+
+    def slow(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
+        with options.calls.open("a") as file:
+            file.write(f"{len(premises)}\n")
+        time.sleep(options.seconds)
+        if os.environ.get("RANK") == options.fail_on_rank:
+            raise RuntimeError("out of luck")
+        return hashed(premises, hypotheses)
+
+    predictor: Predictor = CallablePredictor(slow, identity={"model": "hashed"})
+    if options.model is not None:
+        from unbag.inference import TransformerPredictor
+
+        predictor = TransformerPredictor.load(options.model)
+    predict_rows(make_rows(options.rows), predictor, options.folder, chunk_rows=CHUNK_ROWS)
+
+
+if __name__ == "__main__":
+    main()

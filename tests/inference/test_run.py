@@ -1,0 +1,236 @@
+import json
+import os
+import time
+
+import datasets
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from tests.inference.predict_child import hashed, make_rows
+from unbag.inference import CallablePredictor, Predictions, StoreError, load_predictions, predict_rows
+from unbag.labels import LABELS, TWO_WAY
+
+ROWS = make_rows(100)
+WHO = {"model": "hashed", "version": "1"}
+
+
+class Counting(CallablePredictor):
+    """Notes how many pairs each call was about."""
+
+    def __init__(self, fn=hashed, **options):
+        self.calls = []
+
+        def noting(premises, hypotheses):
+            self.calls.append(len(premises))
+            return fn(premises, hypotheses)
+
+        super().__init__(noting, **{"identity": WHO, **options})
+
+
+def run(folder, predictor=None, rows=ROWS, **options):
+    return predict_rows(rows, predictor or Counting(), folder, chunk_rows=30, **options)
+
+
+def test_every_row_gets_its_own_prediction_in_row_order(tmp_path):
+    found = run(tmp_path)
+    table = found.table()
+    assert table.column_names == ["id", "source_id", *LABELS]
+    assert table.column("id").to_pylist() == ROWS["id"]
+    assert table.column("source_id").to_pylist() == ROWS["source_id"]
+    values = np.stack([table.column(label).to_numpy() for label in LABELS], axis=1)
+    assert values.dtype == np.float32
+    np.testing.assert_array_equal(values, np.float32(hashed(ROWS["premise"], ROWS["hypothesis"])))
+    assert len(found) == 100
+    assert [len(part) for part in found.batches(["id"])] == [30, 30, 30, 10]
+    assert load_predictions(found.path).equals(table)
+    assert load_predictions(found.path, ["neutral"]).column_names == ["neutral"]
+
+
+def test_a_second_run_asks_nothing(tmp_path):
+    first, again = run(tmp_path), Counting()
+    second = run(tmp_path, again)
+    assert again.calls == []
+    assert (first.reused, second.reused) == (0, 100)
+    assert second.table().equals(first.table())
+
+
+def test_filtered_and_formatted_rows_are_the_same_rows(tmp_path):
+    """A data set with an index map, of shards, or with a format, is keyed by what it holds."""
+    run(tmp_path)
+    again = Counting()
+    pieces = [ROWS.select(range(0, 37)), ROWS.select(range(37, 100))]
+    run(tmp_path, again, rows=datasets.concatenate_datasets(pieces).with_format("numpy"))
+    run(tmp_path, again, rows=ROWS.select(list(range(99, -1, -1))).select(list(range(99, -1, -1))))
+    assert again.calls == []
+
+
+def test_an_interrupted_run_goes_on_with_what_is_missing(tmp_path):
+    calls = []
+
+    def fails_at_the_third(premises, hypotheses):
+        calls.append(len(premises))
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return hashed(premises, hypotheses)
+
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "a", CallablePredictor(fails_at_the_third, identity=WHO))
+    rest = Counting()
+    resumed = run(tmp_path / "a", rest)
+    assert rest.calls == [30, 10]
+    assert resumed.reused == 60
+    unbroken = run(tmp_path / "b")
+    names = sorted(path.name for path in unbroken.path.glob("part-*"))
+    assert len(names) == 4
+    assert all((resumed.path / name).read_bytes() == (unbroken.path / name).read_bytes() for name in names)
+
+
+def rewritten(file, change):
+    table = pq.read_table(file)
+    pq.write_table(change(table), file)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(file.read_bytes()[:-200]),
+        lambda file: file.write_bytes(b""),
+        lambda file: file.unlink(),
+        lambda file: rewritten(file, lambda table: table.slice(0, 29)),
+        lambda file: rewritten(file, lambda table: table.take(list(range(29, -1, -1)))),
+        lambda file: rewritten(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
+        lambda file: rewritten(file, lambda table: table.replace_schema_metadata(None)),
+        lambda file: file.write_bytes(file.with_name("part-00000.parquet").read_bytes()),
+    ],
+    ids=["truncated", "empty", "gone", "row lost", "reordered", "changed", "unsigned", "another part"],
+)
+def test_a_damaged_part_is_computed_anew(tmp_path, damage):
+    good = run(tmp_path)
+    expected = good.table()
+    damage(good.path / "part-00001.parquet")
+    with pytest.raises(StoreError, match=r"part-00001.*run"):
+        load_predictions(good.path)
+    again = Counting()
+    assert run(tmp_path, again).table().equals(expected)
+    assert again.calls == [30]
+
+
+def test_flipped_bits_are_noticed(tmp_path):
+    good = run(tmp_path)
+    expected, file = good.table(), good.path / "part-00002.parquet"
+    whole = file.read_bytes()
+    places = np.random.default_rng(0).choice(len(whole), size=60, replace=False)
+    for place in places:
+        file.write_bytes(whole[:place] + bytes([whole[place] ^ 0x55]) + whole[place + 1 :])
+        assert run(tmp_path).table().equals(expected)
+
+
+def test_other_predictors_rows_and_chunks_have_other_keys(tmp_path):
+    def changed(name, value):
+        return ROWS.map(lambda row, index: {name: value if index == 50 else row[name]}, with_indices=True)
+
+    runs = [
+        run(tmp_path),
+        run(tmp_path, Counting(identity=WHO | {"version": "2"})),
+        run(tmp_path, Counting(fn=lambda p, h: [[row[0], 1 - row[0]] for row in hashed(p, h)], space=TWO_WAY)),
+        run(tmp_path, rows=ROWS.select(range(99))),
+        run(tmp_path, rows=changed("premise", "a dog")),
+        run(tmp_path, rows=changed("id", "row-x")),
+        run(tmp_path, rows=changed("source_id", "source-x")),
+        predict_rows(ROWS, Counting(), tmp_path, chunk_rows=31),
+    ]
+    assert len({found.path for found in runs}) == len(runs)
+    assert all(found.reused == 0 for found in runs)
+    assert run(tmp_path, rows=changed("label", 1)).reused == 100  # no model sees the label
+
+
+def test_predictions_of_an_unknown_predictor_are_never_reused(tmp_path):
+    first, second = (run(tmp_path, Counting(identity=None)) for _ in range(2))
+    assert second.reused == 0
+    assert first.path != second.path
+    assert first.path.name.startswith("once-")
+    assert first.table().equals(second.table())
+
+
+def test_the_manifest_says_what_the_key_is_made_of(tmp_path):
+    path = run(tmp_path).path
+    manifest = json.loads((path / "manifest.json").read_text())
+    assert manifest["key"] == path.name
+    assert manifest["identity"] == {"kind": "callable", **WHO}
+    assert (manifest["rows"], manifest["chunk_rows"], manifest["space"]) == (100, 30, list(LABELS))
+    assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
+
+
+def test_unfinished_files_are_ignored_and_old_ones_removed(tmp_path):
+    path = run(tmp_path).path
+    young, old = path / ".part-00001.parquet.abc.part", path / ".part-00001.parquet.def.part"
+    for left in (young, old):
+        left.write_bytes(b"half a file")
+    os.utime(old, (0, 0))
+    assert run(tmp_path).reused == 100
+    assert young.exists()
+    assert not old.exists()
+
+
+def test_bare_labels_are_remembered_as_such(tmp_path):
+    names = Counting(fn=lambda premises, hypotheses: ["neutral"] * len(premises))
+    assert not run(tmp_path, names).has_probabilities
+    resumed = Counting(fn=lambda premises, hypotheses: pytest.fail("asked again"))
+    assert not run(tmp_path, resumed).has_probabilities
+    assert run(tmp_path / "other").has_probabilities
+
+
+def test_progress_counts_what_is_there_and_then_every_batch(tmp_path):
+    seen = []
+    run(tmp_path, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(0, 100), (30, 100), (60, 100), (90, 100), (100, 100)]
+    (run(tmp_path).path / "part-00001.parquet").unlink()
+    seen.clear()
+    run(tmp_path, progress=lambda done, total: seen.append((done, total)))
+    assert seen == [(70, 100), (100, 100)]
+
+
+def test_no_rows(tmp_path):
+    found = run(tmp_path, rows=ROWS.select([]))
+    assert len(found) == 0
+    assert found.table().column_names == ["id", "source_id", *LABELS]
+    assert run(tmp_path, rows=ROWS.select([])).table().num_rows == 0
+
+
+def test_what_cannot_be_predicted_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"missing \['source_id'\]"):
+        run(tmp_path, rows=ROWS.remove_columns("source_id"))
+    with pytest.raises(ValueError, match="every hypothesis, found none in row 50"):
+        run(tmp_path, rows=ROWS.map(lambda row, i: {"hypothesis": None if i == 50 else "a"}, with_indices=True))
+    with pytest.raises(ValueError, match="at least 1 row a chunk"):
+        predict_rows(ROWS, Counting(), tmp_path, chunk_rows=0)
+    with pytest.raises(ValueError, match="expected 30 answers"):
+        run(tmp_path, Counting(fn=lambda premises, hypotheses: ["neutral"]))
+
+
+def test_a_folder_without_predictions_is_refused(tmp_path):
+    with pytest.raises(StoreError, match=r"with a manifest\.json"):
+        Predictions.open(tmp_path)
+
+
+def test_a_model_is_resumed_bit_for_bit_and_its_truncations_counted(tiny_bert, tmp_path):
+    from unbag.inference import TransformerPredictor
+
+    def predictor():
+        return TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60)
+
+    seen = []
+    whole = run(tmp_path / "a", predictor(), progress=lambda done, total: seen.append(done))
+    assert len(seen) > 10  # after every batch, not every chunk
+    assert whole.truncated > 0
+    broken = run(tmp_path / "b", predictor())
+    for part in (0, 2):
+        (broken.path / f"part-0000{part}.parquet").unlink()
+    resumed = run(tmp_path / "b", predictor())
+    assert resumed.reused == 40
+    assert resumed.truncated == whole.truncated
+    for part in whole.path.glob("part-*"):
+        assert (resumed.path / part.name).read_bytes() == part.read_bytes()
+    half = run(tmp_path / "b", TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60, dtype="bfloat16"))
+    assert half.path != resumed.path

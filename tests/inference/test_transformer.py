@@ -1,0 +1,243 @@
+import json
+import random
+import re
+import shutil
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import torch
+import transformers
+
+from tests.hub_server.running import running_hub
+from tests.inference.conftest import ORDER, PAIRS, MakeModel
+from unbag.inference import ModelError, TransformerPredictor
+from unbag.inference.encoding import encode_pairs, length_limit
+from unbag.labels import LABELS, LabelError
+
+PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
+
+
+def test_importing_the_package_imports_no_framework():
+    code = (
+        "import sys, unbag.inference; print([m for m in ('torch', 'transformers', 'accelerate') if m in sys.modules])"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
+
+
+def test_probabilities_equal_transformers_own(tiny_bert):
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)
+    batch = tokenizer(PREMISES, HYPOTHESES, padding=True, truncation=False, return_tensors="pt")
+    with torch.no_grad():
+        expected = model(**batch).logits.softmax(-1)[:, [ORDER.index(label) for label in LABELS]].numpy()
+    predictor = TransformerPredictor.load(tiny_bert)
+    assert predictor.space == LABELS
+    assert predictor.order == ORDER
+    assert np.ptp(expected, axis=0).min() > 0.05, "all pairs look alike to this model, so this test would show nothing"
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
+
+
+def test_order_of_rows_and_company_do_not_matter(tiny_bert):
+    predictor = TransformerPredictor.load(tiny_bert, batch_tokens=40)
+    together = predictor.predict(PREMISES, HYPOTHESES)
+    order = random.Random(0).sample(range(len(PAIRS)), len(PAIRS))
+    assert order != sorted(order)
+    shuffled = predictor.predict([PREMISES[row] for row in order], [HYPOTHESES[row] for row in order])
+    np.testing.assert_allclose(shuffled, together[order], atol=1e-5)
+    alone = np.concatenate([predictor.predict([p], [h]) for p, h in PAIRS])
+    np.testing.assert_allclose(alone, together, atol=1e-5)
+
+
+def test_the_same_question_gives_the_same_bits(tiny_bert):
+    first, second = (TransformerPredictor.load(tiny_bert).predict(PREMISES, HYPOTHESES) for _ in range(2))
+    assert first.tobytes() == second.tobytes()
+
+
+def test_no_pairs_give_no_rows(tiny_bert):
+    assert TransformerPredictor.load(tiny_bert).predict([], []).shape == (0, 3)
+
+
+def test_batches_cover_every_row_once(tiny_bert):
+    predictor = TransformerPredictor.load(tiny_bert, batch_tokens=24)
+    rows = [batch.tolist() for batch, _ in predictor.batches(PREMISES, HYPOTHESES)]
+    assert len(rows) > 1
+    assert sorted(row for batch in rows for row in batch) == list(range(len(PAIRS)))
+
+
+def test_label_order_is_read_from_the_config(tiny_bert, tmp_path):
+    """The same head with its rows in another order, and an id2label that says so, is the same model."""
+    other = ("neutral", "contradiction", "entailment")
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert)
+    rows = [ORDER.index(label) for label in other]
+    with torch.no_grad():
+        model.classifier.weight.copy_(model.classifier.weight[rows].clone())
+        model.classifier.bias.copy_(model.classifier.bias[rows].clone())
+    model.config.id2label = dict(enumerate(other))
+    model.config.label2id = {label: output for output, label in enumerate(other)}
+    model.save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)
+    expected = TransformerPredictor.load(tiny_bert)
+    permuted = TransformerPredictor.load(tmp_path)
+    assert permuted.order == other
+    np.testing.assert_allclose(
+        permuted.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-6
+    )
+    assert permuted.identity != expected.identity
+
+
+def test_two_labels(make_model: MakeModel):
+    predictor = TransformerPredictor.load(make_model(order=("not_entailment", "entailment")))
+    assert predictor.space == ("entailment", "not_entailment")
+    assert predictor.predict(PREMISES, HYPOTHESES).shape == (len(PAIRS), 2)
+
+
+def test_an_order_that_says_nothing_is_refused_and_can_be_given(make_model: MakeModel):
+    folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
+    with pytest.raises(LabelError, match="--label-map"):
+        TransformerPredictor.load(folder)
+    label_map = {"0": "neutral", "1": "entailment", "2": "contradiction"}
+    assert TransformerPredictor.load(folder, label_map=label_map).order == ("neutral", "entailment", "contradiction")
+
+
+def test_a_model_without_a_trained_head_is_refused(tiny_bert, tmp_path):
+    """transformers would draw a head at random and go on, with a warning."""
+    bare = transformers.AutoModel.from_pretrained(tiny_bert)
+    bare.save_pretrained(tmp_path)
+    transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"no weights for \['classifier.bias', 'classifier.weight'\].*random"):
+        TransformerPredictor.load(tmp_path)
+
+
+def test_a_single_output_is_refused(make_model: MakeModel):
+    with pytest.raises(ModelError, match="one output"):
+        TransformerPredictor.load(make_model(order=("LABEL_0",)))
+
+
+def test_what_is_no_model_is_refused(tmp_path, tiny_bert):
+    with pytest.raises(ModelError, match="found no folder"):
+        TransformerPredictor.load(tmp_path / "absent")
+    (tmp_path / "notes.txt").write_text("nothing here")
+    with pytest.raises(ModelError, match=re.escape("found no config.json but ['notes.txt']")):
+        TransformerPredictor.load(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "of-the-future"}))
+    with pytest.raises(ModelError, match="not a model that transformers knows"):
+        TransformerPredictor.load(tmp_path)
+    with pytest.raises(ModelError, match="has no revision"):
+        TransformerPredictor.load(tiny_bert, revision="main")
+
+
+def test_a_model_that_is_not_in_the_cache_is_refused_offline(monkeypatch):
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    with pytest.raises(ModelError, match="cannot look up nobody/no-such-model"):
+        TransformerPredictor.load("nobody/no-such-model")
+
+
+def test_truncation_is_ours_and_is_counted(make_model: MakeModel):
+    """The tokenizer's files say 8 tokens; the model reads 24."""
+    predictor = TransformerPredictor.load(make_model(positions=24))
+    assert predictor.max_length == 24
+    premise = "the old man reads and the young woman sleeps"  # 9 words, 12 tokens with a word and three of its own
+    predictor.predict([premise], ["a"])
+    assert predictor.truncated == 0
+    cut = predictor.predict([premise] * 2, ["no " * 40, "a"])
+    assert predictor.truncated == 1
+    kept = 24 - 3 - 9  # the longer side is cut, the shorter is whole
+    np.testing.assert_allclose(cut[:1], predictor.predict([premise], ["no " * kept]), atol=1e-6)
+
+
+def test_a_max_length_of_ones_own_is_within_what_the_model_reads(tiny_bert):
+    predictor = TransformerPredictor.load(tiny_bert, max_length=10)
+    predictor.predict(["the old man reads"], ["a man sees the old dog"])
+    assert predictor.truncated == 1
+    with pytest.raises(ModelError, match="max_length 65, the model reads 1 to 64"):
+        TransformerPredictor.load(tiny_bert, max_length=65)
+
+
+@pytest.mark.parametrize(("kind", "limit"), [("bert", 64), ("distilbert", 64), ("roberta", 62)])
+def test_limit_of_each_family(make_model: MakeModel, kind: str, limit: int):
+    """RoBERTa's first position is its padding id plus one; a pair of 64 tokens would read past its table."""
+    predictor = TransformerPredictor.load(make_model(kind))
+    assert length_limit(predictor.tokenizer, predictor.model) == limit
+    assert predictor.predict(["a " * 100], ["the " * 100]).shape == (1, 3)
+    assert encode_pairs(predictor.tokenizer, ["a " * 100], ["the " * 100], limit).lengths == [limit]
+
+
+def test_half_precision_agrees_roughly(tiny_bert):
+    full = TransformerPredictor.load(tiny_bert)
+    half = TransformerPredictor.load(tiny_bert, dtype="bfloat16")
+    assert half.predict(PREMISES, HYPOTHESES).dtype == np.float32
+    np.testing.assert_allclose(half.predict(PREMISES, HYPOTHESES), full.predict(PREMISES, HYPOTHESES), atol=0.05)
+
+
+def test_identity_names_what_decides_the_numbers(tiny_bert, tmp_path):
+    copy = tmp_path / "elsewhere"
+    shutil.copytree(tiny_bert, copy)
+    (copy / "README.md").write_text("a card")
+    identity = TransformerPredictor.load(tiny_bert).identity
+    assert identity is not None
+    assert TransformerPredictor.load(copy).identity == identity  # a copy is the same model, with a card or without
+    for changed in (
+        TransformerPredictor.load(tiny_bert, dtype="bfloat16").identity,
+        TransformerPredictor.load(tiny_bert, max_length=20).identity,
+        TransformerPredictor.load(
+            tiny_bert, label_map={"0": "neutral", "1": "entailment", "2": "contradiction"}
+        ).identity,
+    ):
+        assert changed != identity
+    tokenizer = copy / "tokenizer.json"
+    tokenizer.write_text(tokenizer.read_text().replace('"old"', '"aged"'))
+    assert TransformerPredictor.load(copy).identity != identity
+
+
+def test_a_cached_hub_model_is_pinned_to_its_commit_offline(tiny_bert, tmp_path, monkeypatch):
+    """A cache as the Hub's client makes it, read offline: the commit behind `main` is recorded and loads by itself."""
+    commit = "c0ffee" + "0" * 34
+    repo = tmp_path / "models--org--tiny"
+    shutil.copytree(tiny_bert, repo / "snapshots" / commit)
+    (repo / "refs").mkdir()
+    (repo / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for module in ("huggingface_hub.constants", "transformers.utils.hub", "transformers.configuration_utils"):
+        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path), raising=False)
+    identity = TransformerPredictor.load("org/tiny").identity
+    assert (identity["model"], identity["revision"]) == ("org/tiny", commit)
+    assert TransformerPredictor.load("org/tiny", revision=commit).identity == identity
+
+
+def test_a_hub_model_is_pinned_to_its_commit(tiny_bert, tmp_path):
+    shutil.copytree(tiny_bert, tmp_path / "hub/models/org/tiny")
+    commit = "c0ffee" + "0" * 34
+    code = """
+from unbag.inference import ModelError, TransformerPredictor
+print(TransformerPredictor.load("org/tiny").identity["revision"])
+for asked in ({"model": "org/missing"}, {"model": "org/tiny", "revision": "v9"}):
+    try:
+        TransformerPredictor.load(**asked)
+    except ModelError as error:
+        print(error)
+"""
+    with running_hub(mount=tmp_path / "hub", pins={("model", "org/tiny"): commit}) as hub:
+        run = subprocess.run(
+            [sys.executable, "-c", code], env=hub.env(tmp_path / "home"), capture_output=True, text=True, check=True
+        )
+    found, missing, without_revision = run.stdout.splitlines()
+    assert found == commit
+    assert missing.startswith("found neither a folder org/missing nor a model of that name")
+    assert without_revision.startswith("the model org/tiny has no revision 'v9'")
+
+
+def test_the_real_model_predicts_and_ignores_its_tokenizers_own_lengths(shared_model):
+    """Its tokenizer.json truncates to 96 tokens and its config says 128; the model reads 512."""
+    predictor = TransformerPredictor.load(shared_model)
+    assert predictor.max_length == 512
+    found = predictor.predict(["A man is asleep."] * 2, ["A man sleeps.", "A man is running."])
+    assert [predictor.space[column] for column in found.argmax(axis=1)] == ["entailment", "contradiction"]
+    long = "A dog runs. " * 60
+    assert encode_pairs(predictor.tokenizer, [long], ["A dog."], 512).lengths[0] > 200
+    predictor.predict([long], ["A dog."])
+    assert predictor.truncated == 0

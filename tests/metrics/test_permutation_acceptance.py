@@ -1,0 +1,38 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.permutation_acceptance import permutation_acceptance
+
+ROWS = {
+    "predictions": [0, 0, 1, 2, 0, 2],
+    "references": [0] * 6,
+    "source_ids": list("aaabbb"),
+    "permutations": [-1, 0, 1, -1, 0, 1],
+}
+PROBABILITIES = [[0.8, 0.1, 0.1]] * 2 + [[0.1, 0.8, 0.1], [0.1, 0.1, 0.8], [0.45, 0.4, 0.15], [0.1, 0.1, 0.8]]
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "permutation_acceptance")), cache_dir=cache)
+
+
+def test_the_module_gives_what_the_function_gives(metric):
+    computed = metric.compute(**ROWS, probabilities=PROBABILITIES, curve=True)
+    expected = permutation_acceptance(**ROWS, probabilities=PROBABILITIES, curve=True)
+    assert computed["p_c"] == expected["p_c"]._asdict()
+    assert computed["confident"]["0.5"]["omega_max"] == expected["confident"]["0.5"]["omega_max"]._asdict()
+    assert computed["curve"] == expected["curve"]
+    assert set(computed) == set(expected)
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 3), slice(3, 6)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["omega_max"]["value"] == 1.0
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == permutation_acceptance.__doc__

@@ -1,0 +1,236 @@
+import re
+
+import numpy as np
+import pytest
+
+from unbag.scoring.permutation_acceptance import permutation_acceptance
+
+E, N, C = 0, 1, 2
+
+# Four examples, all entailment, four permutations each; by hand:
+#   a: right unpermuted, accepted 4 of 4      b: right, 2 of 4
+#   c: wrong unpermuted, accepted 1 of 4      d: wrong, 0 of 4
+PREDICTED = {"a": [E, E, E, E, E], "b": [E, E, N, E, C], "c": [N, N, N, N, E], "d": [C, C, N, C, C]}
+ROWS = [(source, k - 1, label) for source, labels in PREDICTED.items() for k, label in enumerate(labels)]
+SOURCES = [source for source, _, _ in ROWS]
+INDEX = [k for _, k, _ in ROWS]
+PREDICTIONS = [label for _, _, label in ROWS]
+REFERENCES = [E] * len(ROWS)
+
+
+def _score(**options):
+    return permutation_acceptance(PREDICTIONS, REFERENCES, SOURCES, INDEX, **options)
+
+
+def _random(seed=0, sources=40, q=7, labels=3):
+    rng = np.random.default_rng(seed)
+    references = np.repeat(rng.integers(0, labels, sources), q + 1)
+    probabilities = rng.dirichlet([1.0] * labels, len(references))
+    return {
+        "predictions": probabilities.argmax(axis=1),
+        "references": references,
+        "source_ids": [f"s{i}" for i in range(sources) for _ in range(q + 1)],
+        "permutations": np.tile(np.arange(-1, q), sources),
+        "probabilities": probabilities,
+    }
+
+
+def test_every_quantity_by_hand():
+    scores = _score()
+    values = {name: estimate.value for name, estimate in scores.items() if hasattr(estimate, "value")}
+    assert values == {
+        "accuracy": 0.5,
+        "omega_max": 0.75,  # a, b, c
+        "omega_rand": 0.5,  # a and b exceed a third; c has a quarter
+        "omega_all": 0.25,  # a
+        "p_c": 0.75,  # (1 + 1/2) / 2
+        "p_f": 0.25,  # c alone: d was never accepted
+    }
+    assert {name: scores[name] for name in ("n_examples", "q", "n_c", "n_f")} == {
+        "n_examples": 4,
+        "q": 4,
+        "n_c": 2,
+        "n_f": 1,
+    }
+
+
+def test_a_third_of_three_permutations_does_not_exceed_chance():
+    scores = permutation_acceptance([E, E, N, N], [E] * 4, ["a"] * 4, [-1, 0, 1, 2])
+    assert scores["omega_rand"].value == 0
+
+
+def test_confident_acceptance_by_hand():
+    # b's two accepted permutations have .45 and .95 on the gold label, c's one has .6; a's are sure.
+    gold = {("b", 0): 0.45, ("b", 2): 0.95, ("c", 3): 0.6}
+    distributions = []
+    for source, k, label in ROWS:
+        p = gold.get((source, k), 0.95)
+        other = (1 - p) / 2
+        distributions.append([p if i == label else other for i in range(3)])
+    confident = _score(probabilities=distributions)["confident"]
+    half = {name: estimate.value for name, estimate in confident["0.5"].items()}
+    assert half == {"omega_max": 0.75, "omega_rand": 0.25, "omega_all": 0.25, "p_c": (1 + 1 / 4) / 2, "p_f": 0.25}
+    sure = {name: estimate.value for name, estimate in confident["0.9"].items()}
+    assert sure == {"omega_max": 0.5, "omega_rand": 0.25, "omega_all": 0.25, "p_c": (1 + 1 / 4) / 2, "p_f": None}
+    assert confident["0.9"]["p_f"].n == 0
+
+
+def test_entropy_is_of_the_accepted_permutations():
+    uniform, sure = [1 / 3] * 3, [1.0, 0.0, 0.0]
+    predicted = [E, E, E, N]
+    distributions = [sure, [0.34, 0.33, 0.33], sure, uniform]
+    scores = permutation_acceptance(predicted, [E] * 4, ["a"] * 4, [-1, 0, 1, 2], probabilities=distributions)
+    expected = -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33)) / 2  # the last was not accepted, the sure one has 0
+    assert scores["entropy_c"].value == pytest.approx(expected)
+    assert scores["entropy_f"].value is None
+
+
+def test_a_bag_of_words_accepts_what_it_gets_right_and_nothing_else():
+    data = _random()
+    first = data["permutations"] == -1
+    own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same answer whatever the order
+    scores = permutation_acceptance(own, data["references"], data["source_ids"], data["permutations"])
+    assert scores["p_c"].value == 1
+    assert scores["p_f"].value is None
+    assert scores["n_f"] == 0
+    assert scores["omega_max"] == scores["omega_rand"] == scores["omega_all"] == scores["accuracy"]
+
+
+@pytest.mark.parametrize("label", [E, N, C])
+def test_a_constant_model_has_its_labels_share(label):
+    data = _random()
+    share = np.mean(data["references"] == label)
+    scores = permutation_acceptance(
+        np.full(len(data["references"]), label),
+        data["references"],
+        data["source_ids"],
+        data["permutations"],
+        curve=True,
+    )
+    assert scores["omega_max"].value == scores["omega_rand"].value == scores["omega_all"].value == pytest.approx(share)
+    assert [omega for x, omega in scores["curve"] if x < 1] == pytest.approx([share] * 100)
+
+
+def test_order_of_rows_does_not_matter():
+    data = _random()
+    order = np.random.default_rng(1).permutation(len(data["references"]))
+    assert (order != np.arange(len(order))).any()
+    shuffled = {name: [values[i] for i in order] for name, values in data.items()}
+    assert _values(permutation_acceptance(**shuffled)) == pytest.approx(_values(permutation_acceptance(**data)))
+
+
+def _values(scores):
+    return {name: estimate.value for name, estimate in scores.items() if hasattr(estimate, "value")}
+
+
+def test_omega_falls_with_x_and_the_curve_holds_the_named_points():
+    data = _random()
+    scores = permutation_acceptance(**data, curve=True)
+    curve = dict(scores["curve"])
+    values = list(curve.values())
+    assert len(values) == 101
+    assert values == sorted(values, reverse=True)
+    assert curve[0.0] == scores["omega_max"].value
+    assert curve[1.0] == 0
+
+
+def test_the_curve_counts_only_shares_above_x():
+    # 29 of 100 accepted: 0.29 * 100 is 28.999999999999996 in floating point.
+    predicted = [E] + [E] * 29 + [N] * 71
+    scores = permutation_acceptance(predicted, [E] * 101, ["a"] * 101, range(-1, 100), curve=True)
+    assert dict(scores["curve"])[0.28] == 1
+    assert dict(scores["curve"])[0.29] == 0
+
+
+def test_against_a_plain_loop():
+    """An independent reading of the definitions, one example at a time."""
+    data = _random(seed=3, sources=25, q=9)
+    rates, correct = {}, {}
+    for i, source in enumerate(data["source_ids"]):
+        hit = data["predictions"][i] == data["references"][i]
+        if data["permutations"][i] == -1:
+            correct[source] = hit
+        else:
+            rates.setdefault(source, []).append(hit)
+    share = {source: sum(hits) / len(hits) for source, hits in rates.items()}
+    scores = permutation_acceptance(**data)
+    assert scores["omega_rand"].value == pytest.approx(np.mean([s > 1 / 3 for s in share.values()]))
+    assert scores["p_c"].value == pytest.approx(np.mean([s for source, s in share.items() if correct[source]]))
+    flipped = [s for source, s in share.items() if not correct[source] and s > 0]
+    assert scores["p_f"].value == pytest.approx(np.mean(flipped))
+    assert scores["n_f"] == len(flipped)
+
+
+def test_two_labels_have_chance_at_a_half():
+    scores = permutation_acceptance([0, 0, 1, 1, 1], [0] * 5, ["a"] * 5, [-1, 0, 1, 2, 3], n_labels=2)
+    assert scores["omega_rand"].value == 0  # a quarter exceeds neither a half
+    scores = permutation_acceptance([0, 0, 0, 0, 1], [0] * 5, ["a"] * 5, [-1, 0, 1, 2, 3], n_labels=2)
+    assert scores["omega_rand"].value == 1
+
+
+def test_bins_by_hand():
+    bleu = [1.0, 0.0, 0.05, 0.3, 0.35] * 4
+    bins = _score(bleu=bleu)["by_bleu"]
+    assert [(row["low"], row["n"]) for row in bins] == [(0.0, 8), (0.3, 8)]
+    # Permutations 0 and 1 of a and b: three of four accepted; of c and d: none.
+    assert bins[0]["acceptance"] == 3 / 8
+    assert (bins[0]["n_c"], bins[0]["acceptance_c"]) == (4, 3 / 4)
+    assert (bins[1]["n_f"], bins[1]["acceptance_f"]) == (2, 1 / 2)
+
+
+def test_lengths_are_binned_by_five():
+    bins = _score(lengths=[21] * 5 + [24] * 5 + [25] * 10)["by_length"]
+    assert [(row["low"], row["high"], row["n"]) for row in bins] == [(20, 25, 8), (25, 30, 8)]
+
+
+def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+    data = _random()
+    scores = permutation_acceptance(**data, seed=1)
+    for name in ("accuracy", "omega_rand", "p_c", "p_f", "entropy_c"):
+        assert scores[name].low < scores[name].value < scores[name].high
+    assert scores == permutation_acceptance(**data, seed=1)
+    assert scores["p_c"].low != permutation_acceptance(**data, seed=2)["p_c"].low
+
+
+def test_without_resamples_there_are_no_intervals():
+    assert _score(resamples=0)["p_c"][1:3] == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"references": [E]}, "{'predictions': 20, 'references': 1, 'source_ids': 20, 'permutations': 20}"),
+        (
+            {"permutations": [0, *INDEX[1:]]},
+            "expected one unpermuted pair (permutation -1) for each source, found 0 for 'a'",
+        ),
+        ({"permutations": [*INDEX[:-1], 2]}, "found permutation 2 of 'd' 2 times"),
+        ({"references": [E] * 19 + [N]}, "source 'd': its rows have different gold labels"),
+        ({"permutations": [*INDEX[:-1], -2]}, "from -1 up, found -2"),
+        ({"probabilities": np.full((20, 3), np.nan)}, "row 0 has a probability that is NaN"),
+        ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "expected probabilities of shape (20, labels)"),
+        ({"bleu": [0.1]}, "expected one value a row (20), found 1"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    inputs = {
+        "predictions": PREDICTIONS,
+        "references": REFERENCES,
+        "source_ids": SOURCES,
+        "permutations": INDEX,
+    } | change
+    with pytest.raises(ValueError, match=re.escape(words)):
+        permutation_acceptance(**inputs)
+
+
+def test_a_missing_permutation_is_named():
+    rows = slice(0, -1)
+    with pytest.raises(ValueError, match=re.escape("found permutation 3 of 'd' 0 times")):
+        permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])
+
+
+def test_no_rows_and_no_permutations_are_refused():
+    with pytest.raises(ValueError, match="no rows"):
+        permutation_acceptance([], [], [], [])
+    with pytest.raises(ValueError, match="only unpermuted"):
+        permutation_acceptance([E], [E], ["a"], [-1])

@@ -1,0 +1,150 @@
+import json
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from unbag import cli, results
+from unbag.perturb import permutation
+
+PAIRS = "premise,hypothesis,label\n" + "".join(
+    f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
+    for who in ("big", "small", "brown")
+    for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
+)
+ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
+
+
+def run(*arguments, cwd=None, env=None):
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "unbag", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=env
+    )
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    (tmp_path / "always.py").write_text(ALWAYS)
+    return tmp_path
+
+
+@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo"])
+def test_every_command_explains_itself(command):
+    shown = CliRunner().invoke(cli.app, [command, "--help"])
+    assert shown.exit_code == 0
+    assert "Usage" in shown.output
+
+
+def test_the_help_pages_defaults_are_the_operators():
+    assert (cli._Q, cli._MIN_WORDS, cli._SEED) == (
+        permutation.DEFAULT_Q,
+        permutation.DEFAULT_MIN_WORDS,
+        permutation.DEFAULT_SEED,
+    )
+
+
+def test_start_up_imports_nothing_heavy():
+    code = (
+        "import sys, unbag, unbag.cli; "
+        "print([name for name in ('torch', 'transformers', 'evaluate', 'spacy', 'datasets', 'numpy', 'rich.table') "
+        "if name in sys.modules])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_a_function_of_the_users_is_evaluated_and_shown(folder):
+    done = run("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out", "out", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "always:predict · permuted · pairs.csv" in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 80, "the table should fit a terminal"
+    [result] = results.read(folder / "out" / "results.json")
+    assert result.scores["omega_max"].value == pytest.approx(1 / 3)
+    assert (folder / "out" / "predictions").is_dir()
+
+
+def test_json_is_the_results_file_and_nothing_else(folder):
+    done = run("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out", "out", "--json", cwd=folder)
+    assert json.loads(done.stdout) == json.loads((folder / "out" / "results.json").read_text())
+
+
+def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
+    options = ("--data", "pairs.csv", "--q", "3")
+    built = run("build", "permuted", *options, "--out", "set.parquet", cwd=folder)
+    assert built.returncode == 0, built.stderr
+    assert "9 examples, 36 rows" in built.stdout
+    import pyarrow.parquet as pq
+
+    ids = pq.read_table(folder / "set.parquet")["id"].to_pylist()
+    (folder / "mine.csv").write_text("id,prediction\n" + "".join(f"{name},entailment\n" for name in ids))
+    scored = run("score", "mine.csv", *options, "--out", "scored", cwd=folder)
+    assert scored.returncode == 0, scored.stderr
+    [result] = results.read(folder / "scored" / "results.json")
+    assert result.scores["accuracy"].value == pytest.approx(1 / 3)
+
+
+def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
+    (folder / "pairs.csv").write_text(PAIRS + "a,b\n")
+    done = run("evaluate", "always:predict", "--data", "pairs.csv", cwd=folder)
+    assert done.returncode == 1
+    assert (
+        done.stderr.strip().splitlines()[-1]
+        == "unbag: pairs.csv, line 11: expected 3 cells (premise, hypothesis, label), found 2"
+    )
+    assert "Traceback" not in done.stderr
+    assert not (folder / "runs").exists(), "nothing half done is left"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["evaluate"],
+        ["evaluate", "m", "--q", "many"],
+        ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
+        ["evaluate", "m", "--data", "a.csv", "--columns", "premise"],
+        ["no-such-command"],
+    ],
+)
+def test_wrong_usage_is_exit_code_2(arguments):
+    assert run(*arguments).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (
+            ["evaluate", "always:predict", "--corpus", "snail"],
+            "expected a corpus (snli, mnli, anli, sick, ocnli), found 'snail'",
+        ),
+        (
+            ["evaluate", "always:predict", "--corpus", "snli", "--split", "dev"],
+            "expected a split of snli (validation, test, train)",
+        ),
+        (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, found 'nowhere:predict'"),
+        (["evaluate", "always:predict", "--data", "pairs.csv", "--dtype", "float16"], "with a Hub id or a folder only"),
+        (["evaluate", "m", "--label-map", "yes,no"], "expected a label such as entailment"),
+    ],
+)
+def test_what_was_expected_is_said(folder, arguments, words):
+    done = run(*arguments, cwd=folder)
+    assert done.returncode == 1
+    assert words in done.stderr
+
+
+def test_the_sets_are_listed(folder):
+    found = json.loads(run("sets", "--json").stdout)
+    assert [entry["name"] for entry in found["sets"]] == ["permuted"]
+    assert set(found["corpora"]) == {"snli", "mnli", "anli", "sick", "ocnli"}
+    assert "sinha" in run("sets").stdout.lower()
+
+
+def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
+    done = run("demo", "--out", tmp_path / "demo")
+    assert done.returncode == 0, done.stderr
+    assert "Verdict: it counts words" in done.stdout
+    [result] = results.read(tmp_path / "demo" / "results.json")
+    assert result.scores["p_c"].value == 1
+    assert result.scores["n_f"] == 0
+    assert 0.6 < result.scores["accuracy"].value < 0.95

@@ -1,0 +1,142 @@
+import gzip
+import json
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from unbag.examples import Example, open_data
+from unbag.rows import DataError
+
+PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
+
+
+def _write(path, rows, header="premise,hypothesis,label"):
+    path.write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+def _pairs(source):
+    return [tuple(example[1:]) for example in source.examples()]
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet", "csv.gz", "jsonl.gz"])
+def test_every_kind_of_file_gives_the_same_pairs(tmp_path, ending):
+    path = tmp_path / f"pairs.{ending}"
+    columns = ("sentence1", "sentence2", "gold_label")
+    if ending == "parquet":
+        pq.write_table(pa.table(dict(zip(columns, zip(*PAIRS, strict=True), strict=True))), path)
+    else:
+        if "jsonl" in ending:
+            text = "".join(json.dumps(dict(zip(columns, pair, strict=True))) + "\n" for pair in PAIRS)
+        else:
+            between = "\t" if "tsv" in ending else ","
+            text = "".join(between.join(row) + "\n" for row in [columns, *PAIRS])
+        data = text.encode()
+        path.write_bytes(gzip.compress(data) if ending.endswith("gz") else data)
+    source = open_data(path)
+    assert _pairs(source) == PAIRS
+    assert [example.source_id for example in source.examples()] == ["pairs-0", "pairs-1"]
+
+
+def test_quotes_in_csv_and_in_tsv_mean_what_they_mean_there(tmp_path):
+    csv = _write(tmp_path / "a.csv", ['"A man, asleep.","He said ""hi"".",neutral'])
+    assert _pairs(open_data(csv)) == [("A man, asleep.", 'He said "hi".', "neutral")]
+    tsv = _write(tmp_path / "a.tsv", ['"A man\tHe said "hi".\tneutral'], "premise\thypothesis\tlabel")
+    assert _pairs(open_data(tsv)) == [('"A man', 'He said "hi".', "neutral")]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_header(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes("\ufeffpremise,hypothesis,label\nA man.,A dog.,neutral\n".encode())
+    assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
+
+
+def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
+    path = _write(
+        tmp_path / "a.csv", ["A man.,A dog.,-", "A man.,A dog.,neutral", "A man.,A dog.,-1", "A man.,A dog.,"]
+    )
+    assert open_data(path).count() == {"rows": 4, "unlabelled": 3, "empty": 0, "labelled": 1}
+
+
+def test_numbers_need_names(tmp_path):
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,1"])
+    with pytest.raises(DataError, match=re.escape("a.csv, line 2: the label is the number 1")):
+        open_data(path).count()
+    named = open_data(path, labels=["contradiction", "entailment", "neutral"])
+    assert _pairs(named) == [("A man.", "A dog.", "entailment")]
+
+
+def test_columns_are_named_by_the_user(tmp_path):
+    path = _write(tmp_path / "a.csv", ["x1,A dog.,A man.,neutral"], "key,claim,evidence,verdict")
+    columns = {"premise": "evidence", "hypothesis": "claim", "label": "verdict", "id": "key"}
+    assert list(open_data(path, columns=columns).examples()) == [Example("x1", "A man.", "A dog.", "neutral")]
+
+
+def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
+    path = _write(
+        tmp_path / "a.csv", ["a,A man.,A dog.,neutral", "a,A cat.,A dog.,neutral"], "pairID,premise,hypothesis,label"
+    )
+    with pytest.raises(DataError, match=re.escape("line 3: the id 'a' was met before")):
+        list(open_data(path).examples())
+    numbered = open_data(path, columns={"id": ""})
+    assert [example.source_id for example in numbered.examples()] == ["a-0", "a-1"]
+
+
+@pytest.mark.parametrize(
+    ("rows", "header", "words"),
+    [
+        (["A man.,A dog.,neutral"], "one,two,three", "no column for the premise (looked for premise, sentence1"),
+        (
+            ["A,B,neutral,x"],
+            "premise,sentence1,hypothesis,label",
+            "'premise' and 'sentence1' could both be the premise",
+        ),
+        (["A man.,A dog.,perhaps"], "premise,hypothesis,label", "line 2: expected a label such as"),
+        (["A man.,A dog.,not_entailment"], "premise,hypothesis,label", "line 2: expected a gold label of"),
+        (["A man.,A dog.,neutral", "A man., ,neutral"], "premise,hypothesis,label", "line 3: the hypothesis is empty"),
+        (["A man.,A dog."], "premise,hypothesis,label", "line 2: expected 3 cells"),
+        ([], "premise,hypothesis,label", "the file has no rows"),
+    ],
+)
+def test_what_is_wrong_is_named_with_its_line(tmp_path, rows, header, words):
+    path = _write(tmp_path / "a.csv", rows, header)
+    with pytest.raises(DataError, match=re.escape(words)) as caught:
+        open_data(path).count()
+    assert "a.csv" in str(caught.value)
+
+
+def test_broken_utf8_is_named_with_its_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"premise,hypothesis,label\nA man.,A dog.,neutral\nA caf\xe9.,A dog.,neutral\n")
+    with pytest.raises(DataError, match=re.escape("line 3: not UTF-8 (byte 0xe9 at column 6)")):
+        open_data(path).count()
+
+
+def test_broken_json_is_named_with_its_line(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": \n')
+    with pytest.raises(DataError, match="line 2: not JSON"):
+        open_data(path).count()
+
+
+def test_a_json_line_without_a_column_is_named(tmp_path):
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": "A", "label": "neutral"}\n')
+    with pytest.raises(DataError, match=re.escape("line 2: expected the columns 'hypothesis' for the hypothesis")):
+        open_data(path).count()
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("no.csv", "no such file"), ("test_examples.py", "expected a file that ends in")]
+)
+def test_a_file_that_is_missing_or_of_another_kind(name, words, request):
+    with pytest.raises(DataError, match=words):
+        open_data(request.path.parent / name)
+
+
+def test_a_file_is_identified_by_its_bytes(tmp_path):
+    first, second = (_write(tmp_path / f"{i}.csv", [f"A man.,A dog {i}.,neutral"]) for i in range(2))
+    assert open_data(first).revision != open_data(second).revision
+    assert len(open_data(first).revision) == 64

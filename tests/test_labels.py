@@ -1,0 +1,88 @@
+import itertools
+import re
+
+import pytest
+
+from unbag.labels import LABELS, TWO_WAY, LabelError, fold, is_unlabelled, parse_label_map, resolve_order
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        ("entailment", "neutral", "contradiction"),  # data sets
+        ("contradiction", "entailment", "neutral"),  # cross-encoders
+        ("contradiction", "neutral", "entailment"),  # the MNLI heads of BART and RoBERTa
+    ],
+)
+@pytest.mark.parametrize("spell", [str, str.upper, str.title])
+def test_the_three_live_orders_are_read_in_any_case(order, spell):
+    assert resolve_order({i: spell(name) for i, name in enumerate(order)}) == order
+
+
+def test_contradictory_is_contradiction():
+    assert resolve_order({0: "contradictory", 1: "Entailment", 2: "NEUTRAL"}) == (
+        "contradiction",
+        "entailment",
+        "neutral",
+    )
+
+
+def test_output_order_is_that_of_the_ids_not_of_the_dict():
+    assert resolve_order({2: "neutral", 0: "entailment", 1: "contradiction"}) == LABELS[:1] + LABELS[:0:-1]
+
+
+def test_label_n_says_nothing_and_is_refused():
+    with pytest.raises(LabelError, match="--label-map contradiction,entailment,neutral"):
+        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+
+
+@pytest.mark.parametrize(
+    "text", ["contradiction,entailment,neutral", "LABEL_2=neutral,LABEL_0=contradiction,LABEL_1=entailment"]
+)
+def test_a_label_map_names_what_id2label_does_not(text):
+    order = resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map(text))
+    assert order == ("contradiction", "entailment", "neutral")
+
+
+def test_a_label_map_that_leaves_an_output_out_is_refused():
+    with pytest.raises(LabelError, match=re.escape("leaves out ['LABEL_2']")):
+        resolve_order({0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"}, parse_label_map("LABEL_0=neutral,LABEL_1=entailment"))
+
+
+def test_a_label_map_that_names_what_is_not_there_is_refused():
+    with pytest.raises(LabelError, match=re.escape("names ['3']")):
+        resolve_order({0: "a", 1: "b", 2: "c"}, parse_label_map("entailment,neutral,contradiction,neutral"))
+
+
+def test_the_two_forms_of_a_label_map_do_not_mix():
+    with pytest.raises(LabelError, match="mixture"):
+        parse_label_map("LABEL_0=neutral,entailment")
+
+
+@pytest.mark.parametrize(
+    "names", [("entailment", "entailment", "neutral"), ("entailment", "neutral"), ("neutral",) * 3]
+)
+def test_names_that_are_no_label_space_are_refused(names):
+    with pytest.raises(LabelError, match="expected an order of"):
+        resolve_order(dict(enumerate(names)))
+
+
+def test_a_two_label_model_folds_neutral_and_contradiction():
+    assert resolve_order({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
+    assert [fold(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
+    assert [fold(label, LABELS) for label in LABELS] == list(LABELS)
+
+
+def test_every_order_of_the_three_labels_is_read():
+    orders = list(itertools.permutations(LABELS))
+    assert [resolve_order(dict(enumerate(order))) for order in orders] == orders
+
+
+@pytest.mark.parametrize("value", [-1, "-1", "-", "", " ", None])
+def test_no_agreement_is_unlabelled(value):
+    assert is_unlabelled(value)
+
+
+@pytest.mark.parametrize("value", [0, 2, "neutral", "0"])
+def test_a_label_is_not_unlabelled(value):
+    assert not is_unlabelled(value)
