@@ -27,9 +27,10 @@ format: $(VENV)/dev.installed
 hub: $(VENV)/dev.installed  ## a small Hub on this machine, to play with: it prints how to point the clients at it
 	$(BIN)/python -m tests.hub_server $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
 
-bench: $(VENV)/dev.installed  ## every claim of speed, beside a peer, one JSON line each
+bench: $(VENV)/dev.installed  ## the claims of speed, beside a peer, one JSON line each; inference.py wants a model
 	$(INSTALL) --group bench
-	for script in permute scoring inference; do $(BIN)/python benchmarks/$$script.py || exit 1; done
+	$(BIN)/python benchmarks/permute.py
+	$(BIN)/python benchmarks/scoring.py
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -3,9 +3,9 @@
     python benchmarks/inference.py --model MODEL --data pairs.parquet [--device cuda]
 
 One process loads the same model four times and asks each about the same pairs, in turn, round after round: what else
-the machine does falls on all alike, so read the ratios (medians over rounds) rather than the pairs a second. `cpu_share`
-below 0.9 says that the machine had other work. Labels are compared too, for a fast wrong answer is none. A table goes
-to stderr, one line of JSON to stdout.
+the machine does falls on all alike, so read the ratios (medians over rounds) rather than the pairs a second; a
+`cpu_share` below 0.9 says that the machine had other work. Labels are compared too, for a fast wrong answer is none. A
+table goes to stderr, one line of JSON to stdout.
 
 Pairs are SNLI-like: each side's words are shuffled with a seed, as the permuted set does, unless `--as-is`.
 

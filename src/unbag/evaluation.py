@@ -1,6 +1,7 @@
 """A model and challenge sets in; predictions, scores and the record of both out."""
 
-from collections.abc import Callable, Mapping, Sequence
+import logging
+from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,8 @@ from numpy.typing import NDArray
 from unbag import results
 from unbag.built import BuiltSet, Request, build, column
 from unbag.inference.naming import Model, predictor_of
+from unbag.inference.predictor import Predictor
+from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
 from unbag.inference.run import predict_rows
 from unbag.inference.store import Predictions
@@ -18,6 +21,8 @@ from unbag.labels import LABELS, fold
 from unbag.prediction_files import read_predictions
 from unbag.results import Result
 from unbag.scoring.permutation_acceptance import permutation_acceptance
+
+logger = logging.getLogger(__name__)
 
 OnProgress = Callable[[str, int, int], None]
 """Called with the set's name, and how many of how many rows are predicted."""
@@ -57,17 +62,16 @@ def evaluate(
     """
     predictor, name = predictor_of(model, **model_options)
     built = [build(request) for request in requests]
-    if predictor.identity is not None and predictor.identity.get("kind") == "transformer":
-        _check_labels(predictor, sorted({item.language for item in built}), trust=trust_labels)
+    known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
+    if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
+        known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust_labels)
     done = []
     for item in built:
         tell = _telling(on_progress, item.request.name)
         predictions = predict_rows(item.rows, predictor, Path(out) / "predictions", progress=tell)
         if processes().rank == 0:
-            model_record = {"name": name, **(predictor.identity or {}), "truncated_pairs": predictions.truncated}
-            done.append(
-                score(item, _array(predictions), predictions.space, model_record, predictions.has_probabilities)
-            )
+            found = _array(predictions), predictions.space, predictions.has_probabilities
+            done.append(score(item, *found, {**known, "truncated_pairs": predictions.truncated}))
     if done:
         results.write(done, Path(out) / results.FILE)
     return done
@@ -87,15 +91,15 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     built = build(request)
     found = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    result = score(built, found.probabilities, found.space, model, found.doubts)
+    result = score(built, found.probabilities, found.space, found.doubts, model)
     results.write([result], Path(out) / results.FILE)
     return result
 
 
 def score(
-    built: BuiltSet, probabilities: NDArray[Any], space: Sequence[str], model: Mapping[str, Any], doubts: bool
+    built: BuiltSet, probabilities: NDArray[Any], space: Sequence[str], doubts: bool, model: Mapping[str, Any]
 ) -> Result:
-    """Score probabilities, in the order of a set's rows, and record them; `doubts` as in `score_permuted`."""
+    """Score probabilities as `score_permuted` does, and record what was scored, of which `model`."""
     return Result(
         set=built.request.name,
         config=built.config,
@@ -136,13 +140,21 @@ def _array(predictions: Predictions) -> NDArray[np.float32]:
     return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
 
-def _check_labels(predictor: Any, languages: Sequence[str], *, trust: bool) -> None:
-    from unbag.inference.probe import MislabelledError, probe
+def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) -> dict[str, str]:
+    """Return how many obvious pairs the model gets right as it declares its labels, by language.
 
-    for language in languages:
+    Raises:
+        MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
+    """
+    right = {}
+    for language in sorted(languages):
         report = probe(predictor, language)
-        if report.mislabelled and not trust:
-            raise MislabelledError(report)
+        right[language] = f"{report.right_declared} of {report.pairs}"
+        if report.mislabelled:
+            if not trust:
+                raise MislabelledError(report)
+            logger.warning("%s", MislabelledError(report))
+    return right
 
 
 def _telling(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:

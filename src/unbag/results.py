@@ -2,19 +2,32 @@
 
 import json
 import platform
+import subprocess
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
+from unbag import rooms
 from unbag.files import whole
 from unbag.scoring.bootstrap import Estimate
 
 SCHEMA: Final = 1
 FILE: Final = "results.json"
-_PACKAGES: Final = ("unbag", "datasets", "huggingface_hub", "numpy", "pyarrow", "scikit-learn", "spacy", "torch")
-_MORE_PACKAGES: Final = ("tokenizers", "transformers")
+_PACKAGES: Final = (
+    "unbag",
+    "datasets",
+    "huggingface_hub",
+    "numpy",
+    "pyarrow",
+    "scikit-learn",
+    "spacy",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
 
 
 @dataclass(frozen=True)
@@ -43,13 +56,17 @@ class Result:
 
 
 def environment() -> dict[str, str]:
-    """Return the versions of what computes the numbers, where installed."""
+    """Return the versions of what computes the numbers, where installed, and our commit in a checkout."""
     found = {"python": platform.python_version()}
-    for package in (*_PACKAGES, *_MORE_PACKAGES):
+    for package in _PACKAGES:
         try:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
+    if (rooms.ROOT / ".git").exists():
+        with suppress(OSError, subprocess.CalledProcessError):  # no git on the machine, or not ours to read
+            asked = ["git", "-C", str(rooms.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
+            found["unbag_commit"] = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
     return found
 
 

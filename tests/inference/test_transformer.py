@@ -29,6 +29,27 @@ def test_importing_the_package_imports_no_framework():
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "[]\n"
 
 
+def test_without_torch_the_extra_is_named_and_functions_still_predict(tmp_path):
+    code = """
+import sys
+from importlib.machinery import PathFinder
+find = PathFinder.find_spec
+absent = ("torch", "transformers", "accelerate")
+PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[0] in absent else find(name, *rest))
+import datasets
+from unbag.inference import CallablePredictor, predict_rows
+rows = datasets.Dataset.from_dict({name: ["a"] for name in ("id", "source_id", "premise", "hypothesis")})
+print(predict_rows(rows, CallablePredictor(lambda p, h: ["neutral"]), sys.argv[1]).table()["neutral"].to_pylist())
+try:
+    from unbag.inference import TransformerPredictor
+except ImportError as error:
+    print(error)
+"""
+    run = subprocess.run([sys.executable, "-c", code, tmp_path], capture_output=True, text=True, check=True)
+    assert run.stdout.splitlines()[0] == "[1.0]"
+    assert "pip install 'unbag[models]'" in run.stdout.splitlines()[1]
+
+
 def test_probabilities_equal_transformers_own(tiny_bert):
     model = transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).eval()
     tokenizer = transformers.AutoTokenizer.from_pretrained(tiny_bert)

@@ -107,10 +107,10 @@ class Store:
         meta = {
             "key": self.key,
             "part": part,
-            "sha256": content_hash([table], table.column_names),
             "has_probabilities": has_probabilities,
             "truncated": truncated,
         }
+        meta["sha256"] = _signature(table, meta)
         table = table.replace_schema_metadata({_META: json.dumps(meta).encode()})
         with whole(self.file(part)) as beside:
             pq.write_table(table, beside)
@@ -125,19 +125,20 @@ class Store:
         try:
             table = pq.read_table(file, partitioning=None)
             meta = json.loads(table.schema.metadata[_META])
-            promised = [meta[field] for field in ("key", "part", "sha256")]
+            table = table.replace_schema_metadata(None)
+            promised = [meta["key"], meta["part"], meta.pop("sha256")]
+            found = [self.key, part, _signature(table, meta)]
         except FileNotFoundError:
             raise StoreError(f"{file} is missing: the run has not finished; run it again to go on") from None
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read ({error}); run again to have it computed anew") from error
-        table = table.replace_schema_metadata(None)
         first, end = self.span(part)
         if table.column_names != [*NAMED, *self.space] or len(table) != end - first:
             raise StoreError(
                 f"{file}: expected {end - first} rows of {[*NAMED, *self.space]}, found {len(table)} of "
                 f"{table.column_names}; run again to have it computed anew"
             )
-        if promised != [self.key, part, content_hash([table], table.column_names)]:
+        if promised != found:
             raise StoreError(f"{file} is damaged or belongs elsewhere; run again to have it computed anew")
         return table, meta
 
@@ -157,6 +158,13 @@ class Store:
                     left.unlink()
             except FileNotFoundError:  # its writer has finished it in this moment
                 continue
+
+
+def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
+    """Return a hash of a part's values, their types, and what is said of them."""
+    types = [str(field) for field in table.schema]
+    signed = [content_hash([table], table.column_names), types, sorted(meta.items())]
+    return hashlib.sha256(json.dumps(signed).encode()).hexdigest()
 
 
 def key_material(
