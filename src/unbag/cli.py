@@ -315,13 +315,14 @@ def _progress(*, shown: bool) -> Iterator["OnProgress | None"]:
 
 
 def _report(results: Any, folder: Path, *, as_json: bool) -> None:
-    """Show results; only the first of several processes has any."""
+    """Show results and leave the table beside them; only the first of several processes has any."""
     if not results:
         return
+    from unbag.report import terminal
+
+    terminal.write(results, folder / "table.txt")
     if as_json:
         typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
-    from unbag.report.terminal import show
-
-    show(results, _console())
-    typer.echo(f"{folder / 'results.json'}")
+    terminal.show(results, _console())
+    typer.echo(f"in {folder}: table.txt, results.json and the predictions")

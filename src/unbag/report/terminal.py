@@ -1,6 +1,7 @@
 """Results as tables that fit a terminal."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from rich import box
@@ -8,6 +9,7 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag.files import whole
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -21,6 +23,7 @@ _MEANINGS: Final = {
     "entropy_c": ("H^c", "their entropy, where right"),
     "entropy_f": ("H^f", "their entropy, where flipped"),
 }
+_ENOUGH: Final = 50  # examples right in order: the share's standard error is then a few hundredths
 _COUNTS_WORDS, _READS_SOME = 0.95, 0.6  # of P^c; a model that only counts words has 1, one that guesses a third
 
 
@@ -47,9 +50,11 @@ def view(result: Result) -> RenderableType:
 
 def verdict(scores: Mapping[str, Any]) -> str:
     """Return what Permutation Acceptance says of a model, in a sentence."""
-    share = scores["p_c"].value
+    share, _, _, n = scores["p_c"]
     if share is None:
         return "Verdict: it gets no pair right in the first place, so its permutations say nothing."
+    if n < _ENOUGH:
+        return f"Verdict: none yet; it gets {n} examples right, and {_ENOUGH} are needed to judge by."
     kept = f"{share:.0%} of the orders of what it gets right keep their label (a bag of words: 100%)"
     if share >= _COUNTS_WORDS:
         return f"Verdict: it counts words: {kept}."
@@ -63,6 +68,12 @@ def left_out(data: Mapping[str, Any]) -> str:
     reasons = {"unlabelled": "unlabelled", "empty": "empty", "unfit": "too short to permute", "not_drawn": "not drawn"}
     parts = [f"{data['left_out'][key]:,} {words}" for key, words in reasons.items() if data["left_out"].get(key)]
     return f"{data['rows']:,} rows" + (f"; left out {', '.join(parts)}" if parts else "")
+
+
+def write(results: Sequence[Result], path: Path) -> None:
+    """Write what `show` prints as a text file, 80 columns wide."""
+    with whole(path) as beside, beside.open("w", encoding="utf-8") as file:
+        show(results, Console(file=file, width=80, highlight=False))
 
 
 def show(results: Sequence[Result], console: Console) -> None:

@@ -1,0 +1,68 @@
+import pytest
+from rich.console import Console
+
+from unbag.report import terminal
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+
+SCORES = {
+    "n_examples": 3697,
+    "q": 100,
+    "accuracy": Estimate(0.785, 0.771, 0.798, 3697),
+    "omega_max": Estimate(0.95, 0.94, 0.96, 3697),
+    "p_c": Estimate(0.9, 0.89, 0.91, 2900),
+    "p_f": Estimate(None, None, None, 0),
+    "confident": {"0.5": {"omega_max": Estimate(0.9, 0.89, 0.91, 3697), "p_f": Estimate(None, None, None, 0)}},
+}
+RESULT = Result(
+    set="permuted",
+    config={"mode": "both"},
+    model={"name": "an-organisation/a-model-with-quite-a-long-name"},
+    data={
+        "name": "snli",
+        "split": "validation",
+        "rows": 10_000,
+        "left_out": {"unlabelled": 158, "empty": 0, "unfit": 6_145},
+    },
+    scores=SCORES,
+    environment={},
+)
+
+
+def _shown(result=RESULT):
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.show([result], console)
+    return capture.get()
+
+
+def test_the_table_fits_a_terminal_and_says_what_was_left_out():
+    shown = _shown()
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert "0.785 [0.771, 0.798]" in shown
+    assert "left out 158 unlabelled" in " ".join(shown.split())
+    assert "empty" not in shown, "what did not happen is not reported"
+
+
+def test_what_has_no_example_is_a_dash_not_a_number():
+    [line] = [line for line in _shown().splitlines() if line.startswith(" P^f") or line.startswith("P^f")]
+    assert line.split()[-2:] == ["–", "–"]
+
+
+@pytest.mark.parametrize(
+    ("share", "n", "words"),
+    [
+        (1.0, 2900, "it counts words"),
+        (0.9, 2900, "it reads words, little of their order"),
+        (0.4, 2900, "word order matters to it"),
+        (1.0, 49, "none yet; it gets 49 examples right"),
+        (None, 0, "it gets no pair right"),
+    ],
+)
+def test_the_verdict_follows_from_p_c(share, n, words):
+    assert words in terminal.verdict({"p_c": Estimate(share, share, share, n)})
+
+
+def test_the_written_table_is_the_shown_one(tmp_path):
+    terminal.write([RESULT], tmp_path / "table.txt")
+    assert (tmp_path / "table.txt").read_text() == _shown()
