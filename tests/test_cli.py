@@ -1,6 +1,7 @@
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
@@ -43,6 +44,9 @@ def test_the_help_pages_defaults_are_the_operators():
         permutation.DEFAULT_MIN_WORDS,
         permutation.DEFAULT_SEED,
     )
+    assert get_args(cli._Mode) == permutation.MODES
+    transformer = pytest.importorskip("unbag.inference.transformer")
+    assert cli._Dtype == transformer.Dtype
 
 
 def test_start_up_imports_nothing_heavy():
@@ -102,6 +106,8 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     [
         ["evaluate"],
         ["evaluate", "m", "--q", "many"],
+        ["evaluate", "m", "--mode", "backwards"],
+        ["evaluate", "m", "--dtype", "float8"],
         ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
         ["evaluate", "m", "--data", "a.csv", "--columns", "premise"],
         ["no-such-command"],

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
@@ -35,12 +35,15 @@ app = typer.Typer(
     "[bold]unbag evaluate ORG/MODEL[/bold] asks a model of the Hub; [bold]unbag demo[/bold] shows the flow offline.",
 )
 
-Sets = Annotated[list[str], typer.Option(help="Challenge sets, each with an option of its own.")]
+Sets = Annotated[list[str], typer.Option(help="A challenge set; give the option again for another.")]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script to read.")]
 
 _WHICH: Final = "Which pairs"
 
-# As in `unbag.perturb.permutation`, which is too heavy to import for a help page; a test holds the two together.
+# As in `unbag.perturb.permutation` and `unbag.inference.transformer`, which are too heavy to import for a help page; a
+# test holds them together.
+_Mode = Literal["both", "hypothesis", "clumped_25", "clumped_50", "clumped_75"]
+_Dtype = Literal["float32", "bfloat16", "float16"]
 _Q, _MIN_WORDS, _SEED = 100, 8, 13
 
 
@@ -63,21 +66,21 @@ def _pairs(
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            help="Its columns where unusually named: premise=text,hypothesis=claim,label=gold,id=key.",
+            help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id).",
         ),
     ] = None,
     labels: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            help="Its labels 0, 1, 2 where it does not name them: entailment,neutral,contradiction.",
+            help="Its labels 0, 1, 2 by name, comma between, where it has numbers only.",
         ),
     ] = None,
-    language: Annotated[str, typer.Option(rich_help_panel=_WHICH, help="Its language: en or zh.")] = "en",
+    language: Annotated[Literal["en", "zh"], typer.Option(rich_help_panel=_WHICH, help="Its language.")] = "en",
     mode: Annotated[
-        str,
+        _Mode,
         typer.Option(
-            rich_help_panel=_WHICH, help="What is permuted: both, hypothesis, clumped_25, clumped_50 or clumped_75."
+            metavar="MODE", rich_help_panel=_WHICH, help="What is permuted: both, hypothesis, clumped_25, _50 or _75."
         ),
     ] = "both",
     q: Annotated[int, typer.Option("--q", rich_help_panel=_WHICH, help="Permutations of each pair.")] = _Q,
@@ -143,11 +146,11 @@ def evaluate(
     sets: Sets = ["permuted"],  # noqa: B006  (typer reads the default)
     out: Annotated[Path | None, typer.Option(help="Folder for results and predictions (default: runs/MODEL).")] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None,
-    dtype: Annotated[str | None, typer.Option(help="float32 (default), bfloat16 or float16.")] = None,
-    device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None,
-    label_map: Annotated[
-        str | None, typer.Option(help="The model's labels in output order: contradiction,entailment,neutral.")
+    dtype: Annotated[
+        _Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")
     ] = None,
+    device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None,
+    label_map: Annotated[str | None, typer.Option(help="The model's labels in output order, comma between.")] = None,
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
@@ -155,13 +158,14 @@ def evaluate(
 ) -> None:
     """Evaluate a model on challenge sets.
 
-    Builds the sets, predicts with a progress bar, prints a table and leaves results.json and the predictions in a
-    folder. A run that was stopped goes on where it was when given again. With several GPUs or processors:
-    torchrun --nproc_per_node 2 -m unbag evaluate …
+    Builds the sets, predicts, prints a table, and leaves the table,
+    results.json and the predictions in a folder. A run that was stopped goes
+    on where it was when given again.
 
-      unbag evaluate cross-encoder/nli-deberta-v3-base --sets permuted --corpus snli
+      unbag evaluate cross-encoder/nli-deberta-v3-base --corpus mnli
       unbag evaluate ./my-model --data pairs.csv --examples 500
-      unbag evaluate my_module:predict --corpus snli --split test
+      unbag evaluate my_module:predict --split test
+      torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
     from unbag import evaluation
 
@@ -192,8 +196,9 @@ def score(
 ) -> None:
     """Score predictions made elsewhere, without the model.
 
-    The file has a row for each row of the set (unbag build writes the set), with its id and either the predicted label
-    (column prediction) or the probabilities (columns entailment, neutral, contradiction).
+    The file has a row for each row of the set (unbag build writes it), with
+    the id and either the predicted label (column prediction) or the
+    probabilities (columns entailment, neutral, contradiction).
 
       unbag score predictions.csv --set permuted --corpus snli
     """
@@ -257,10 +262,11 @@ def demo(
     out: Annotated[Path, typer.Option(help="Folder for results and predictions.")] = Path("runs/demo"),
     as_json: AsJson = False,
 ) -> None:
-    """Show the whole flow offline in half a minute: no downloads, no torch.
+    """Show the whole flow offline, in half a minute.
 
-    A small grammar writes captions and pairs them, with labels that follow from what they mean. A bag of words is
-    fitted to some of them and evaluated on others, in order and permuted.
+    A small grammar writes captions and pairs them, with labels that follow
+    from what they mean. A bag of words is fitted to some of them and
+    evaluated on others, in order and permuted.
     """
     from unbag.demo.run import run
 

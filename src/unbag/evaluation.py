@@ -28,12 +28,12 @@ OnProgress = Callable[[str, int, int], None]
 """Called with the set's name, and how many of how many rows are predicted."""
 
 
-DEFAULT: Final = (Request("permuted", "snli"),)
+DEFAULT_CORPUS: Final = "snli"
 
 
 def evaluate(
     model: Model,
-    requests: Sequence[Request] = DEFAULT,
+    sets: Sequence[Request | str] = ("permuted",),
     *,
     out: Path | str,
     trust_labels: bool = False,
@@ -48,7 +48,7 @@ def evaluate(
 
     Args:
         model: a Hub id, a folder, `module:function`, a function or a predictor (`unbag.inference.naming`).
-        requests: the sets.
+        sets: what to evaluate on; a name alone means that set of SNLI.
         out: the folder.
         trust_labels: go on although the label probe finds that another label order fits the model clearly better.
         on_progress: see `OnProgress`.
@@ -61,6 +61,7 @@ def evaluate(
         ValueError: if an input is not what is expected; `labels.LabelError` if the label order is unknown or refuted.
     """
     predictor, name = predictor_of(model, **model_options)
+    requests = [Request(item, DEFAULT_CORPUS) if isinstance(item, str) else item for item in sets]
     built = [build(request) for request in requests]
     known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
     if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong

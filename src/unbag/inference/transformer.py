@@ -117,11 +117,17 @@ class TransformerPredictor:
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
 
         Raises:
-            ModelError: if there is no such model, it has no trained classification head or a single output, or it
-                cannot read `max_length` tokens.
+            ModelError: if there is no such model, it has no trained classification head or a single output, it cannot
+                read `max_length` tokens, or there is no such dtype or device.
             labels.LabelError: if its config does not tell which output is which label.
         """
+        if dtype not in _DTYPES:
+            raise ModelError(f"expected a dtype of {', '.join(_DTYPES)}, found {dtype!r}")
         device = device or default_device()
+        try:
+            torch.empty(0, device=device)
+        except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
+            raise ModelError(f"cannot use the device {device!r}: {str(error).splitlines()[0]}") from None
         if device == "cpu" and _emulated(dtype):
             logger.warning("this CPU has no instructions for %s, float32 will be faster", dtype)
         classifier = load_classifier(model, revision=revision, dtype=_DTYPES[dtype], label_map=label_map)
