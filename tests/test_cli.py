@@ -154,3 +154,14 @@ def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
     assert result.scores["p_c"].value == 1
     assert result.scores["n_f"] == 0
     assert 0.6 < result.scores["accuracy"].value < 0.95
+
+
+def test_two_processes_share_a_run_and_one_reports(folder):
+    pytest.importorskip("accelerate")
+    options = ("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out")
+    alone = run(*options, "one", cwd=folder)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "unbag"]
+    two = subprocess.run([*launcher, *options, "two"], cwd=folder, capture_output=True, text=True)
+    assert two.returncode == 0, two.stderr
+    assert two.stdout.count("Verdict") == alone.stdout.count("Verdict") == 1
+    assert (folder / "two" / "results.json").read_bytes() == (folder / "one" / "results.json").read_bytes()

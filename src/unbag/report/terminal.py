@@ -18,10 +18,10 @@ _MEANINGS: Final = {
     "omega_max": ("Ω_max", "accepted in some order"),
     "omega_rand": ("Ω_rand", "… in more than by chance"),
     "omega_all": ("Ω_1.0", "… in every order"),
-    "p_c": ("P^c", "orders accepted, where right"),
-    "p_f": ("P^f", "orders accepted, where flipped"),
-    "entropy_c": ("H^c", "their entropy, where right"),
-    "entropy_f": ("H^f", "their entropy, where flipped"),
+    "p_c": ("P^c", "orders accepted if right"),
+    "p_f": ("P^f", "orders accepted if flipped"),
+    "entropy_c": ("H^c", "their entropy if right"),
+    "entropy_f": ("H^f", "their entropy if flipped"),
 }
 _ENOUGH: Final = 50  # examples right in order: the share's standard error is then a few hundredths
 _COUNTS_WORDS, _READS_SOME = 0.95, 0.6  # of P^c; a model that only counts words has 1, one that guesses a third
