@@ -18,11 +18,13 @@ import functools
 import importlib
 import inspect
 import os
+import sys
 import traceback
 from collections.abc import Callable, Mapping
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from multiprocessing import get_context
+from pathlib import Path
 from types import TracebackType
 from typing import Any
 
@@ -87,6 +89,9 @@ def runs_in(client_fixture: str) -> Callable[[Callable[..., None]], Callable[...
 def _replace_environment(environment: Mapping[str, str]) -> None:
     os.environ.clear()
     os.environ.update(environment)
+    # `evaluate`, once imported in the test process, has put its folder of downloaded modules on the path, which comes
+    # over with the path: the modules that are downloaded here would be looked for there.
+    sys.path[:] = [entry for entry in sys.path if not (Path(entry) / "evaluate_modules").is_dir()]
 
 
 def _call(module: str, name: str, arguments: Mapping[str, Any]) -> str | None:
