@@ -34,12 +34,16 @@ bench: $(VENV)/dev.installed  ## the claims of speed, beside a peer, one JSON li
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)
-	$(INSTALL) "pip>=25.1"
 
-$(VENV)/demo.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+# Apart from the one above, for a virtual environment that somebody made by hand.
+$(VENV)/pip.installed: | $(VENV)/bin/python
+	$(INSTALL) "pip>=25.1"
+	touch $@
+
+$(VENV)/demo.installed: pyproject.toml constraints.txt $(VENV)/pip.installed
 	$(INSTALL) --editable ".[parse]"
 	touch $@
 
-$(VENV)/dev.installed: pyproject.toml constraints.txt | $(VENV)/bin/python
+$(VENV)/dev.installed: pyproject.toml constraints.txt $(VENV)/pip.installed
 	$(INSTALL) --editable ".[all]" --group dev
 	touch $@
