@@ -5,6 +5,7 @@ from typing import Any
 import datasets
 import evaluate
 
+from unbag.scoring.bootstrap import plain
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
@@ -40,14 +41,7 @@ class PermutationAcceptance(evaluate.Metric):
         permutations: list[int],
         **options: Any,
     ) -> dict[str, Any]:
-        scores = permutation_acceptance(predictions, references, source_ids, permutations, **options)
-        # `evaluate` hands results on as plain values: an estimate becomes a dict.
-        return {name: _plain(value) for name, value in scores.items()}
-
-
-def _plain(value: Any) -> Any:
-    if hasattr(value, "_asdict"):
-        return value._asdict()
-    if isinstance(value, dict):
-        return {name: _plain(item) for name, item in value.items()}
-    return value
+        scores: dict[str, Any] = plain(
+            permutation_acceptance(predictions, references, source_ids, permutations, **options)
+        )
+        return scores

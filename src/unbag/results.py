@@ -5,14 +5,14 @@ import platform
 import subprocess
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
 from unbag import rooms
 from unbag.files import whole
-from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.bootstrap import Estimate, plain
 
 SCHEMA: Final = 1
 FILE: Final = "results.json"
@@ -72,7 +72,7 @@ def environment() -> dict[str, str]:
 
 def write(results: Sequence[Result], path: Path) -> None:
     """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`."""
-    record = {"schema": SCHEMA, "results": [_plain(asdict(result)) for result in results]}
+    record = {"schema": SCHEMA, "results": [plain(vars(result)) for result in results]}
     with whole(path) as beside:
         beside.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
@@ -91,16 +91,6 @@ def read(path: Path) -> list[Result]:
     if schema != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {schema}")
     return [Result(**_typed(result)) for result in record["results"]]
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, Estimate):
-        return value._asdict()
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, list | tuple):
-        return [_plain(item) for item in value]
-    return value
 
 
 def _typed(value: Any) -> Any:

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unbag.scoring.bootstrap import Estimate, ratio_estimates
+from unbag.scoring.bootstrap import Estimate, named_estimates, plain, ratio_estimates
 
 
 def test_a_mean_and_its_interval_match_the_normal_approximation():
@@ -39,3 +39,60 @@ def test_blocks_of_draws_do_not_change_the_quantities_drawn_together():
     twice = np.concatenate([values, values], axis=1)
     first, second = ratio_estimates(twice, np.ones((500, 2)))
     assert first == second
+
+
+def test_a_difference_is_drawn_with_its_ends():
+    right = np.random.default_rng(0).random(400) < 0.6
+    subset = np.arange(400) >= 1  # all but one: the two ends move together
+    ratios = {"all": (right, 1.0), "most": (right & subset, subset)}
+    estimates = named_estimates(ratios, {"drop": ("all", "most")})
+    drop = estimates["drop"]
+    assert drop.value == estimates["all"].value - estimates["most"].value
+    assert drop.low <= drop.value <= drop.high
+    assert drop.high - drop.low < (estimates["all"].high - estimates["all"].low) / 10
+    assert drop.n == 399
+
+
+def test_the_interval_of_a_difference_matches_the_normal_approximation():
+    rng = np.random.default_rng(0)
+    first, second = rng.random(3000) < 0.7, rng.random(3000) < 0.4
+    estimates = named_estimates(
+        {"first": (first, 1.0), "second": (second, 1.0)}, {"gap": ("first", "second")}, resamples=4000
+    )
+    gaps = first.astype(float) - second
+    error = gaps.std() / np.sqrt(3000)
+    assert estimates["gap"].value == pytest.approx(gaps.mean())
+    assert estimates["gap"].low == pytest.approx(gaps.mean() - 1.96 * error, abs=0.003)
+    assert estimates["gap"].high == pytest.approx(gaps.mean() + 1.96 * error, abs=0.003)
+
+
+def test_a_difference_leaves_the_ratios_as_they_were():
+    values = np.random.default_rng(0).random((50, 2))
+    alone = ratio_estimates(values, np.ones((50, 2)))
+    assert ratio_estimates(values, np.ones((50, 2)), differences=[(1, 0)])[:2] == alone
+
+
+def test_a_difference_from_an_empty_subset_is_none():
+    estimates = named_estimates(
+        {"all": (np.ones(3), 1.0), "none": (np.zeros(3), np.zeros(3))}, {"drop": ("all", "none")}
+    )
+    assert estimates["drop"] == Estimate(None, None, None, 0)
+
+
+def test_a_quantity_undefined_in_every_resample_has_no_interval():
+    # The only draw of this seed leaves the subset of one example out.
+    subset = np.arange(100) == 0
+    [estimate] = ratio_estimates(subset[:, None].astype(float), subset[:, None].astype(float), resamples=1, seed=1)
+    assert estimate == Estimate(1.0, None, None, 1)
+
+
+def test_plain_goes_all_the_way_down():
+    estimate = Estimate(0.5, 0.4, 0.6, 10)
+    scores = {"a": estimate, "rows": [{"b": estimate, "c": 1}], "curve": [(0.0, 1.0)], "none": None}
+    assert plain(scores) == {
+        "a": estimate._asdict(),
+        "rows": [{"b": estimate._asdict(), "c": 1}],
+        "curve": [(0.0, 1.0)],
+        "none": None,
+    }
+    assert type(plain(scores)["rows"][0]["b"]) is dict

@@ -1,6 +1,7 @@
 """Bootstrap intervals of shares, means and ratios, by resampling examples."""
 
-from typing import NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +19,14 @@ class Estimate(NamedTuple):
     n: int
 
 
+_Name = TypeVar("_Name", bound=Hashable)
+
+
 def ratio_estimates(
     numerators: NDArray[np.float64],
     denominators: NDArray[np.float64],
     *,
+    differences: Sequence[tuple[int, int]] = (),
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
@@ -33,12 +38,13 @@ def ratio_estimates(
     Args:
         numerators: one row an example, one column a quantity, shape (n, k).
         denominators: likewise; 1 for a mean over all examples, 0 where an example does not belong to a subset.
+        differences: pairs of columns; the first ratio less the second is a quantity too.
         resamples: how many draws; 0 for no intervals.
         seed: decides the draws.
 
     Returns:
-        k estimates. `n` counts the examples with a positive denominator. A resample in which a subset is empty does not
-        count for that subset.
+        k estimates, then one for each difference. `n` counts the examples with a positive denominator; that of a
+        difference is the smaller of its two. A resample in which a subset is empty does not count for that subset.
 
     >>> [estimate] = ratio_estimates(np.ones((4, 1)), np.ones((4, 1)))
     >>> estimate
@@ -47,12 +53,15 @@ def ratio_estimates(
     total = denominators.sum(axis=0)
     counts = (denominators > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        values = numerators.sum(axis=0) / total
+        values = _with_differences((numerators.sum(axis=0) / total)[None], differences)[0]
+    counts = np.array([*counts, *(min(counts[first], counts[second]) for first, second in differences)])
+    bounds: list[Any] = [None] * len(values)
     if resamples and len(numerators):
-        ratios = _resampled(numerators, denominators, resamples, np.random.default_rng(seed))
-        bounds = [np.nanpercentile(r, [2.5, 97.5]) if t > 0 else None for r, t in zip(ratios.T, total, strict=True)]
-    else:
-        bounds = [None] * len(values)
+        draws = _resampled(numerators, denominators, resamples, np.random.default_rng(seed))
+        bounds = [
+            np.nanpercentile(draw, [2.5, 97.5]) if n and not np.isnan(draw).all() else None
+            for n, draw in zip(counts, _with_differences(draws, differences).T, strict=True)
+        ]
     return [
         Estimate(
             value=float(value) if n else None,
@@ -62,6 +71,59 @@ def ratio_estimates(
         )
         for value, bound, n in zip(values, bounds, counts, strict=True)
     ]
+
+
+def named_estimates(
+    ratios: Mapping[_Name, tuple[NDArray[Any], NDArray[Any] | float]],
+    differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[_Name, Estimate]:
+    """Estimate quantities by name: `ratio_estimates` of columns that have names.
+
+    Args:
+        ratios: numerator and denominator by example of each ratio, shape (n,) each, or one denominator for all.
+        differences: pairs of names of ratios; the first ratio less the second is a quantity too.
+        resamples: how many draws; 0 for no intervals.
+        seed: decides the draws.
+
+    >>> right = np.array([True, False, True, True])
+    >>> ratios = {"all": (right, 1.0), "first": (right * [1, 1, 0, 0], np.array([1, 1, 0, 0]))}
+    >>> estimates = named_estimates(ratios, {"drop": ("all", "first")})
+    >>> {name: estimate.value for name, estimate in estimates.items()}
+    {'all': 0.75, 'first': 0.5, 'drop': 0.25}
+    """
+    columns = {name: column for column, name in enumerate(ratios)}
+    numerators = np.stack([np.asarray(above, dtype=np.float64) for above, _ in ratios.values()], axis=1)
+    denominators = np.stack(
+        [np.broadcast_to(below, len(numerators)).astype(np.float64) for _, below in ratios.values()], axis=1
+    )
+    differences = differences or {}
+    pairs = [(columns[first], columns[second]) for first, second in differences.values()]
+    estimates = ratio_estimates(numerators, denominators, differences=pairs, resamples=resamples, seed=seed)
+    return dict(zip((*ratios, *differences), estimates, strict=True))
+
+
+def plain(value: Any) -> Any:
+    """Return scores as JSON and `evaluate` take them: every `Estimate` in dicts, lists and tuples becomes a dict.
+
+    >>> plain({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
+    {'accuracy': {'value': 0.5, 'low': 0.4, 'high': 0.6, 'n': 100}, 'curve': [(0.0, 1.0)]}
+    """
+    if isinstance(value, Estimate):
+        return value._asdict()
+    if isinstance(value, Mapping):
+        return {name: plain(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        items = (plain(item) for item in value)
+        return list(items) if isinstance(value, list) else tuple(items)
+    return value
+
+
+def _with_differences(ratios: NDArray[np.float64], differences: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    """Return the ratios and the differences between them, shape (draws, k + differences)."""
+    return np.column_stack([ratios, *(ratios[:, first] - ratios[:, second] for first, second in differences)])
 
 
 def _resampled(

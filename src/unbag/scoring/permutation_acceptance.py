@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, ratio_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 
 ORIGINAL: Final = -1
 """The permutation index of the unpermuted pair."""
@@ -92,7 +92,7 @@ def permutation_acceptance(
         for name, subset in (("entropy_c", correct), ("entropy_f", flipped)):
             parts[name] = (entropy * subset, counts[0.0] * subset)
 
-    estimates = _estimate(parts, len(correct), resamples, seed)
+    estimates = named_estimates(parts, resamples=resamples, seed=seed)
     result: dict[str, Any] = {
         "n_examples": len(correct),
         "q": rows.q,
@@ -134,15 +134,6 @@ def _parts(
         (share * flipped, flipped),
     )
     return {name + suffix: column for name, column in zip(_NAMES, columns, strict=True)}
-
-
-def _estimate(
-    parts: dict[str, tuple[NDArray[Any], NDArray[Any] | float]], n: int, resamples: int, seed: int
-) -> dict[str, Estimate]:
-    numerators = np.stack([part[0].astype(np.float64) for part in parts.values()], axis=1)
-    denominators = np.stack([np.broadcast_to(part[1], n).astype(np.float64) for part in parts.values()], axis=1)
-    estimates = ratio_estimates(numerators, denominators, resamples=resamples, seed=seed)
-    return dict(zip(parts, estimates, strict=True))
 
 
 def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -1,0 +1,40 @@
+"""Compositionality sensitivity: accuracy on the examples whose words alone point to a wrong label."""
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+
+_CITATION = """@article{nie-etal-2019-compositionality,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
+  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+
+
+class CompositionalitySensitivity(evaluate.Metric):
+    """The shell of `unbag.scoring.compositionality_sensitivity.compositionality_sensitivity` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=compositionality_sensitivity.__doc__,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("int64"),
+                    "references": datasets.Value("int64"),
+                    "lms": datasets.Value("float64"),
+                }
+            ),
+            reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
+        )
+
+    def _compute(
+        self, predictions: list[int], references: list[int], lms: list[float], **options: Any
+    ) -> dict[str, Any]:
+        scores: dict[str, Any] = plain(compositionality_sensitivity(predictions, references, lms, **options))
+        return scores

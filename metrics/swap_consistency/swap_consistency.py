@@ -1,0 +1,41 @@
+"""Swap consistency: whether a model keeps its answer when premise and hypothesis change places."""
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.swap_consistency import swap_consistency
+
+_CITATION = """@article{wang-etal-2019-swap,
+  title = {What If We Simply Swap the Two Text Fragments? A Straightforward yet Effective Way to Test the Robustness of
+    Methods to Confounding Signals in Nature Language Inference Tasks},
+  author = {Wang, Haohan and Sun, Da and Xing, Eric P.},
+  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
+  year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136}}"""
+
+
+class SwapConsistency(evaluate.Metric):
+    """The shell of `unbag.scoring.swap_consistency.swap_consistency` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=swap_consistency.__doc__,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("int64"),
+                    "references": datasets.Value("int64"),
+                    "swapped_predictions": datasets.Value("int64"),
+                }
+            ),
+            reference_urls=["https://doi.org/10.1609/aaai.v33i01.33017136"],
+        )
+
+    def _compute(
+        self, predictions: list[int], references: list[int], swapped_predictions: list[int], **options: Any
+    ) -> dict[str, Any]:
+        scores: dict[str, Any] = plain(swap_consistency(predictions, references, swapped_predictions, **options))
+        return scores

@@ -1,0 +1,38 @@
+"""Uncertainty partitions: accuracy from the examples that words alone give away to those that they do not."""
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+
+_CITATION = """@unpublished{resnli-2019,
+  title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language
+    Inference},
+  note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
+
+
+class UncertaintyPartitions(evaluate.Metric):
+    """The shell of `unbag.scoring.uncertainty_partitions.uncertainty_partitions` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=uncertainty_partitions.__doc__,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("int64"),
+                    "references": datasets.Value("int64"),
+                    "partitions": datasets.Value("int64"),
+                }
+            ),
+        )
+
+    def _compute(
+        self, predictions: list[int], references: list[int], partitions: list[int], **options: Any
+    ) -> dict[str, Any]:
+        scores: dict[str, Any] = plain(uncertainty_partitions(predictions, references, partitions, **options))
+        return scores

@@ -1,0 +1,146 @@
+"""The lexical model: what a bag of words already knows of a pair (Nie et al. 2019, section 5)."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.files import whole
+from unbag.labels import LABELS, label_id
+from unbag.lexical.features import Feature, Vocabulary, Words
+from unbag.lexical.regression import SoftmaxRegression, fit
+from unbag.perturb import draws
+
+PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
+"""The L2 penalties tried, strongest first: it converges soonest."""
+
+HELD_OUT: Final = 0.1  # share of the pairs on which penalties are compared
+WEIGHTS_FILE: Final = "model.safetensors"
+CONFIG_FILE: Final = "config.json"
+_FORMAT: Final = 1
+
+
+class Contribution(NamedTuple):
+    """How far a feature moves the odds of a wrong label against the gold one, as a difference of logits."""
+
+    feature: Feature
+    label: str
+    logit: float
+
+
+@dataclass(frozen=True)
+class LexicalModel:
+    """Softmax regression on the words of a pair.
+
+    Attributes:
+        vocabulary: the features it has weights for.
+        regression: the weights.
+        record: how it was made: `l2`, the held-out losses it was chosen by, `pairs`, and what the caller adds.
+    """
+
+    vocabulary: Vocabulary
+    regression: SoftmaxRegression
+    record: dict[str, Any]
+
+    def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float32]:
+        """Return the probabilities of `labels.LABELS` for pairs of content words, shape (n, 3)."""
+        return self.regression.probabilities(self.vocabulary.matrix(pairs))
+
+    def misleading(self, premise: Words, hypothesis: Words, gold: str, top: int = 5) -> list[Contribution]:
+        """Return the features that most favour the likeliest wrong label over the gold one (Figure 2).
+
+        Args:
+            premise: its content words.
+            hypothesis: its content words.
+            gold: the gold label's name.
+            top: how many, strongest first; only those that favour the wrong label at all.
+        """
+        row = self.vocabulary.matrix([(premise, hypothesis)])
+        probabilities = self.regression.probabilities(row)[0]
+        wrong = max((label for label in LABELS if label != gold), key=lambda label: probabilities[label_id(label)])
+        weights = self.regression.weights[row.indices]
+        gains = weights[:, label_id(wrong)] - weights[:, label_id(gold)]
+        order = np.argsort(-gains, kind="stable")[:top]
+        names = self.vocabulary.names(row.indices[order])
+        return [
+            Contribution(name, wrong, float(gain)) for name, gain in zip(names, gains[order], strict=True) if gain > 0
+        ]
+
+    def save(self, folder: Path) -> None:
+        """Write `model.safetensors` and `config.json`: numbers and text, nothing that runs."""
+        from safetensors.numpy import save_file
+
+        tensors: dict[str, NDArray[Any]] = {
+            "codes": self.vocabulary.codes(),
+            "weights": np.ascontiguousarray(self.regression.weights),
+            "bias": self.regression.bias,
+        }
+        with whole(folder / WEIGHTS_FILE) as beside:
+            save_file(tensors, beside)
+        config = {"format": _FORMAT, "labels": LABELS, "record": self.record, "words": self.vocabulary.words()}
+        with whole(folder / CONFIG_FILE) as beside:  # last: a folder with it is complete
+            beside.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
+
+    @classmethod
+    def load(cls, folder: Path) -> "LexicalModel":
+        """Read what `save` wrote.
+
+        Raises:
+            ValueError: if the folder has no lexical model, or one of another format.
+        """
+        from safetensors.numpy import load_file
+
+        if not (folder / CONFIG_FILE).is_file():
+            raise ValueError(f"expected a lexical model in {folder}, found no {CONFIG_FILE}")
+        config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        if config.get("format") != _FORMAT or config.get("labels") != list(LABELS):
+            raise ValueError(
+                f"{folder}: expected a lexical model of format {_FORMAT} with the labels {list(LABELS)}, found format "
+                f"{config.get('format')} with {config.get('labels')}"
+            )
+        tensors = load_file(folder / WEIGHTS_FILE)
+        regression = SoftmaxRegression(tensors["weights"], tensors["bias"], steps=0)
+        return cls(Vocabulary.of(config["words"], tensors["codes"]), regression, config["record"])
+
+
+def fit_lexical_model(
+    pairs: Sequence[tuple[Words, Words]], labels: Sequence[str], *, l2: float | None = None, seed: int = 0
+) -> LexicalModel:
+    """Fit the lexical model.
+
+    The penalty is chosen by one rule for everyone: a tenth of the pairs, drawn by the seed and their position, is held
+    out; of `PENALTIES` the one with the lowest cross-entropy there is taken; then all pairs are fitted with it.
+
+    Args:
+        pairs: content words of premise and hypothesis.
+        labels: their gold labels by name.
+        l2: a penalty to take without choosing.
+        seed: decides what is held out.
+
+    Raises:
+        ValueError: if the lengths differ, or there are too few pairs to hold some out.
+    """
+    gold = np.array([label_id(label) for label in labels], dtype=np.int64)
+    if len(pairs) != len(gold):
+        raise ValueError(f"expected one label a pair, found {len(pairs)} pairs and {len(gold)} labels")
+    vocabulary = Vocabulary()
+    matrix = vocabulary.matrix(pairs, grow=True)
+    record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
+    if l2 is None:
+        lots = draws.numbers(draws.key(seed, "held out"), np.arange(len(gold)))
+        held_out = lots < np.uint64(int(HELD_OUT * 2**64))
+        if not held_out.any() or held_out.all():
+            raise ValueError(
+                f"expected enough pairs to hold some out, found {len(pairs)}; name a penalty instead (l2=…)"
+            )
+        losses = {}
+        for penalty in PENALTIES:
+            tried = fit(matrix[~held_out], gold[~held_out], l2=penalty).probabilities(matrix[held_out])
+            losses[penalty] = float(-np.log(tried[np.arange(len(tried)), gold[held_out]]).mean())
+        l2 = min(losses, key=losses.__getitem__)
+        record["held_out_loss"] = {f"{penalty:g}": round(loss, 6) for penalty, loss in losses.items()}
+    return LexicalModel(vocabulary, fit(matrix, gold, l2=l2), {**record, "l2": l2})

@@ -1,0 +1,198 @@
+"""Softmax regression with an L2 penalty on sparse indicators, converged, in seconds.
+
+Two things make it fast and leave the solution what it is:
+
+- Columns that are equal (words and word pairs that occur in the same examples, most of them once) have equal weights
+  at the optimum. k such columns are replaced by one, times the square root of k, which has the same penalty and the
+  same predictions: on SNLI three columns of four go.
+- Variables are scaled by their curvature (the diagonal of the Hessian), so that a word of ten thousand examples and
+  one of two take steps of their own size.
+
+The optimiser is L-BFGS (Nocedal & Wright 2006, algorithm 7.5) on sparse products of SciPy. On 22,588 SNLI pairs
+(339,002 features; C = 1) scikit-learn's `LogisticRegression` takes 15 s and 650 MB for the same features, SciPy's own
+L-BFGS-B on the merged columns 5.4 s; most of the latter is its bookkeeping for bounds, of which there are none.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+Vector = NDArray[np.float32]
+
+_MEMORY: Final = 8  # steps that L-BFGS remembers
+_ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
+_TYPICAL_VARIANCE: Final = 0.2  # p (1 - p) of a probability near a third, for the curvature
+DEFAULT_TOLERANCE: Final = 1e-4
+_MOST_STEPS: Final = 2000
+
+
+class NotConvergedError(RuntimeError):
+    """The gradient did not become small enough."""
+
+
+@dataclass(frozen=True)
+class SoftmaxRegression:
+    """A fitted model: p(label | x) is the softmax of x · weights + bias.
+
+    Attributes:
+        weights: shape (features, labels).
+        bias: shape (labels,).
+        steps: how many steps the fit took.
+    """
+
+    weights: Vector
+    bias: Vector
+    steps: int
+
+    def probabilities(self, matrix: sparse.csr_matrix) -> Vector:
+        """Return the probabilities of the labels, shape (n, labels)."""
+        return _softmax(matrix @ self.weights + self.bias)
+
+
+def fit(
+    matrix: sparse.csr_matrix, labels: NDArray[np.int64], *, l2: float, tolerance: float = DEFAULT_TOLERANCE
+) -> SoftmaxRegression:
+    """Minimise the sum of cross-entropies plus l2 / 2 times the squared weights; the bias is not penalised.
+
+    Deterministic: it starts at zero and draws nothing.
+
+    Args:
+        matrix: indicators, shape (n, features).
+        labels: label ids from 0, shape (n,).
+        l2: the penalty's strength, above 0 (scikit-learn's 1 / C).
+        tolerance: the fit has converged when the gradient's norm is this share of the norm at the start.
+
+    Raises:
+        ValueError: if the inputs do not fit each other, or l2 is not above 0.
+        NotConvergedError: if it takes over 2,000 steps.
+    """
+    n, n_features = matrix.shape
+    if n == 0 or n != len(labels):
+        raise ValueError(
+            f"expected one label for each of the rows, of which there is one at least; found {n} and {len(labels)}"
+        )
+    if not l2 > 0:
+        raise ValueError(f"expected a penalty above 0, found {l2}")
+    merged, column_of, size = merge_equal_columns(matrix)
+    counts = np.asarray(merged.power(2).sum(axis=0)).ravel()
+    scale = (1 / np.sqrt(l2 + _TYPICAL_VARIANCE * counts)).astype(np.float32)
+    bias_scale = np.float32(1 / np.sqrt(_TYPICAL_VARIANCE * n))
+    rows = (merged @ sparse.diags(scale)).tocsr().astype(np.float32)
+    columns = rows.T.tocsr()
+    penalty = (l2 * scale * scale).astype(np.float32)[:, None]
+    n_labels = int(labels.max()) + 1
+    gold = np.zeros((n, n_labels), dtype=np.float32)
+    gold[np.arange(n), labels] = 1
+
+    def objective(x: Vector) -> tuple[float, Vector]:
+        weights, bias = x[:-n_labels].reshape(-1, n_labels), x[-n_labels:]
+        logits = rows @ weights + bias_scale * bias
+        logits -= logits.max(axis=1, keepdims=True)
+        exponentials = np.exp(logits)
+        sums = exponentials.sum(axis=1, keepdims=True)
+        penalised = penalty * weights
+        # Summed in float64: the loss decides when a step is good, and its digits run out first.
+        loss = (np.log(sums[:, 0]) - logits[np.arange(n), labels]).sum(dtype=np.float64)
+        loss += 0.5 * np.sum(penalised * weights, dtype=np.float64)
+        error = exponentials / sums - gold
+        gradient = np.concatenate([(columns @ error + penalised).ravel(), bias_scale * error.sum(axis=0)])
+        return float(loss), gradient
+
+    start = np.zeros(merged.shape[1] * n_labels + n_labels, dtype=np.float32)
+    x, steps = _minimise(objective, start, tolerance)
+    per_column = x[:-n_labels].reshape(-1, n_labels) * (scale / size)[:, None]
+    weights = per_column[column_of] if n_features else per_column
+    return SoftmaxRegression(weights, x[-n_labels:] * bias_scale, steps)
+
+
+def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[Any, NDArray[np.intp], Vector]:
+    """Replace each group of k equal indicator columns by one of them, times the square root of k.
+
+    Args:
+        matrix: shape (n, features).
+
+    Returns:
+        The matrix of shape (n, groups); each feature's group, shape (features,); and the square root of each group's
+        size, by which a group's weight is divided to give its features'.
+    """
+    by_column = matrix.tocsc()
+    # Columns are told apart by the sum of random numbers of their rows: two different ones agree once in 2^64.
+    lots = np.random.default_rng(0).integers(0, 2**64, size=matrix.shape[0], dtype=np.uint64)
+    sums = np.concatenate([[np.uint64(0)], np.cumsum(lots[by_column.indices], dtype=np.uint64)])
+    with np.errstate(over="ignore"):  # wrapping around is what makes the difference of two sums exact
+        signatures = sums[by_column.indptr[1:]] - sums[by_column.indptr[:-1]]
+    _, first, group, sizes = np.unique(signatures, return_index=True, return_inverse=True, return_counts=True)
+    roots = np.sqrt(sizes).astype(np.float32)
+    return (by_column[:, first] @ sparse.diags(roots)).tocsr(), group, roots
+
+
+def lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:
+    """Return the lexically misleading score: the highest probability of a wrong label (Nie et al. 2019, section 5).
+
+    Args:
+        probabilities: shape (n, labels).
+        gold: gold label ids, shape (n,).
+
+    >>> lms(np.array([[0.2, 0.7, 0.1], [0.2, 0.7, 0.1]]), np.array([0, 1])).tolist()
+    [0.7, 0.2]
+    """
+    wrong = probabilities.copy()
+    wrong[np.arange(len(gold)), gold] = -1
+    highest: NDArray[np.floating[Any]] = wrong.max(axis=1)
+    return highest
+
+
+def _softmax(logits: Vector) -> Vector:
+    exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities: Vector = exponentials / exponentials.sum(axis=1, keepdims=True)
+    return probabilities
+
+
+def _minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
+    """Return the minimum of a convex function and the steps it took."""
+    past: deque[tuple[Vector, Vector, float]] = deque(maxlen=_MEMORY)  # step, change of gradient, 1 / their product
+    loss, gradient = objective(x)
+    target = tolerance * float(np.linalg.norm(gradient))
+    steps = 0
+    while float(np.linalg.norm(gradient)) > target:
+        if steps == _MOST_STEPS:
+            raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges sooner")
+        direction = -_times_inverse_hessian(gradient, past)
+        slope = float(gradient @ direction)
+        length = 1.0 if past else min(1.0, 1 / float(np.linalg.norm(gradient)))
+        while True:
+            moved = (x + np.float32(length) * direction).astype(np.float32)
+            moved_loss, moved_gradient = objective(moved)
+            # At the end the loss changes by less than its last digit: then a smaller gradient is progress enough.
+            flat = abs(moved_loss - loss) <= 1e-7 * abs(loss)
+            if moved_loss <= loss + _ENOUGH_DECREASE * length * slope or flat:
+                break
+            length /= 2
+        step, change = moved - x, moved_gradient - gradient
+        product = float(step @ change)
+        if product > 0:
+            past.append((step, change, 1 / product))
+        x, loss, gradient = moved, moved_loss, moved_gradient
+        steps += 1
+    return x, steps
+
+
+def _times_inverse_hessian(gradient: Vector, past: deque[tuple[Vector, Vector, float]]) -> Vector:
+    """Multiply by the inverse Hessian as past steps tell it: the two loops of algorithm 7.4."""
+    result = gradient.copy()
+    factors = []
+    for step, change, inverse in reversed(past):
+        factor = inverse * float(step @ result)
+        factors.append(factor)
+        result -= np.float32(factor) * change
+    if past:
+        step, change, inverse = past[-1]
+        result *= np.float32(1 / (inverse * float(change @ change)))
+    for (step, change, inverse), factor in zip(past, reversed(factors), strict=True):
+        result += np.float32(factor - inverse * float(change @ result)) * step
+    return result

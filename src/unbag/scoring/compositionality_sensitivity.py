@@ -1,0 +1,150 @@
+"""Accuracy where the words mislead: compositionality-sensitivity testing (Nie et al. 2019, section 5)."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.checks import labelled
+
+THRESHOLDS: Final = (0.5, 0.6, 0.7)
+"""The λ of Table 5."""
+NO_LABEL: Final = -1
+"""An annotator's label that is missing; None says the same."""
+
+Annotations = Sequence[Sequence[int | None]] | NDArray[Any]
+
+
+def compositionality_sensitivity(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    lms: ArrayLike,
+    *,
+    annotator_labels: Annotations | None = None,
+    thresholds: Sequence[float] = THRESHOLDS,
+    n_labels: int = 3,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Score predictions on the examples whose words mislead a lexical model, for several degrees of misleading.
+
+    LMS, the lexically-misleading score of an example, is the highest probability that a model of words alone gives to a
+    wrong label (Nie et al. 2019, equation 6). CS_λ holds the examples with LMS ≥ λ (section 5.4), so CS_0 is the whole
+    set. For each λ:
+
+    - `n`: how many examples CS_λ has.
+    - `accuracy`: share of CS_λ predicted right.
+    - `drop`: accuracy on CS_0 less accuracy on CS_λ, both from the same resamples.
+    - `majority`: share of `majority_label`, the most frequent gold label in CS_λ (the lowest id among equals): what a
+      model scores that always gives it. The interval is that of this label's share.
+    - `human`: how often one annotator agrees with the gold label. Of each example the share of its annotators' labels
+      that are the gold label, then the mean over examples; that is what drawing one annotator at random gives on
+      average (footnote 10). Examples without annotators count out; its `n` says how many are left.
+
+    Table 5 of the paper is this, in per cent, for the whole set and λ = 0.5, 0.6, 0.7.
+
+    A model that is always right has accuracy 1 and drop 0 everywhere. `n` never rises with λ.
+
+    Args:
+        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
+        references: gold label ids, 0 … n_labels - 1, shape (n,).
+        lms: lexically-misleading scores, 0 to 1, shape (n,).
+        annotator_labels: the label ids that annotators gave to each example, n rows of any length, or an array of shape
+            (n, annotators). None and -1 are no label. For `human`.
+        thresholds: the λ beside 0, in any order; each counts once.
+        n_labels: how many labels there are.
+        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
+        seed: decides the draws.
+
+    Returns:
+        `subsets`: a dict for each λ from 0 up, with `lambda`, `n`, `majority_label`, and the other quantities above as
+        `Estimate`s (value, low, high, n), all fractions: accuracy, majority and human in [0, 1], drop in [-1, 1]. What
+        has no example is None with n 0; `human` is left out without annotators' labels.
+
+    Raises:
+        ValueError: if lengths differ, there is no example, a label id is not one of 0 … n_labels - 1, or an LMS or a
+            threshold is not between 0 and 1.
+
+    >>> scores = compositionality_sensitivity([0, 1, 2, 0], [0, 1, 1, 2], [0.1, 0.6, 0.7, 0.9], thresholds=[0.6])
+    >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]
+    [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
+    """
+    gold, predicted = labelled(references, predictions=predictions)
+    _check_ids("references", gold, n_labels)
+    misleading = _scores(lms, len(gold))
+    if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
+        raise ValueError(f"expected thresholds from 0 to 1, found {wrong}")
+    right = predicted == gold
+    agreement = None if annotator_labels is None else _agreement(annotator_labels, gold, n_labels)
+
+    lambdas = sorted({0.0, *map(float, thresholds)})
+    majority: dict[float, int | None] = {}
+    ratios: dict[Hashable, tuple[NDArray[Any], NDArray[Any] | float]] = {}
+    drops: dict[Hashable, tuple[Hashable, Hashable]] = {}
+    for threshold in lambdas:
+        subset = misleading >= threshold
+        label = int(np.bincount(gold[subset]).argmax()) if subset.any() else None
+        majority[threshold] = label
+        ratios["accuracy", threshold] = (right & subset, subset)
+        ratios["majority", threshold] = ((gold == label) & subset, subset)
+        if agreement is not None:
+            share, annotated = agreement
+            ratios["human", threshold] = (share * subset, annotated & subset)
+        drops["drop", threshold] = ("accuracy", 0.0), ("accuracy", threshold)
+    estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
+
+    names = ("accuracy", "drop", "majority", *(("human",) if agreement is not None else ()))
+    return {
+        "subsets": [
+            {
+                "lambda": threshold,
+                "n": estimates["accuracy", threshold].n,
+                "majority_label": majority[threshold],
+                **{name: estimates[name, threshold] for name in names},
+            }
+            for threshold in lambdas
+        ]
+    }
+
+
+def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
+    scores = np.asarray(lms, dtype=np.float64)
+    if scores.shape != (n,):
+        raise ValueError(f"expected one LMS an example, shape ({n},), found shape {scores.shape}")
+    if (wrong := ~((scores >= 0) & (scores <= 1))).any():  # NaN is neither
+        row = int(wrong.argmax())
+        raise ValueError(f"expected every LMS from 0 to 1, found {scores[row]} in row {row}")
+    return scores
+
+
+def _agreement(
+    annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int
+) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
+    """Return the share of each example's annotators that give the gold label, and which examples have annotators."""
+    if len(annotator_labels) != len(gold):
+        raise ValueError(
+            f"expected the annotators' labels of every example ({len(gold)}), found {len(annotator_labels)}"
+        )
+    given = [
+        (row, label)
+        for row, labels in enumerate(annotator_labels)
+        for label in labels
+        if label is not None and label != NO_LABEL
+    ]
+    rows = np.array([row for row, _ in given], dtype=np.int64)
+    labels = np.array([label for _, label in given]) if given else np.empty(0, dtype=np.int64)
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"expected annotators' labels as ids, None or {NO_LABEL}, found {labels.dtype}")
+    _check_ids("annotator_labels", labels, n_labels, rows)
+    counts = np.bincount(rows, minlength=len(gold))
+    agreeing = np.bincount(rows[labels == gold[rows]], minlength=len(gold))
+    return agreeing / np.maximum(counts, 1), counts > 0
+
+
+def _check_ids(name: str, ids: NDArray[Any], n_labels: int, rows: NDArray[np.int64] | None = None) -> None:
+    if (wrong := (ids < 0) | (ids >= n_labels)).any():
+        place = int(wrong.argmax())
+        row = place if rows is None else rows[place]
+        raise ValueError(f"{name}: expected ids from 0 to {n_labels - 1}, found {ids[place]} in row {row}")

@@ -1,0 +1,96 @@
+"""Accuracy from the easiest examples to the hardest, as a model of words alone finds them (ReSNLI, Figure 2)."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.checks import labelled
+
+
+def uncertainty_partitions(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    partitions: ArrayLike,
+    *,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Score predictions on a set cut into partitions by how little its words give the label away.
+
+    ReSNLI orders its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
+    cuts them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
+    anonymous EMNLP-IJCNLP submission, sections 4 and 5.3). The partitions come with the data set; any other order of
+    difficulty does as well.
+
+    - `accuracy`: share of all examples predicted right (Table 3).
+    - `by_partition`: the same by partition, from the easiest to the hardest (Figure 2).
+    - `easiest`, `hardest`: the two ends of it; `drop`: the one less the other, both from the same resamples.
+    - `rank_correlation`: Spearman's ρ between the number of a partition and the accuracy on it, ranks averaged among
+      equals. (Ours: one number for "worse as uncertainty grows".) -1 is a fall at every step, 0 no trend. None with
+      one partition, or where all partitions have the same accuracy. A plain number: resampling adds noise to every
+      partition and so moves ρ towards 0, so that a percentile interval need not even hold it.
+
+    A model that is always right has accuracy 1 everywhere, drop 0, and no rank correlation.
+
+    Args:
+        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
+        references: gold label ids, shape (n,).
+        partitions: number of each example's partition, 0 (easiest) … m - 1 (hardest), shape (n,).
+        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
+        seed: decides the draws.
+
+    Returns:
+        The quantities above, each but ρ an `Estimate` (value, low, high, n); `by_partition` is a list of dicts with
+        `partition` and `accuracy`. Also `n_examples` and `n_partitions`. Accuracies are in [0, 1], higher is better;
+        drop and ρ are in [-1, 1].
+
+    Raises:
+        ValueError: if lengths differ, there is no example, a partition is negative, or one of 0 … m - 1 has no example.
+
+    >>> scores = uncertainty_partitions([0, 1, 2, 0, 1, 1], [0, 1, 2, 1, 0, 2], [0, 0, 1, 1, 2, 2])
+    >>> [row["accuracy"].value for row in scores["by_partition"]], scores["rank_correlation"]
+    ([1.0, 0.5, 0.0], -1.0)
+    """
+    gold, predicted, numbers = labelled(references, predictions=predictions, partitions=partitions)
+    m = _count(numbers)
+    right = predicted == gold
+    ratios = {"accuracy": (right, np.ones(len(right)))}
+    names = [f"partition {number}" for number in range(m)]
+    for number, name in enumerate(names):
+        inside = numbers == number
+        ratios[name] = (right & inside, inside.astype(np.float64))
+    estimates = named_estimates(ratios, {"drop": (names[0], names[-1])}, resamples=resamples, seed=seed)
+    return {
+        "n_examples": len(right),
+        "n_partitions": m,
+        "accuracy": estimates["accuracy"],
+        "easiest": estimates[names[0]],
+        "hardest": estimates[names[-1]],
+        "drop": estimates["drop"],
+        "rank_correlation": _trend(np.array([estimates[name].value for name in names])),
+        "by_partition": [{"partition": number, "accuracy": estimates[name]} for number, name in enumerate(names)],
+    }
+
+
+def _count(numbers: NDArray[np.int64]) -> int:
+    """Return how many partitions there are, having seen that none is missing."""
+    if numbers.min() < 0:
+        raise ValueError(f"expected partitions from 0 (the easiest) up, found {numbers.min()}")
+    found = np.unique(numbers)
+    if (gap := found != np.arange(len(found))).any():
+        raise ValueError(
+            f"expected examples in every partition from 0 to {found[-1]}, found none in partition {gap.argmax()}; "
+            "score the whole set"
+        )
+    return len(found)
+
+
+def _trend(accuracies: NDArray[np.float64]) -> float | None:
+    """Return Spearman's ρ between index and value: the correlation of their ranks, None if all values are equal."""
+    _, index, counts = np.unique(accuracies, return_inverse=True, return_counts=True)
+    if len(counts) == 1:
+        return None
+    ranks = (np.cumsum(counts) - (counts - 1) / 2)[index]  # equal ones have the mean of their ranks
+    return float(np.corrcoef(np.arange(len(ranks)), ranks)[0, 1])

@@ -1,0 +1,47 @@
+from collections import Counter
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unbag.lexical.features import Feature, Vocabulary, content_words, features
+
+WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
+    lambda some: tuple(sorted(some))
+)
+
+
+def test_only_content_words_count_and_each_once():
+    tagged = (("The", "DET"), ("Dogs", "NOUN"), ("dogs", "NOUN"), ("in", "ADP"), ("Rome", "PROPN"), ("quickly", "ADV"))
+    assert content_words(tagged) == ("dogs", "quickly", "rome")
+
+
+@given(WORDS, WORDS)
+def test_exchanging_the_sides_mirrors_the_features(premise, hypothesis):
+    mirrored = Counter(Feature(f.hypothesis, f.premise) for f in features(premise, hypothesis))
+    assert mirrored == Counter(features(hypothesis, premise))
+
+
+@given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=8))
+def test_the_matrix_holds_exactly_the_features(pairs):
+    vocabulary = Vocabulary()
+    matrix = vocabulary.matrix(pairs, grow=True)
+    for row, (premise, hypothesis) in enumerate(pairs):
+        names = vocabulary.names(matrix[row].indices)
+        assert Counter(names) == Counter(features(premise, hypothesis))
+    assert set(matrix.data) <= {1.0}
+
+
+def test_what_was_not_seen_is_left_out():
+    vocabulary = Vocabulary()
+    vocabulary.matrix([(("dog",), ("animal",))], grow=True)
+    row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
+    assert set(vocabulary.names(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
+    assert len(vocabulary) == 3
+
+
+def test_a_vocabulary_is_rebuilt_from_words_and_codes():
+    vocabulary = Vocabulary()
+    pairs = [(("dog", "run"), ("animal",)), (("cat",), ("sleep",))]
+    matrix = vocabulary.matrix(pairs, grow=True)
+    again = Vocabulary.of(vocabulary.words(), vocabulary.codes())
+    assert (again.matrix(pairs) != matrix).nnz == 0

@@ -1,0 +1,73 @@
+import json
+
+import numpy as np
+import pytest
+
+from unbag.lexical.model import LexicalModel, fit_lexical_model
+from unbag.lexical.regression import lms
+
+RNG = np.random.default_rng(0)
+NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "walk"]
+
+
+def _pairs(n=300):
+    """Give pairs in which `nap` against `run` is a contradiction and the same verb an entailment."""
+    pairs, labels = [], []
+    for _ in range(n):
+        noun = str(RNG.choice(NOUNS))
+        label = str(RNG.choice(["entailment", "neutral", "contradiction"]))
+        verbs = {"entailment": ("run", "run"), "contradiction": ("nap", "run"), "neutral": ("sing", "walk")}[label]
+        pairs.append((tuple(sorted((noun, verbs[0]))), tuple(sorted((noun, verbs[1])))))
+        labels.append(label)
+    return pairs, labels
+
+
+@pytest.fixture(scope="module")
+def model():
+    return fit_lexical_model(*_pairs())
+
+
+def test_it_learns_what_words_can_tell(model):
+    probabilities = model.probabilities([(("dog", "nap"), ("dog", "run")), (("dog", "run"), ("dog", "run"))])
+    assert probabilities.argmax(axis=1).tolist() == [2, 0]
+    assert probabilities.sum(axis=1) == pytest.approx(1)
+
+
+def test_the_penalty_is_the_best_on_held_out_pairs(model):
+    losses = model.record["held_out_loss"]
+    assert losses[f"{model.record['l2']:g}"] == min(losses.values())
+    assert len(losses) == 5
+
+
+def test_the_misleading_words_are_found(model):
+    # A pair whose words say contradiction, and whose gold label is entailment.
+    premise, hypothesis = ("girl", "nap"), ("girl", "run")
+    found = model.misleading(premise, hypothesis, "entailment")
+    assert {contribution.label for contribution in found} == {"contradiction"}
+    assert found[0].logit == max(contribution.logit for contribution in found) > 0
+    assert any("nap" in contribution.feature for contribution in found[:2])
+    assert lms(model.probabilities([(premise, hypothesis)]), np.array([0]))[0] > 0.5
+
+
+def test_a_saved_model_gives_the_same_bits(model, tmp_path):
+    model.save(tmp_path)
+    again = LexicalModel.load(tmp_path)
+    pairs, _ = _pairs(20)
+    assert again.probabilities(pairs).tobytes() == model.probabilities(pairs).tobytes()
+    assert again.record == model.record
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+
+
+def test_what_is_no_lexical_model_is_said(tmp_path):
+    with pytest.raises(ValueError, match=r"found no config\.json"):
+        LexicalModel.load(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"format": 7, "labels": []}))
+    with pytest.raises(ValueError, match="found format 7"):
+        LexicalModel.load(tmp_path)
+
+
+def test_too_few_pairs_are_refused():
+    with pytest.raises(ValueError, match="name a penalty instead"):
+        fit_lexical_model([(("dog",), ("cat",))], ["neutral"])
+    with pytest.raises(ValueError, match="found 1 pairs and 0 labels"):
+        fit_lexical_model([(("dog",), ("cat",))], [])

@@ -1,0 +1,78 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from unbag.lexical.regression import NotConvergedError, fit, lms, merge_equal_columns
+
+
+def _data(seed=0, n=400, features=120, labels=3):
+    rng = np.random.default_rng(seed)
+    matrix = (rng.random((n, features)) < rng.random(features) * 0.2).astype(np.float32)
+    matrix[:, 50:60] = matrix[:, [50]]  # equal columns, to be merged
+    matrix[:, 60:70] = 0  # columns of nothing
+    truth = rng.normal(size=(features, labels))
+    gold = (matrix @ truth + rng.gumbel(size=(n, labels))).argmax(axis=1)
+    return sparse.csr_matrix(matrix), gold
+
+
+@pytest.mark.parametrize("l2", [0.3, 1.0, 10.0])
+def test_against_scikit_learn(l2):
+    matrix, gold = _data()
+    ours = fit(matrix, gold, l2=l2, tolerance=1e-5).probabilities(matrix)
+    theirs = LogisticRegression(C=1 / l2, tol=1e-8, max_iter=5000).fit(matrix, gold).predict_proba(matrix)
+    assert np.abs(ours - theirs).max() < 1e-3
+
+
+def test_equal_columns_have_equal_weights_and_those_of_nothing_none():
+    matrix, gold = _data()
+    weights = fit(matrix, gold, l2=1.0).weights
+    assert (weights[50:60] == weights[50]).all()
+    assert not weights[60:70].any()
+    assert weights[50].any()
+
+
+def test_merging_keeps_products_and_penalty():
+    matrix, _ = _data()
+    merged, group, roots = merge_equal_columns(matrix)
+    assert merged.shape[1] == len(roots) == 120 - 9 - 9
+    per_group = np.random.default_rng(1).normal(size=len(roots)).astype(np.float32)
+    weights = (per_group / roots)[group]
+    np.testing.assert_allclose(matrix @ weights, merged @ per_group, rtol=1e-4, atol=1e-4)
+    assert (weights**2).sum() == pytest.approx((per_group**2).sum(), rel=1e-5)
+
+
+def test_the_gradient_vanishes_at_the_fit():
+    matrix, gold = _data()
+    model = fit(matrix, gold, l2=2.0, tolerance=1e-5)
+    error = model.probabilities(matrix) - np.eye(3)[gold]
+    gradient = matrix.T @ error + 2.0 * model.weights
+    assert np.abs(gradient).max() < 1e-2
+    assert np.abs(error.sum(axis=0)).max() < 1e-2, "the bias is not penalised"
+
+
+def test_the_fit_is_the_same_to_the_bit():
+    matrix, gold = _data()
+    first, second = fit(matrix, gold, l2=1.0), fit(matrix, gold, l2=1.0)
+    assert first.weights.tobytes() == second.weights.tobytes()
+    assert first.bias.tobytes() == second.bias.tobytes()
+
+
+def test_without_a_feature_the_shares_come_out():
+    model = fit(sparse.csr_matrix((10, 4), dtype=np.float32), np.array([0] * 5 + [1] * 3 + [2] * 2), l2=1.0)
+    assert model.probabilities(sparse.csr_matrix((1, 4)))[0] == pytest.approx([0.5, 0.3, 0.2], abs=1e-3)
+
+
+def test_lms_is_the_likeliest_wrong_label():
+    probabilities = np.array([[0.1, 0.3, 0.6], [0.1, 0.3, 0.6], [0.1, 0.3, 0.6]])
+    assert lms(probabilities, np.array([2, 1, 0])).tolist() == [0.3, 0.6, 0.6]
+
+
+def test_bad_input_is_said():
+    matrix, gold = _data()
+    with pytest.raises(ValueError, match="found 400 and 399"):
+        fit(matrix, gold[1:], l2=1.0)
+    with pytest.raises(ValueError, match="penalty above 0, found 0"):
+        fit(matrix, gold, l2=0)
+    with pytest.raises(NotConvergedError):
+        fit(matrix, gold, l2=1.0, tolerance=1e-30)

@@ -1,0 +1,40 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+
+ROWS = {"predictions": [0, 1, 2, 0], "references": [0, 1, 1, 2], "lms": [0.1, 0.6, 0.7, 0.9]}
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "compositionality_sensitivity")), cache_dir=cache)
+
+
+def test_the_module_gives_what_the_function_gives(metric):
+    options = {"annotator_labels": [[0, 0], [1, None], [-1], [2, 1]], "thresholds": [0.6, 1.0]}
+    computed = metric.compute(**ROWS, **options)["subsets"]
+    expected = compositionality_sensitivity(**ROWS, **options)["subsets"]
+    assert [row["lambda"] for row in computed] == [0.0, 0.6, 1.0]
+    for ours, theirs in zip(computed, expected, strict=True):
+        assert list(ours) == list(theirs)
+        assert ours["drop"] == theirs["drop"]._asdict()
+        assert ours["human"] == theirs["human"]._asdict()
+        assert (ours["n"], ours["majority_label"]) == (theirs["n"], theirs["majority_label"])
+
+
+def test_a_score_at_the_threshold_stays_there(metric):
+    # 0.7 as a 32-bit number is less than 0.7: the feature keeps 64 bits.
+    assert metric.compute(**ROWS)["subsets"][-1]["n"] == 2
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 2), slice(2, 4)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["subsets"][0]["accuracy"]["value"] == 0.5
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == compositionality_sensitivity.__doc__

@@ -1,0 +1,33 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.swap_consistency import swap_consistency
+
+ROWS = {"predictions": [0, 1, 2, 2], "references": [0, 1, 2, 1], "swapped_predictions": [0, 1, 1, 2]}
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "swap_consistency")), cache_dir=cache)
+
+
+@pytest.mark.parametrize("options", [{}, {"neutral": 2, "contradiction": 0}])
+def test_the_module_gives_what_the_function_gives(metric, options):
+    computed = metric.compute(**ROWS, **options)
+    expected = swap_consistency(**ROWS, **options)
+    assert list(computed) == list(expected)
+    assert computed["drop"] == expected["drop"]._asdict()
+    assert computed["by_label"]["neutral"]["agreement"] == expected["by_label"]["neutral"]["agreement"]._asdict()
+    assert computed["whole"]["accuracy_after"] == expected["whole"]["accuracy_after"]._asdict()
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 2), slice(2, 4)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["n_left_out"] == 1
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == swap_consistency.__doc__

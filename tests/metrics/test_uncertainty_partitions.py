@@ -1,0 +1,38 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+
+ROWS = {
+    "predictions": [0, 1, 2, 0, 1, 1],
+    "references": [0, 1, 2, 1, 0, 2],
+    "partitions": [0, 0, 1, 1, 2, 2],
+}
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "uncertainty_partitions")), cache_dir=cache)
+
+
+def test_the_module_gives_what_the_function_gives(metric):
+    computed = metric.compute(**ROWS, seed=3)
+    expected = uncertainty_partitions(**ROWS, seed=3)
+    assert list(computed) == list(expected)
+    assert computed["rank_correlation"] == expected["rank_correlation"] == -1
+    assert computed["drop"] == expected["drop"]._asdict()
+    assert computed["by_partition"] == [
+        {"partition": row["partition"], "accuracy": row["accuracy"]._asdict()} for row in expected["by_partition"]
+    ]
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 3), slice(3, 6)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["hardest"]["value"] == 0.0
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == uncertainty_partitions.__doc__

@@ -1,0 +1,231 @@
+import gzip
+import json
+import re
+
+import numpy as np
+import pytest
+
+from unbag.labels import LABELS
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+
+E, N, C = 0, 1, 2
+NOTHING = Estimate(None, None, None, 0)
+
+# Six examples by hand; CS_0.5 holds the last four, CS_0.7 the last two.
+REFERENCES = [E, N, C, C, N, C]
+PREDICTIONS = [E, N, C, E, N, N]
+LMS = [0.1, 0.49, 0.5, 0.69, 0.7, 0.9]
+ANNOTATORS = [[E, E], [N, N, N, E, None], [C, -1], [None, -1], [N, C], [C, C, E, N]]
+
+
+def _score(**options):
+    return compositionality_sensitivity(PREDICTIONS, REFERENCES, LMS, **{"thresholds": [0.5, 0.7]} | options)["subsets"]
+
+
+def _random(seed=0, n=400):
+    rng = np.random.default_rng(seed)
+    return {
+        "predictions": rng.integers(0, 3, n),
+        "references": rng.integers(0, 3, n),
+        "lms": rng.random(n),
+        "annotator_labels": rng.integers(-1, 3, (n, 5)),
+    }
+
+
+def _values(subsets):
+    return [
+        {name: item.value if isinstance(item, Estimate) else item for name, item in subset.items()}
+        for subset in subsets
+    ]
+
+
+def test_every_quantity_by_hand():
+    whole, half, most = _values(_score(annotator_labels=ANNOTATORS))
+    assert whole == {
+        "lambda": 0.0,
+        "n": 6,
+        "accuracy": 4 / 6,
+        "drop": 0.0,
+        "majority": 3 / 6,
+        "majority_label": C,
+        "human": pytest.approx((1 + 3 / 4 + 1 + 1 / 2 + 1 / 2) / 5),
+    }
+    assert half == {
+        "lambda": 0.5,
+        "n": 4,
+        "accuracy": 2 / 4,
+        "drop": 4 / 6 - 2 / 4,
+        "majority": 3 / 4,
+        "majority_label": C,
+        "human": pytest.approx((1 + 1 / 2 + 1 / 2) / 3),
+    }
+    assert most == {
+        "lambda": 0.7,
+        "n": 2,
+        "accuracy": 1 / 2,
+        "drop": 4 / 6 - 1 / 2,
+        "majority": 1 / 2,
+        "majority_label": N,  # as frequent as C; the lower id
+        "human": 1 / 2,
+    }
+
+
+def test_human_counts_the_examples_that_have_annotators():
+    assert [subset["human"].n for subset in _score(annotator_labels=ANNOTATORS)] == [5, 3, 2]
+    assert _score(annotator_labels=[[]] * 6)[0]["human"] == NOTHING
+    assert "human" not in _score()[0]
+
+
+def test_an_array_of_annotators_is_read_as_lists_are():
+    padded = [labels + [-1] * (5 - len(labels)) for labels in ANNOTATORS]
+    array = np.array([[-1 if label is None else label for label in labels] for labels in padded])
+    assert _score(annotator_labels=array) == _score(annotator_labels=ANNOTATORS)
+
+
+def test_thresholds_are_sorted_and_count_once_and_zero_is_always_there():
+    assert [subset["lambda"] for subset in _score(thresholds=[0.7, 0, 0.5, 0.7])] == [0.0, 0.5, 0.7]
+    assert [subset["lambda"] for subset in compositionality_sensitivity([E], [E], [0.0])["subsets"]] == [
+        0.0,
+        0.5,
+        0.6,
+        0.7,
+    ]
+
+
+def test_an_empty_subset_is_none():
+    *_, empty = _score(thresholds=[1.0], annotator_labels=ANNOTATORS)
+    assert empty == {
+        "lambda": 1.0,
+        "n": 0,
+        "majority_label": None,
+        **dict.fromkeys(("accuracy", "drop", "majority", "human"), NOTHING),
+    }
+
+
+def test_lambda_zero_is_plain_accuracy():
+    data = _random()
+    whole = compositionality_sensitivity(**data)["subsets"][0]
+    assert whole["accuracy"].value == np.mean(data["predictions"] == data["references"])
+    assert whole["drop"] == Estimate(0.0, 0.0, 0.0, 400)
+
+
+def test_subsets_are_nested():
+    sizes = [
+        subset["n"] for subset in compositionality_sensitivity(**_random(), thresholds=np.linspace(0, 1, 21))["subsets"]
+    ]
+    assert len(sizes) == 21
+    assert sizes == sorted(sizes, reverse=True)
+    assert sizes[0] > sizes[10] > sizes[-1]
+
+
+def test_a_perfect_model_drops_nowhere():
+    data = _random()
+    for subset in compositionality_sensitivity(**data | {"predictions": data["references"]})["subsets"]:
+        assert subset["accuracy"][:3] == (1.0, 1.0, 1.0)
+        assert subset["drop"][:3] == (0.0, 0.0, 0.0)
+
+
+def test_a_constant_model_of_the_majority_label_has_the_majority():
+    data = _random()
+    label = compositionality_sensitivity(**data)["subsets"][-1]["majority_label"]
+    subset = compositionality_sensitivity(**data | {"predictions": np.full(400, label)})["subsets"][-1]
+    assert subset["accuracy"] == subset["majority"]
+
+
+def test_order_of_rows_does_not_matter():
+    data = _random()
+    order = np.random.default_rng(1).permutation(400)
+    assert (order != np.arange(400)).any()
+    shuffled = {name: values[order] for name, values in data.items()}
+    ours, theirs = (_values(compositionality_sensitivity(**rows)["subsets"]) for rows in (data, shuffled))
+    for one, other in zip(ours, theirs, strict=True):
+        assert one == pytest.approx(other)
+
+
+def test_against_a_plain_loop():
+    """An independent reading of the definitions, one example at a time."""
+    data = _random(seed=3, n=150)
+    compared = 0
+    everything = None
+    for subset in compositionality_sensitivity(**data, thresholds=[0.3, 0.5, 0.95])["subsets"]:
+        rows = [i for i in range(150) if data["lms"][i] >= subset["lambda"]]
+        accuracy = sum(data["predictions"][i] == data["references"][i] for i in rows) / len(rows)
+        everything = accuracy if everything is None else everything
+        frequency = {label: sum(data["references"][i] == label for i in rows) for label in (E, N, C)}
+        agreements = []
+        for i in rows:
+            labels = [label for label in data["annotator_labels"][i] if label != -1]
+            if labels:
+                agreements.append(labels.count(data["references"][i]) / len(labels))
+        assert subset["n"] == len(rows)
+        assert subset["accuracy"].value == pytest.approx(accuracy)
+        assert subset["drop"].value == pytest.approx(everything - accuracy)
+        assert subset["majority"].value == pytest.approx(max(frequency.values()) / len(rows))
+        assert frequency[subset["majority_label"]] == max(frequency.values())
+        assert subset["human"].value == pytest.approx(sum(agreements) / len(agreements))
+        assert subset["human"].n == len(agreements)
+        compared += 1
+    assert compared == 4
+
+
+def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+    data = _random()
+    subset = compositionality_sensitivity(**data, seed=1)["subsets"][1]
+    for name in ("accuracy", "drop", "majority", "human"):
+        assert subset[name].low < subset[name].value < subset[name].high
+    assert subset == compositionality_sensitivity(**data, seed=1)["subsets"][1]
+    assert subset["drop"] != compositionality_sensitivity(**data, seed=2)["subsets"][1]["drop"]
+
+
+def test_both_ends_of_a_drop_come_from_the_same_resamples():
+    # CS_0.5 is all but one example, so the two accuracies move together and the drop hardly at all.
+    data = _random()
+    subset = compositionality_sensitivity(**data | {"lms": [0.0] + [1.0] * 399})["subsets"][1]
+    assert subset["drop"].high - subset["drop"].low < (subset["accuracy"].high - subset["accuracy"].low) / 10
+
+
+def test_without_resamples_there_are_no_intervals():
+    subset = _score(resamples=0)[1]
+    assert subset["drop"] == Estimate(4 / 6 - 2 / 4, None, None, 4)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"predictions": [E]}, "{'references': 6, 'predictions': 1}"),
+        ({"lms": [0.5]}, "expected one LMS an example, shape (6,), found shape (1,)"),
+        ({"lms": [*LMS[:5], 1.1]}, "expected every LMS from 0 to 1, found 1.1 in row 5"),
+        ({"lms": [-0.1, *LMS[1:]]}, "expected every LMS from 0 to 1, found -0.1 in row 0"),
+        ({"lms": [0.1, float("nan"), *LMS[2:]]}, "expected every LMS from 0 to 1, found nan in row 1"),
+        ({"thresholds": [0.5, 1.5]}, "expected thresholds from 0 to 1, found [1.5]"),
+        ({"thresholds": [float("nan")]}, "expected thresholds from 0 to 1, found [nan]"),
+        ({"references": [E, N, -1, C, N, C]}, "expected a gold label for every example, found -1 in row 2"),
+        ({"references": [E, N, C, 3, N, C]}, "references: expected ids from 0 to 2, found 3 in row 3"),
+        ({"n_labels": 2}, "references: expected ids from 0 to 1, found 2 in row 2"),
+        ({"predictions": ["entailment"] * 6}, "expected whole numbers, found {'predictions': '<U10'}"),
+        ({"predictions": [[0.1, 0.8, 0.1]] * 6}, "{'references': (6,), 'predictions': (6, 3)}"),
+        ({"annotator_labels": [[E]]}, "expected the annotators' labels of every example (6), found 1"),
+        ({"annotator_labels": [[E]] * 5 + [[E, 7]]}, "annotator_labels: expected ids from 0 to 2, found 7 in row 5"),
+        ({"annotator_labels": [["entailment"]] * 6}, "expected annotators' labels as ids, None or -1, found <U10"),
+        ({"predictions": [], "references": [], "lms": []}, "expected at least one example, found none"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "lms": LMS} | change
+    with pytest.raises(ValueError, match=re.escape(words)):
+        compositionality_sensitivity(**inputs)
+
+
+def test_one_person_and_the_majority_on_the_whole_snli_dev_set(shared):
+    """Table 5, rows 7 and 8: 88.32 and 33.82 on the whole set. The paper drew one of the five labels; we average."""
+    with gzip.open(shared / "data" / "snli_1.0" / "snli_1.0_dev.jsonl.gz", "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    rows = [row for row in rows if row["gold_label"] != "-"]
+    gold = [LABELS.index(row["gold_label"]) for row in rows]
+    annotators = [[LABELS.index(label) for label in row["annotator_labels"] if label] for row in rows]
+    scores = compositionality_sensitivity(gold, gold, np.zeros(len(gold)), annotator_labels=annotators, resamples=0)
+    whole = scores["subsets"][0]
+    assert whole["n"] == 9842
+    assert whole["majority"].value == pytest.approx(0.3382, abs=5e-5)
+    assert whole["human"].value == pytest.approx(0.883, abs=0.005)

@@ -1,0 +1,181 @@
+import re
+
+import numpy as np
+import pytest
+
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.swap_consistency import swap_consistency
+
+E, N, C = 0, 1, 2
+NOTHING = Estimate(None, None, None, 0)
+
+# By hand: two entailment pairs, three neutral, two contradiction.
+REFERENCES = [E, N, C, N, E, C, N]
+PREDICTIONS = [E, N, C, C, N, C, N]
+SWAPPED = [N, N, N, N, E, C, E]
+
+
+def _random(seed=0, n=500):
+    rng = np.random.default_rng(seed)
+    references = rng.integers(0, 3, n)
+    return {
+        "predictions": np.where(rng.random(n) < 0.8, references, rng.integers(0, 3, n)),
+        "references": references,
+        "swapped_predictions": np.where(rng.random(n) < 0.5, references, rng.integers(0, 3, n)),
+    }
+
+
+def _values(scores):
+    flat = {}
+    for name, item in scores.items():
+        if isinstance(item, dict):
+            flat |= {f"{name} {inner}": value for inner, value in _values(item).items()}
+        else:
+            flat[name] = item.value if isinstance(item, Estimate) else item
+    return flat
+
+
+def test_every_quantity_by_hand():
+    scores = swap_consistency(PREDICTIONS, REFERENCES, SWAPPED)
+    assert _values(scores) == {
+        "n_examples": 7,
+        "n_left_out": 2,
+        "accuracy_before": 4 / 5,  # all but the second neutral pair
+        "accuracy_after": 3 / 5,
+        "drop": 4 / 5 - 3 / 5,
+        "agreement": 2 / 5,
+        "by_label neutral accuracy_before": 2 / 3,
+        "by_label neutral accuracy_after": 2 / 3,
+        "by_label neutral drop": 0.0,  # one lost, one won
+        "by_label neutral agreement": 1 / 3,
+        "by_label contradiction accuracy_before": 1.0,
+        "by_label contradiction accuracy_after": 1 / 2,
+        "by_label contradiction drop": 1 / 2,
+        "by_label contradiction agreement": 1 / 2,
+        "whole accuracy_before": 5 / 7,
+        "whole accuracy_after": 4 / 7,  # the first entailment pair is right and the second wrong, as given
+        "whole drop": 5 / 7 - 4 / 7,
+    }
+    assert (scores["drop"].n, scores["by_label"]["neutral"]["drop"].n, scores["whole"]["drop"].n) == (5, 3, 7)
+
+
+def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
+    other = [label if gold != E else -1 for label, gold in zip(SWAPPED, REFERENCES, strict=True)]
+    assert other != SWAPPED
+    assert swap_consistency(PREDICTIONS, REFERENCES, other) == swap_consistency(PREDICTIONS, REFERENCES, SWAPPED)
+
+
+def test_a_model_to_which_the_order_is_all_one_drops_nothing():
+    data = _random()
+    scores = swap_consistency(**data | {"swapped_predictions": data["predictions"]})
+    for part in (scores, scores["whole"], *scores["by_label"].values()):
+        assert part["drop"][:3] == (0.0, 0.0, 0.0)
+        assert part["accuracy_before"] == part["accuracy_after"]
+    assert scores["agreement"][:3] == (1.0, 1.0, 1.0)
+
+
+def test_a_perfect_model_drops_nothing():
+    references = _random()["references"]
+    scores = swap_consistency(references, references, references)
+    assert scores["accuracy_after"].value == scores["whole"]["accuracy_before"].value == 1
+    assert scores["drop"].value == 0
+
+
+def test_the_drop_of_the_whole_is_that_of_its_exchanged_share():
+    scores = swap_consistency(**_random())
+    share = 1 - scores["n_left_out"] / scores["n_examples"]
+    assert 0 < share < 1
+    assert scores["whole"]["drop"].value == pytest.approx(scores["drop"].value * share)
+
+
+def test_without_entailment_the_whole_is_all():
+    data = _random()
+    kept = data["references"] != E
+    scores = swap_consistency(**{name: values[kept] for name, values in data.items()})
+    assert scores["n_left_out"] == 0
+    assert all(scores["whole"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
+
+
+def test_order_of_rows_does_not_matter():
+    data = _random()
+    order = np.random.default_rng(1).permutation(500)
+    assert (order != np.arange(500)).any()
+    shuffled = {name: values[order] for name, values in data.items()}
+    assert _values(swap_consistency(**shuffled)) == pytest.approx(_values(swap_consistency(**data)))
+
+
+def test_labels_may_have_other_ids():
+    recoded = {E: 1, N: 2, C: 0}
+    other = [[recoded[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
+    assert swap_consistency(*other, neutral=2, contradiction=0) == swap_consistency(PREDICTIONS, REFERENCES, SWAPPED)
+
+
+def test_against_a_plain_loop():
+    """An independent reading of the definitions, one pair at a time."""
+    data = _random(seed=3)
+    tallies = {"neutral": [], "contradiction": []}
+    for before, gold, after in zip(*data.values(), strict=True):
+        if gold != E:
+            tallies["neutral" if gold == N else "contradiction"].append(
+                (before == gold, after == gold, before == after)
+            )
+    scores = swap_consistency(**data)
+    parts = [(scores, tallies["neutral"] + tallies["contradiction"])]
+    parts += [(scores["by_label"][label], rows) for label, rows in tallies.items()]
+    for part, rows in parts:
+        before, after, agreement = (sum(column) / len(rows) for column in zip(*rows, strict=True))
+        assert part["accuracy_before"].value == pytest.approx(before)
+        assert part["accuracy_after"].value == pytest.approx(after)
+        assert part["drop"].value == pytest.approx(before - after)
+        assert part["agreement"].value == pytest.approx(agreement)
+        assert part["drop"].n == len(rows) > 0
+
+
+def test_what_has_no_example_is_none():
+    scores = swap_consistency([E, N], [E, N], [E, N])
+    assert set(scores["by_label"]["contradiction"].values()) == {NOTHING}
+    scores = swap_consistency([E, N], [E, E], [E, N])
+    assert {scores[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")} == {NOTHING}
+    assert scores["n_left_out"] == 2
+    assert scores["whole"]["accuracy_before"].value == 0.5
+
+
+def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+    data = _random()
+    scores = swap_consistency(**data, seed=1)
+    for name in ("accuracy_before", "accuracy_after", "drop", "agreement"):
+        assert scores[name].low < scores[name].value < scores[name].high
+    assert scores == swap_consistency(**data, seed=1)
+    assert scores["drop"] != swap_consistency(**data, seed=2)["drop"]
+
+
+def test_the_interval_of_the_drop_is_paired():
+    # One answer in 500 changes: the accuracies vary by several points between resamples, the drop hardly.
+    data = _random()
+    data["swapped_predictions"] = data["predictions"].copy()
+    changed = int(np.flatnonzero((data["references"] == C) & (data["predictions"] == C))[0])
+    data["swapped_predictions"][changed] = N
+    scores = swap_consistency(**data)
+    width = scores["accuracy_before"].high - scores["accuracy_before"].low
+    assert scores["drop"].low == 0
+    assert 0 < scores["drop"].high < width / 5
+
+
+def test_without_resamples_there_are_no_intervals():
+    assert swap_consistency(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"swapped_predictions": [E]}, "{'references': 7, 'predictions': 7, 'swapped_predictions': 1}"),
+        ({"neutral": 2}, "expected two ids, found 2 for both neutral and contradiction"),
+        ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, found -1 in row 0"),
+        ({"swapped_predictions": [None] * 7}, "expected whole numbers, found {'swapped_predictions': 'object'}"),
+        ({"predictions": [], "references": [], "swapped_predictions": []}, "expected at least one example, found none"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "swapped_predictions": SWAPPED} | change
+    with pytest.raises(ValueError, match=re.escape(words)):
+        swap_consistency(**inputs)

@@ -1,0 +1,144 @@
+import re
+
+import numpy as np
+import pytest
+
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+
+# Three partitions by hand: 2 of 2 right, 1 of 3, 2 of 4.
+REFERENCES = [0, 1, 0, 1, 2, 0, 1, 2, 2]
+PREDICTIONS = [0, 1, 0, 2, 1, 0, 2, 2, 1]
+PARTITIONS = [0, 0, 1, 1, 1, 2, 2, 2, 2]
+
+
+def _score(**options):
+    return uncertainty_partitions(PREDICTIONS, REFERENCES, PARTITIONS, **options)
+
+
+def _random(seed=0, n=600, m=20):
+    """Predictions that get worse from partition to partition."""
+    rng = np.random.default_rng(seed)
+    partitions = np.arange(n) % m
+    references = rng.integers(0, 3, n)
+    right = rng.random(n) > partitions / m
+    return {
+        "predictions": np.where(right, references, (references + 1) % 3),
+        "references": references,
+        "partitions": partitions,
+    }
+
+
+def _values(scores):
+    return {name: item.value for name, item in scores.items() if isinstance(item, Estimate)} | {
+        row["partition"]: row["accuracy"].value for row in scores["by_partition"]
+    }
+
+
+def test_every_quantity_by_hand():
+    scores = _score()
+    assert scores["accuracy"].value == 5 / 9
+    assert [(row["partition"], row["accuracy"].value, row["accuracy"].n) for row in scores["by_partition"]] == [
+        (0, 1.0, 2),
+        (1, 1 / 3, 3),
+        (2, 1 / 2, 4),
+    ]
+    assert scores["easiest"] == scores["by_partition"][0]["accuracy"]
+    assert scores["hardest"] == scores["by_partition"][2]["accuracy"]
+    assert (scores["drop"].value, scores["drop"].n) == (1 / 2, 2)
+    # Ranks 1 2 3 beside 3 1 2: 1 - 6 (4 + 1 + 1) / (3 · 8).
+    assert scores["rank_correlation"] == pytest.approx(-0.5)
+    assert (scores["n_examples"], scores["n_partitions"]) == (9, 3)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_rank_correlation_against_scipy(seed):
+    stats = pytest.importorskip("scipy.stats")
+    scores = uncertainty_partitions(**_random(seed, n=120), resamples=0)
+    accuracies = [row["accuracy"].value for row in scores["by_partition"]]
+    assert len(set(accuracies)) < len(accuracies), "no ties, so this test would not show how they are treated"
+    expected = stats.spearmanr(np.arange(20), accuracies).statistic
+    assert scores["rank_correlation"] == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_fall_at_every_step_is_minus_one_and_a_rise_one():
+    predictions, references, partitions = [0, 0, 0, 1, 1, 1], [0] * 6, [0, 0, 1, 1, 2, 2]
+    assert uncertainty_partitions(predictions, references, partitions)["rank_correlation"] == -1
+    rising = [2 - number for number in partitions]
+    assert uncertainty_partitions(predictions, references, rising)["rank_correlation"] == 1
+
+
+def test_a_perfect_model_has_no_rank_correlation():
+    data = _random()
+    scores = uncertainty_partitions(**data | {"predictions": data["references"]})
+    assert {row["accuracy"][:3] for row in scores["by_partition"]} == {(1.0, 1.0, 1.0)}
+    assert scores["drop"] == Estimate(0.0, 0.0, 0.0, 30)
+    assert scores["rank_correlation"] is None
+
+
+def test_one_partition_is_the_whole_set():
+    scores = uncertainty_partitions(PREDICTIONS, REFERENCES, [0] * 9)
+    assert scores["easiest"] == scores["hardest"] == scores["accuracy"]
+    assert scores["rank_correlation"] is None
+
+
+def test_accuracy_is_the_mean_of_equal_partitions():
+    scores = uncertainty_partitions(**_random())
+    parts = [row["accuracy"].value for row in scores["by_partition"]]
+    assert len(parts) == 20
+    assert scores["accuracy"].value == pytest.approx(np.mean(parts))
+
+
+def test_order_of_rows_does_not_matter():
+    data = _random()
+    order = np.random.default_rng(1).permutation(600)
+    assert (order != np.arange(600)).any()
+    shuffled = {name: values[order] for name, values in data.items()}
+    assert _values(uncertainty_partitions(**shuffled)) == pytest.approx(_values(uncertainty_partitions(**data)))
+
+
+def test_against_a_plain_loop():
+    """An independent reading of the definitions; ρ from counts of smaller and equal values."""
+    data = _random(seed=3, n=130, m=13)
+    hits = {}
+    for predicted, gold, number in zip(*data.values(), strict=True):
+        hits.setdefault(int(number), []).append(predicted == gold)
+    accuracies = [sum(hits[number]) / len(hits[number]) for number in range(13)]
+    ranks = [
+        sum(other < one for other in accuracies) + (sum(other == one for other in accuracies) + 1) / 2
+        for one in accuracies
+    ]
+    scores = uncertainty_partitions(**data)
+    assert [row["accuracy"].value for row in scores["by_partition"]] == pytest.approx(accuracies)
+    assert scores["rank_correlation"] == pytest.approx(np.corrcoef(range(13), ranks)[0, 1])
+
+
+def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+    data = _random()
+    scores = uncertainty_partitions(**data, seed=1)
+    assert scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
+    assert scores["drop"].low < scores["drop"].value < scores["drop"].high
+    assert scores == uncertainty_partitions(**data, seed=1)
+    assert scores["accuracy"] != uncertainty_partitions(**data, seed=2)["accuracy"]
+
+
+def test_without_resamples_there_are_no_intervals():
+    assert _score(resamples=0)["drop"] == Estimate(1 / 2, None, None, 2)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"predictions": [0]}, "{'references': 9, 'predictions': 1, 'partitions': 9}"),
+        ({"partitions": [0, 0, 1, 1, 1, 3, 3, 3, 3]}, "from 0 to 3, found none in partition 2"),
+        ({"partitions": [1] * 9}, "from 0 to 1, found none in partition 0"),
+        ({"partitions": [-1, *PARTITIONS[1:]]}, "expected partitions from 0 (the easiest) up, found -1"),
+        ({"partitions": [0.5] * 9}, "expected whole numbers, found {'partitions': 'float64'}"),
+        ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, found -1 in row 0"),
+        ({"predictions": [], "references": [], "partitions": []}, "expected at least one example, found none"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "partitions": PARTITIONS} | change
+    with pytest.raises(ValueError, match=re.escape(words)):
+        uncertainty_partitions(**inputs)
