@@ -166,7 +166,7 @@ def open_data(
     """
     path = Path(data)
     table: rows.Table
-    if path.suffix or path.exists():
+    if not rows.is_hub_id(str(data)):
         file = rows.open_file(path)
         table, commit, origin, split = file, file.sha256(), path.name, ""  # where it lies does not matter
     else:

@@ -4,6 +4,7 @@ import csv
 import gzip
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -112,6 +113,16 @@ class HubTable:
     def content_hash(self, columns: Sequence[str]) -> str:
         """Return the hash of the named columns' rows (`unbag.fingerprint`)."""
         return content_hash(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
+
+
+def is_hub_id(name: str) -> bool:
+    """Tell whether a name is that of a data set on the Hub: `org/name`, and no file that is there or could be.
+
+    >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv")
+    (True, False)
+    """
+    path = Path(name)
+    return re.fullmatch(r"[\w.-]+/[\w.-]+", name) is not None and not path.exists() and _kind(path) not in _READERS
 
 
 def open_file(path: Path) -> File:
