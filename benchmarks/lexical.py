@@ -12,7 +12,6 @@ pipeline on the same sentences. One JSON line on standard output.
 import argparse
 import json
 import pickle
-import resource
 import subprocess
 import sys
 import tempfile
@@ -28,7 +27,6 @@ from unbag.lexical.features import Vocabulary, Words, content_words
 from unbag.lexical.regression import fit, lms
 from unbag.text.tags import Tagger
 
-MB = 1024  # of the kilobytes that getrusage counts on Linux
 Pairs = tuple[list[tuple[Words, Words]], list[int]]
 
 
@@ -104,7 +102,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     data: dict[str, Pairs] = pickle.loads(path.read_bytes())
     pairs, labels = repaired(*data["train"], n_pairs)
     test, gold = data["test"][0], np.array(data["test"][1])
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
+    before = peak_mb()
     begin = time.perf_counter()
     vocabulary = Vocabulary()
     matrix = vocabulary.matrix(pairs, grow=True)
@@ -127,11 +125,17 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
         "seconds": round(end - begin, 2),
         "fit_seconds": round(end - featured, 2),
         "steps": steps,
-        "peak_mb": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB),
-        "mb_before": round(before),
+        "peak_mb": peak_mb(),
+        "mb_before": before,
         "test_accuracy": round(float(np.mean(probabilities.argmax(axis=1) == gold)), 4),
         "lms": [round(float(score), 6) for score in lms(probabilities, gold)],
     }
+
+
+def peak_mb() -> int:
+    """Return the most memory this process has had; not getrusage's figure, which a child inherits from its parent."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) // 1024
 
 
 def repaired(pairs: list[tuple[Words, Words]], labels: list[int], n: int) -> Pairs:
