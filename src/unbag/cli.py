@@ -144,7 +144,9 @@ def evaluate(
     pairs: Callable[[str], "Request"],
     model: Annotated[str, typer.Argument(help="Hub id, folder, or module:function of your own.")],
     sets: Sets = ["permuted"],  # noqa: B006  (typer reads the default)
-    out: Annotated[Path | None, typer.Option(help="Folder for results and predictions (default: runs/MODEL).")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results and predictions (default: runs/MODEL/PAIRS).")
+    ] = None,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None,
     dtype: Annotated[
         _Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")
@@ -169,12 +171,15 @@ def evaluate(
     """
     from unbag import evaluation
 
-    folder = out or Path("runs") / model.strip("./").replace("/", "__").replace(":", "__")
+    requests = [pairs(name) for name in sets]
+    # By the pairs too: the same model on another corpus must not take the place of these results.
+    which = requests[0].config or Path(requests[0].options["data"]).stem
+    folder = out or Path("runs") / model.strip("./").replace("/", "__").replace(":", "__") / which
     model_options = {"revision": revision, "dtype": dtype, "device": device, "label_map": _label_map(label_map)}
     with _progress(shown=not as_json) as on_progress:
         results = evaluation.evaluate(
             model,
-            [pairs(name) for name in sets],
+            requests,
             out=folder,
             trust_labels=trust_labels,
             on_progress=on_progress,
@@ -245,7 +250,8 @@ def list_sets(as_json: AsJson = False) -> None:
         return
     from rich.table import Table
 
-    table = Table("set", "what it is", "citation", box=None, header_style="bold")
+    table = Table("set", "what it is", box=None, header_style="bold")
+    table.add_column("paper", overflow="fold")  # an address that is cut off is none
     for entry in found:
         table.add_row(entry["name"], entry["summary"], entry["paper"])
     corpora = Table(
@@ -331,4 +337,4 @@ def _report(results: Any, folder: Path, *, as_json: bool) -> None:
         typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
     terminal.show(results, _console())
-    typer.echo(f"in {folder}: table.txt, results.json and the predictions")
+    typer.echo(f"in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")

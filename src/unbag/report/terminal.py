@@ -57,7 +57,7 @@ def verdict(scores: Mapping[str, Any]) -> str:
         return f"Verdict: none yet; it gets {n} examples right, and {_ENOUGH} are needed to judge by."
     kept = f"{share:.0%} of the orders of what it gets right keep their label (a bag of words: 100%)"
     if share >= _COUNTS_WORDS:
-        return f"Verdict: it counts words: {kept}."
+        return f"Verdict: it counts words at best: {kept}."  # a constant answer has P^c = 1 too
     if share >= _READS_SOME:
         return f"Verdict: it reads words, little of their order: {kept}."
     return f"Verdict: word order matters to it: {kept}."
