@@ -68,7 +68,7 @@ def test_a_bag_of_words_accepts_every_order(tmp_path, request_):
 def test_what_was_left_out_is_counted(tmp_path, request_):
     [result] = unbag.evaluate(bag_of_words, [request_], out=tmp_path / "out")
     assert result.data["rows"] == 50
-    assert result.data["left_out"] == {"unlabelled": 1, "empty": 0, "unfit": 1}
+    assert result.data["left_out"] == {"unlabelled": 1, "too short to permute": 1}
     assert result.data["origin"] == "ours.jsonl"
 
 
@@ -94,7 +94,7 @@ def test_drawn_examples_are_the_same_whatever_else_is_there(tmp_path, request_):
     more = build(Request("permuted", options=request_.options, examples=20))
     assert len(few.rows) == 7 * 6
     assert set(few.rows["source_id"][:]) < set(more.rows["source_id"][:])
-    assert few.data["left_out"]["not_drawn"] == 41
+    assert few.data["left_out"]["not drawn"] == 41
     other = build(Request("permuted", options=request_.options, examples=7, seed=1))
     assert set(other.rows["source_id"][:]) != set(few.rows["source_id"][:])
 

@@ -2,14 +2,13 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import datasets
 import pyarrow as pa
 
-from unbag.building import SourceConfig, builder_hash, features
+from unbag.building import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA, Corpus
-from unbag.examples import Source
+from unbag.examples import Example, Source
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
 from unbag.perturb.permuted import SCHEMA, permuted_tables
 
@@ -47,7 +46,7 @@ def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
     return PermutedConfig(name=name, version=Permuted.VERSION, corpus=corpus.name, source_split=split, mode=mode)
 
 
-class Permuted(datasets.ArrowBasedBuilder):
+class Permuted(ChallengeSet):
     """Every used example of a corpus split, unpermuted and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes
@@ -56,35 +55,15 @@ class Permuted(datasets.ArrowBasedBuilder):
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = PermutedConfig
+    SCHEMA = SCHEMA
+    CITATION = _CITATION
+    UNFIT = "too short to permute"
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **{"hash": builder_hash(__file__, kwargs.get("data")), **kwargs})
-
-    def _info(self) -> datasets.DatasetInfo:
-        self.config.check()  # here, since `datasets` sets options one by one, after a config is made
-        return datasets.DatasetInfo(
-            description=__doc__,
-            features=features(SCHEMA),
-            citation="\n".join(filter(None, [_CITATION, self.config.corpus and CORPORA[self.config.corpus].citation])),
-            license=CORPORA[self.config.corpus].licence if self.config.corpus else "",
-        )
-
-    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
-        source = self.config.open(streaming=dl_manager.is_streaming)
-        # A list is what `datasets` shares out among processes; the rows do not depend on who makes them.
-        return [datasets.SplitGenerator(source.split or "data", {"source": source, "spans": list(source.spans)})]
-
-    def _generate_tables(
-        self, source: Source, spans: list[tuple[int, int | None]]
-    ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield each used example's rows: in order, then permuted."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
-        for start, stop in spans:
-            tables = permuted_tables(
-                source.examples(start, stop), permuter, min_words=config.min_words, language=source.language
-            )
-            for number, table in enumerate(tables):
-                yield (start, number), table
+        return permuted_tables(examples, permuter, min_words=config.min_words, language=source.language)
 
 
 Permuted.BUILDER_CONFIGS = [

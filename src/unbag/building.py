@@ -1,21 +1,25 @@
 """What the builders of all challenge sets share: where the pairs come from, the features, and the cache key."""
 
 import hashlib
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Final
 
 import datasets
 import pyarrow as pa
 
-from unbag.corpora import corpus
-from unbag.examples import Source, open_corpus, open_data
+from unbag.corpora import CORPORA, corpus
+from unbag.examples import Example, Source, open_corpus, open_data
 from unbag.labels import LABELS
 
-_PACKAGE = Path(__file__).parent
-_MAKES_ROWS = ("labels.py", "corpora.py", "examples.py", "rows.py", "building.py", "text", "perturb", "scoring/bleu.py")
+_PACKAGE: Final = Path(__file__).parent
+_MAKES_ROWS: Final = (
+    *("labels.py", "corpora.py", "examples.py", "rows.py", "building.py"),
+    *("text", "perturb", "lexical", "scoring/bleu.py"),
+)
 """The code that decides what rows a set has; a change of it makes every cached set stale."""
 
 
@@ -52,6 +56,11 @@ class SourceConfig(datasets.BuilderConfig):
         if bool(self.corpus) == bool(self.data):
             raise ValueError(f"expected either a corpus or data, found corpus={self.corpus!r} and data={self.data!r}")
 
+    def own_options(self) -> dict[str, Any]:
+        """Return the set's own options, those that decide its rows beside the pairs they are made from."""
+        general = {field.name for field in fields(SourceConfig)}
+        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in general}
+
     def open(self, *, streaming: bool = False) -> Source:
         """Open the pairs."""
         if self.corpus:
@@ -67,10 +76,69 @@ class SourceConfig(datasets.BuilderConfig):
         )
 
 
+class ChallengeSet(datasets.ArrowBasedBuilder):
+    """The builder of a challenge set that is made from the pairs of a corpus or of a user's own.
+
+    A set says what it is with the class attributes, and makes its rows in `tables`. Its config class holds its options
+    (`SourceConfig`), its `BUILDER_CONFIGS` the configs by name.
+
+    Attributes:
+        SCHEMA: its columns: `id` (unique), `source_id` (the example a row is made from), `premise`, `hypothesis`,
+            `label` (an id), then its own.
+        CITATION: BibTeX of its paper; the corpus's is added.
+        UNFIT: why a labelled example may be left out, in words that follow a number ("too short to permute").
+        EVALUATED: the split that models are evaluated on, for a set that has several.
+    """
+
+    SCHEMA: ClassVar[pa.Schema]
+    CITATION: ClassVar[str]
+    UNFIT: ClassVar[str] = "unfit"
+    EVALUATED: ClassVar[str | None] = None
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        module = str(sys.modules[type(self).__module__].__file__)
+        super().__init__(*args, **{"hash": builder_hash(module, kwargs.get("data")), **kwargs})
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterable[pa.Table]:
+        """Yield the rows made from some examples of a source, as tables of `SCHEMA`, some thousand rows each."""
+        raise NotImplementedError
+
+    def sources(self, *, streaming: bool = False) -> list[Source]:
+        """Open what the set is made from."""
+        return [self.config.open(streaming=streaming)]
+
+    def made_with(self) -> dict[str, Any]:
+        """Return what else decides the rows (a fitted model, say), for the record; no more than JSON can hold."""
+        return {}
+
+    def _info(self) -> datasets.DatasetInfo:
+        self.config.check()  # here, since `datasets` sets options one by one, after a config is made
+        base = CORPORA[self.config.corpus] if self.config.corpus else None
+        return datasets.DatasetInfo(
+            description=sys.modules[type(self).__module__].__doc__,
+            features=features(self.SCHEMA),
+            citation="\n".join([self.CITATION, *([base.citation] if base else [])]),
+            license=base.licence if base else "",
+        )
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        [source] = self.sources(streaming=dl_manager.is_streaming)
+        # A list is what `datasets` shares out among processes; the rows do not depend on who makes them.
+        return [datasets.SplitGenerator(source.split or "data", {"source": source, "spans": list(source.spans)})]
+
+    def _generate_tables(
+        self, source: Source, spans: list[tuple[int, int | None]]
+    ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
+        for start, stop in spans:
+            for number, table in enumerate(self.tables(source, source.examples(start, stop))):
+                yield (start, number), table
+
+
 def features(schema: pa.Schema) -> datasets.Features:
     """Return the features of a set with these columns; `label` is a `ClassLabel` of our label names."""
-    kinds: dict[str, Any] = {field.name: datasets.Value(str(field.type)) for field in schema}
-    return datasets.Features({**kinds, "label": datasets.ClassLabel(names=list(LABELS))})
+    return datasets.Features(
+        {**datasets.Features.from_arrow_schema(schema), "label": datasets.ClassLabel(names=list(LABELS))}
+    )
 
 
 def builder_hash(builder_file: str, data: str | None) -> str:

@@ -1,6 +1,7 @@
 """A challenge set as it was asked for: its rows, and the record of where they come from."""
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +13,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unbag import sets
+from unbag.columns import column
 from unbag.files import whole
 from unbag.fingerprint import content_hash
 from unbag.perturb import draws
@@ -66,28 +68,28 @@ def build(request: Request) -> BuiltSet:
         ValueError: if there is no such set, config or option, the pairs cannot be read, or none of them can be used.
     """
     builder = sets.builder(request.name, request.config, **request.options)
-    source = builder.config.open()
-    counts = source.count()
+    sources = builder.sources()
+    counts: Counter[str] = sum((source.count() for source in sources), Counter())
     rows = sets.prepare(builder)
     used = len(rows.unique("source_id"))
-    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], "unfit": counts["labelled"] - used}
+    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], builder.UNFIT: counts["labelled"] - used}
     drawn = {}
     if request.examples is not None and request.examples < used:
         rows = draw_examples(rows, request.examples, request.seed)
-        left_out["not_drawn"] = used - request.examples
+        left_out["not drawn"] = used - request.examples
         drawn = {"examples": request.examples, "examples_seed": request.seed}
     return BuiltSet(
         request=request,
         rows=rows,
-        language=source.language,
-        config={name: getattr(builder.config, name) for name in ("mode", "q", "min_words", "seed")} | drawn,
+        language=sources[0].language,
+        config=builder.config.own_options() | builder.made_with() | drawn,
         data={
-            "name": source.name,
-            "split": source.split,
-            "origin": source.origin,
-            "revision": source.revision,
+            "name": sources[0].name,
+            "split": "+".join(source.split for source in sources),
+            "origin": sources[0].origin,
+            "revision": sources[0].revision,
             "rows": counts["rows"],
-            "left_out": left_out,
+            "left_out": {reason: n for reason, n in left_out.items() if n},
             "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
         },
     )
@@ -98,11 +100,6 @@ def draw_examples(rows: Any, n: int, seed: int) -> Any:
     chosen = sorted(rows.unique("source_id"), key=lambda source_id: int(draws.key(seed, "examples", source_id)))[:n]
     is_chosen = pc.is_in(column(rows, "source_id"), value_set=pa.array(chosen, type=pa.string()))
     return rows.select(np.flatnonzero(is_chosen.to_numpy(zero_copy_only=False)))
-
-
-def column(rows: Any, name: str) -> Any:
-    """Return one column of a `datasets.Dataset` as an Arrow array."""
-    return rows.select_columns([name]).with_format("arrow")[:].column(name).combine_chunks()
 
 
 def export(request: Request, path: Path) -> dict[str, Any]:

@@ -175,7 +175,12 @@ def evaluate(
     # By the pairs too: the same model on another corpus must not take the place of these results.
     which = requests[0].config or Path(requests[0].options["data"]).stem
     folder = out or Path("runs") / model.strip("./").replace("/", "__").replace(":", "__") / which
-    model_options = {"revision": revision, "dtype": dtype, "device": device, "label_map": _label_map(label_map)}
+    model_options: dict[str, Any] = {
+        "revision": revision,
+        "dtype": dtype,
+        "device": device,
+        "label_map": _label_map(label_map),
+    }
     with _progress(shown=not as_json) as on_progress:
         results = evaluation.evaluate(
             model,
@@ -232,7 +237,7 @@ def build(
     if as_json:
         typer.echo(json.dumps(record))
     else:
-        from unbag.report.terminal import left_out
+        from unbag.report.cells import left_out
 
         used = f"{record['examples']:,} examples, {record['rows']:,} rows"
         typer.echo(f"{out}: {used} ({left_out(record['data'])})")

@@ -6,21 +6,20 @@ from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag import results
-from unbag.built import BuiltSet, Request, build, column
+from unbag import measures, results
+from unbag.built import BuiltSet, Request, build
+from unbag.columns import column
 from unbag.inference.naming import Model, predictor_of
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
 from unbag.inference.run import predict_rows
 from unbag.inference.store import Predictions
-from unbag.labels import LABELS, fold
+from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
 from unbag.results import Result
-from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 logger = logging.getLogger(__name__)
 
@@ -36,6 +35,7 @@ def evaluate(
     sets: Sequence[Request | str] = ("permuted",),
     *,
     out: Path | str,
+    predictions: Path | str | None = None,
     trust_labels: bool = False,
     on_progress: OnProgress | None = None,
     **model_options: Any,
@@ -50,6 +50,7 @@ def evaluate(
         model: a Hub id, a folder, `module:function`, a function or a predictor (`unbag.inference.naming`).
         sets: what to evaluate on; a name alone means that set of SNLI.
         out: the folder.
+        predictions: the folder where predictions are kept, which may be one for many runs; `out`'s own by default.
         trust_labels: go on although the label probe finds that another label order fits the model clearly better.
         on_progress: see `OnProgress`.
         model_options: for a Hub id or folder: `revision`, `dtype`, `device`, `label_map`, …
@@ -66,13 +67,14 @@ def evaluate(
     known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
     if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
         known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust_labels)
+    store = Path(out) / "predictions" if predictions is None else Path(predictions)
     done = []
     for item in built:
         tell = _telling(on_progress, item.request.name)
-        predictions = predict_rows(item.rows, predictor, Path(out) / "predictions", progress=tell)
+        found = predict_rows(item.rows, predictor, store, progress=tell)
         if processes().rank == 0:
-            found = _array(predictions), predictions.space, predictions.has_probabilities
-            done.append(score(item, *found, {**known, "truncated_pairs": predictions.truncated}))
+            answers = Answers(_array(found), found.space, found.has_probabilities)
+            done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
     if done:
         results.write(done, Path(out) / results.FILE)
     return done
@@ -92,46 +94,20 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     built = build(request)
     found = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    result = score(built, found.probabilities, found.space, found.doubts, model)
+    result = score(built, Answers(found.probabilities, found.space, found.doubts), model)
     results.write([result], Path(out) / results.FILE)
     return result
 
 
-def score(
-    built: BuiltSet, probabilities: NDArray[Any], space: Sequence[str], doubts: bool, model: Mapping[str, Any]
-) -> Result:
-    """Score probabilities as `score_permuted` does, and record what was scored, of which `model`."""
+def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result:
+    """Score a `model`'s answers, and record what was scored."""
     return Result(
         set=built.request.name,
         config=built.config,
         model=model,
         data=built.data,
-        scores=score_permuted(built.rows, probabilities, space, doubts=doubts),
+        scores=measures.score(built.request.name, built.rows, answers),
         environment=results.environment(),
-    )
-
-
-def score_permuted(rows: Any, probabilities: NDArray[Any], space: Sequence[str], *, doubts: bool) -> dict[str, Any]:
-    """Score probabilities on rows of the permuted set.
-
-    Args:
-        rows: the set.
-        probabilities: shape (n, len(space)), in the order of the rows.
-        space: the labels of the columns.
-        doubts: whether the probabilities say how sure the model is; False where it gave labels only.
-    """
-    gold_of = np.array([space.index(fold(label, space)) for label in LABELS])  # our id -> the model's space
-    bleu = (_numbers(rows, "premise_bleu_2") + _numbers(rows, "hypothesis_bleu_2")) / 2
-    return permutation_acceptance(
-        probabilities.argmax(axis=1),
-        gold_of[_numbers(rows, "label")],
-        pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy(),
-        _numbers(rows, "permutation"),
-        probabilities=probabilities if doubts else None,
-        bleu=bleu,
-        lengths=_numbers(rows, "premise_words") + _numbers(rows, "hypothesis_words"),
-        n_labels=len(space),
-        curve=True,
     )
 
 
@@ -162,7 +138,3 @@ def _telling(on_progress: OnProgress | None, name: str) -> Callable[[int, int], 
     if on_progress is None:
         return None
     return lambda done, total: on_progress(name, done, total)
-
-
-def _numbers(rows: Any, name: str) -> Any:
-    return column(rows, name).to_numpy()

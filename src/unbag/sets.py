@@ -55,7 +55,7 @@ def load(
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
-    """Build a challenge set, or take it from the cache, and return its only split.
+    """Build a challenge set, or take it from the cache, and return the split that models are evaluated on.
 
     Args:
         name: the set, e.g. `permuted`.
@@ -73,13 +73,12 @@ def load(
     """
     made = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
-        [split] = made.as_streaming_dataset().values()
-        return split
+        return _evaluated(made, made.as_streaming_dataset())
     return prepare(made, num_proc=num_proc)
 
 
 def prepare(made: Any, *, num_proc: int | None = None) -> Any:
-    """Build what a `builder` makes, or take it from the cache, and return its only split.
+    """Build what a `builder` makes, or take it from the cache, and return the split that models are evaluated on.
 
     Raises:
         ValueError: if no pair can be used; `rows.DataError` if the pairs cannot be read.
@@ -94,7 +93,13 @@ def prepare(made: Any, *, num_proc: int | None = None) -> Any:
         raise
     if not any(split.num_examples for split in made.info.splits.values()):
         raise ValueError(f"none of the pairs can be used for this set with the options {made.config}")
-    [split] = made.as_dataset().values()
+    return _evaluated(made, made.as_dataset())
+
+
+def _evaluated(made: Any, splits: Any) -> Any:
+    if made.EVALUATED is not None:
+        return splits[made.EVALUATED]
+    [split] = splits.values()
     return split
 
 

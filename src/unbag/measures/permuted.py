@@ -1,0 +1,25 @@
+"""Permutation Acceptance of the permuted set."""
+
+from typing import Any
+
+import pyarrow.compute as pc
+
+from unbag.columns import column, numbers
+from unbag.measures import Answers
+from unbag.scoring.permutation_acceptance import permutation_acceptance
+
+
+def score(rows: Any, answers: Answers) -> dict[str, Any]:
+    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU-2 and length."""
+    bleu = (numbers(rows, "premise_bleu_2") + numbers(rows, "hypothesis_bleu_2")) / 2
+    return permutation_acceptance(
+        answers.predicted,
+        answers.gold(rows),
+        pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy(),
+        numbers(rows, "permutation"),
+        probabilities=answers.probabilities if answers.doubts else None,
+        bleu=bleu,
+        lengths=numbers(rows, "premise_words") + numbers(rows, "hypothesis_words"),
+        n_labels=len(answers.space),
+        curve=True,
+    )
