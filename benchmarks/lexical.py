@@ -104,8 +104,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     test, gold = data["test"][0], np.array(data["test"][1])
     before = peak_mb()
     begin = time.perf_counter()
-    vocabulary = Vocabulary()
-    matrix = vocabulary.matrix(pairs, grow=True)
+    vocabulary, matrix = Vocabulary.fitted(pairs)
     tested = vocabulary.matrix(test)
     featured = time.perf_counter()
     steps = 0

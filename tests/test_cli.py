@@ -7,6 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from unbag import cli, results
+from unbag.cli import evaluating, pairs
+from unbag.lexical import training
 from unbag.perturb import permutation
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
@@ -39,14 +41,14 @@ def test_every_command_explains_itself(command):
 
 
 def test_the_help_pages_defaults_are_the_operators():
-    assert (cli._Q, cli._MIN_WORDS, cli._SEED) == (
-        permutation.DEFAULT_Q,
-        permutation.DEFAULT_MIN_WORDS,
-        permutation.DEFAULT_SEED,
-    )
-    assert get_args(cli._Mode) == permutation.MODES
+    shown = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--help"]).output.split())
+    for default in (permutation.DEFAULT_Q, permutation.DEFAULT_MIN_WORDS, permutation.DEFAULT_SEED):
+        assert f"(default: {default})" in shown
+    assert training.DEFAULT_SEED == permutation.DEFAULT_SEED
+    assert f"(default: {','.join(training.DEFAULT_TRAINING['en'])})" in shown
+    assert get_args(pairs.Mode) == permutation.MODES
     transformer = pytest.importorskip("unbag.inference.transformer")
-    assert cli._Dtype == transformer.Dtype
+    assert evaluating.Dtype == transformer.Dtype
 
 
 def test_start_up_imports_nothing_heavy():
@@ -141,7 +143,7 @@ def test_what_was_expected_is_said(folder, arguments, words):
 
 def test_the_sets_are_listed(folder):
     found = json.loads(run("sets", "--json").stdout)
-    assert [entry["name"] for entry in found["sets"]] == ["permuted"]
+    assert [entry["name"] for entry in found["sets"]] == ["cs_lambda", "permuted", "plain", "swapped"]
     assert set(found["corpora"]) == {"snli", "mnli", "anli", "sick", "ocnli"}
     assert "sinha" in run("sets").stdout.lower()
 

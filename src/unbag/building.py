@@ -14,6 +14,7 @@ import pyarrow as pa
 from unbag.corpora import CORPORA, corpus
 from unbag.examples import Example, Source, open_corpus, open_data
 from unbag.labels import LABELS
+from unbag.rows import hub_commit, is_hub_id
 
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
@@ -58,8 +59,7 @@ class SourceConfig(datasets.BuilderConfig):
 
     def own_options(self) -> dict[str, Any]:
         """Return the set's own options, those that decide its rows beside the pairs they are made from."""
-        general = {field.name for field in fields(SourceConfig)}
-        return {field.name: getattr(self, field.name) for field in fields(self) if field.name not in general}
+        return {name: getattr(self, name) for name in sorted(own_option_names(type(self)))}
 
     def open(self, *, streaming: bool = False) -> Source:
         """Open the pairs."""
@@ -74,6 +74,11 @@ class SourceConfig(datasets.BuilderConfig):
             config=self.data_config,
             revision=self.revision,
         )
+
+
+def own_option_names(config: type[SourceConfig]) -> frozenset[str]:
+    """Return the names of the options that a set's config class adds."""
+    return frozenset(field.name for field in fields(config)) - {field.name for field in fields(SourceConfig)}
 
 
 class ChallengeSet(datasets.ArrowBasedBuilder):
@@ -97,7 +102,10 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         module = str(sys.modules[type(self).__module__].__file__)
-        super().__init__(*args, **{"hash": builder_hash(module, kwargs.get("data")), **kwargs})
+        if is_hub_id(data := str(kwargs.get("data") or "")):
+            # A branch moves: the cache must know where it stood.
+            kwargs["revision"] = hub_commit(data, kwargs.get("revision") or "main")
+        super().__init__(*args, **{"hash": builder_hash(module, kwargs), **kwargs})
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterable[pa.Table]:
         """Yield the rows made from some examples of a source, as tables of `SCHEMA`, some thousand rows each."""
@@ -134,6 +142,15 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
                 yield (start, number), table
 
 
+def source_configs(config: type[SourceConfig], version: datasets.Version) -> list[SourceConfig]:
+    """Return a config `<corpus>-<split>` for each split of each base corpus."""
+    return [
+        config(name=f"{corpus.name}-{split}", version=version, corpus=corpus.name, source_split=split)
+        for corpus in CORPORA.values()
+        for split in corpus.splits
+    ]
+
+
 def features(schema: pa.Schema) -> datasets.Features:
     """Return the features of a set with these columns; `label` is a `ClassLabel` of our label names."""
     return datasets.Features(
@@ -141,23 +158,30 @@ def features(schema: pa.Schema) -> datasets.Features:
     )
 
 
-def builder_hash(builder_file: str, data: str | None) -> str:
-    """Return the part of the cache key that `datasets` leaves out: the code, the tokenizer, the user's file.
+def builder_hash(builder_file: str, options: Mapping[str, Any]) -> str:
+    """Return the part of the cache key that `datasets` leaves out: the code, the tokenizer, the user's files.
 
     Args:
         builder_file: the builder's module.
-        data: the user's file or Hub data set, if any.
+        options: the builder's; what names a file or a folder that is there counts with its content.
     """
     digest = hashlib.sha256(Path(builder_file).read_bytes())
     for name in _MAKES_ROWS:
-        path = _PACKAGE / name
-        for file in sorted(path.rglob("*.py")) if path.is_dir() else [path]:
-            digest.update(file.read_bytes())
+        for file in _files(_PACKAGE / name):
+            if file.suffix == ".py":
+                digest.update(file.read_bytes())
     for package in ("spacy", "spacy-pkuseg"):
         try:
             digest.update(version(package).encode())
         except PackageNotFoundError:
             digest.update(b"absent")
-    if data and Path(data).is_file():
-        digest.update(hashlib.sha256(Path(data).read_bytes()).digest())
+    for value in options.values():
+        for name in value if isinstance(value, list | tuple) else [value]:
+            if isinstance(name, str | Path) and name and Path(name).exists():
+                for file in _files(Path(name)):
+                    digest.update(hashlib.sha256(file.read_bytes()).digest())
     return digest.hexdigest()
+
+
+def _files(path: Path) -> list[Path]:
+    return sorted(file for file in path.rglob("*") if file.is_file()) if path.is_dir() else [path]

@@ -17,17 +17,17 @@ from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
 from unbag.inference.run import predict_rows
 from unbag.inference.store import Predictions
+from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
 from unbag.results import Result
+from unbag.sets import config_name
 
+_FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
 logger = logging.getLogger(__name__)
 
 OnProgress = Callable[[str, int, int], None]
 """Called with the set's name, and how many of how many rows are predicted."""
-
-
-DEFAULT_CORPUS: Final = "snli"
 
 
 def evaluate(
@@ -35,10 +35,7 @@ def evaluate(
     sets: Sequence[Request | str] = ("permuted",),
     *,
     out: Path | str,
-    predictions: Path | str | None = None,
-    trust_labels: bool = False,
-    on_progress: OnProgress | None = None,
-    **model_options: Any,
+    **options: Any,
 ) -> list[Result]:
     """Evaluate a model on challenge sets; leave `results.json` and the predictions in a folder.
 
@@ -47,13 +44,11 @@ def evaluate(
     scores and writes.
 
     Args:
-        model: a Hub id, a folder, `module:function`, a function or a predictor (`unbag.inference.naming`).
-        sets: what to evaluate on; a name alone means that set of SNLI.
+        model: a Hub id, a folder, a built-in model, `module:function`, a function or a predictor
+            (`unbag.inference.naming`).
+        sets: what to evaluate on; a name alone means that set of its default corpus.
         out: the folder.
-        predictions: the folder where predictions are kept, which may be one for many runs; `out`'s own by default.
-        trust_labels: go on although the label probe finds that another label order fits the model clearly better.
-        on_progress: see `OnProgress`.
-        model_options: for a Hub id or folder: `revision`, `dtype`, `device`, `label_map`, …
+        options: those of `evaluate_all`.
 
     Returns:
         One result a set; none in the processes after the first.
@@ -61,20 +56,50 @@ def evaluate(
     Raises:
         ValueError: if an input is not what is expected; `labels.LabelError` if the label order is unknown or refuted.
     """
-    predictor, name = predictor_of(model, **model_options)
-    requests = [Request(item, DEFAULT_CORPUS) if isinstance(item, str) else item for item in sets]
+    return evaluate_all([model], sets, out=out, **options)
+
+
+def evaluate_all(
+    models: Sequence[Model],
+    sets: Sequence[Request | str],
+    *,
+    out: Path | str,
+    predictions: Path | str | None = None,
+    trust_labels: bool = False,
+    on_progress: OnProgress | None = None,
+    **model_options: Any,
+) -> list[Result]:
+    """Evaluate several models, one after the other, as `evaluate` does with one. The sets are built once.
+
+    Args:
+        models: see `evaluate`.
+        sets: see `evaluate`.
+        out: the folder for the results of all.
+        predictions: the folder where predictions are kept, which may be one for many runs; `out`'s own by default.
+        trust_labels: go on although the label probe finds that another label order fits a model clearly better.
+        on_progress: see `OnProgress`.
+        model_options: see `unbag.inference.naming.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
+
+    Returns:
+        One result for each model and set; none in the processes after the first.
+    """
+    several = len(models) > 1
+    named = [predictor_of(model, **(_fitting(model, model_options) if several else model_options)) for model in models]
+    requests = [item if isinstance(item, Request) else _default_request(item) for item in sets]
     built = [build(request) for request in requests]
-    known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
-    if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
-        known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust_labels)
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     done = []
-    for item in built:
-        tell = _telling(on_progress, item.request.name)
-        found = predict_rows(item.rows, predictor, store, progress=tell)
-        if processes().rank == 0:
-            answers = Answers(_array(found), found.space, found.has_probabilities)
-            done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
+    for predictor, name in named:
+        known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
+        if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
+            known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust_labels)
+        for item in built:
+            title = f"{item.request.name}, {name}" if several else item.request.name
+            tell = _telling(on_progress, title)
+            found = predict_rows(item.rows, predictor, store, progress=tell)
+            if processes().rank == 0:
+                answers = Answers(_array(found), found.space, found.has_probabilities)
+                done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
     if done:
         results.write(done, Path(out) / results.FILE)
     return done
@@ -109,6 +134,17 @@ def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result
         scores=measures.score(built.request.name, built.rows, answers),
         environment=results.environment(),
     )
+
+
+def _default_request(name: str) -> Request:
+    config, options = config_name(name, None, None, {})
+    return Request(name, config, options)
+
+
+def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the options that a model takes, where several models are given each its own."""
+    baseline = model in BASELINES if isinstance(model, str) else False
+    return {name: value for name, value in options.items() if (name in _FOR_BASELINES) == baseline}
 
 
 def _array(predictions: Predictions) -> NDArray[np.float32]:

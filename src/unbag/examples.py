@@ -18,16 +18,21 @@ _RECOGNISED: Final = {
     "label": ("label", "gold_label", "entailment_judgment", "entailment_label"),
     "id": ("id", "pairID", "uid"),
 }
+_ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 _SPAN: Final = 10_000  # rows of a Hub corpus that one process takes at a time
 
 
 class Example(NamedTuple):
-    """One labelled pair: an id unique in its source, two sentences, and one of `labels.LABELS`."""
+    """One labelled pair: an id unique in its source, two sentences, and one of `labels.LABELS`.
+
+    `annotators` are the labels that each annotator gave, where the data has a column `annotator_labels` with a list.
+    """
 
     source_id: str
     premise: str
     hypothesis: str
     label: str
+    annotators: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -260,7 +265,10 @@ def _parse(
                 raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
             return "empty"
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
-    return Example(source_id, sentences[0], sentences[1], label)
+    given = values.get(_ANNOTATORS)
+    annotators = given if isinstance(given, list) else []
+    votes = tuple(_label(vote, names, row.place) for vote in annotators if not is_unlabelled(vote))
+    return Example(source_id, sentences[0], sentences[1], label, votes)
 
 
 def _label(gold: Any, names: Sequence[str] | None, place: str) -> str:

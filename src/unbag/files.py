@@ -1,10 +1,15 @@
-"""Files appear whole or not at all."""
+"""Files appear whole or not at all; and where ours are kept between runs."""
 
 import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+
+def cache_folder(name: str) -> Path:
+    """Return the folder for one kind of thing that is worth keeping between runs; it need not exist."""
+    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "unbag" / name
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 import hashlib
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -9,6 +10,12 @@ import pyarrow.compute as pc
 
 _BETWEEN_CELLS = "\x1f"
 _AFTER_ROW = "\x1e"
+
+
+def file_hash(path: Path) -> str:
+    """Return the sha256 of a file's bytes, 64 hexadecimal digits."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:

@@ -2,7 +2,6 @@
 
 import csv
 import gzip
-import hashlib
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -11,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
-from unbag.fingerprint import content_hash
+from unbag.fingerprint import content_hash, file_hash
 
 _BATCH = 1000
 
@@ -70,8 +69,7 @@ class File:
 
     def sha256(self) -> str:
         """Return the hash of the file's bytes."""
-        with self.path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return file_hash(self.path)
 
 
 @dataclass(frozen=True)
@@ -141,6 +139,25 @@ def open_file(path: Path) -> File:
     return File(path, list(first.values))
 
 
+def hub_commit(repo_id: str, revision: str) -> str:
+    """Return the commit at which a branch, tag or other ref of a data set stands; the ref itself when offline.
+
+    Raises:
+        DataError: if there is no such repository or ref.
+    """
+    if len(revision) == 40:  # a commit stays where it is
+        return revision
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    try:
+        return HfApi().dataset_info(repo_id, revision=revision).sha or revision
+    except HfHubHTTPError as error:
+        raise DataError(f"{repo_id} at {revision}: {_first_line(error)}") from error
+    except (OfflineModeIsEnabled, OSError):
+        return revision  # what is in the cache is used; `load_dataset` says so if nothing is
+
+
 def open_hub(
     repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool = False
 ) -> tuple[HubTable, str]:
@@ -150,17 +167,9 @@ def open_hub(
         DataError: if it is not there or cannot be reached.
     """
     import datasets
-    from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError
 
-    commit = revision
-    if len(revision) != 40:  # a branch or another ref moves: say where it stood
-        try:
-            commit = HfApi().dataset_info(repo_id, revision=revision).sha or revision
-        except HfHubHTTPError as error:
-            raise DataError(f"{repo_id} at {revision}: {_first_line(error)}") from error
-        except (OfflineModeIsEnabled, OSError):
-            pass  # what is in the cache is used; `load_dataset` says so if nothing is
+    commit = hub_commit(repo_id, revision)
     try:
         data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming)
     except (datasets.exceptions.DatasetNotFoundError, HfHubHTTPError, OSError, ValueError) as error:

@@ -1,13 +1,15 @@
 """The challenge sets by name: what there is, and how to get one."""
 
+from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-from unbag import rooms
+from unbag import corpora, rooms
 from unbag.corpora import CORPORA
 
-ROOM = "dataset_scripts"
+ROOM: Final = "dataset_scripts"
+DEFAULT_CORPUS: Final = "snli"
 
 
 def names() -> list[str]:
@@ -28,22 +30,69 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     Raises:
         ValueError: if there is no such set, config or option.
     """
+    cls = _class(name)
     if config is None:
         options["name"] = "custom"
     elif config in CORPORA:
-        config = f"{config}-{CORPORA[config].splits[0]}"
-    [found] = [
-        value
-        for value in vars(rooms.module(ROOM, name)).values()
-        if isinstance(value, type) and value.__module__.endswith(f".{name}") and hasattr(value, "BUILDER_CONFIG_CLASS")
-    ]
-    cls: Any = found  # a subclass of `datasets.DatasetBuilder`, which has no types
+        config, options = config_name(name, config, None, options)
     if config is not None and config not in cls.builder_configs:
         raise ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(cls.builder_configs)}")
     known = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(known)):
         raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {known}")
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **options)
+
+
+def _class(name: str) -> Any:
+    """Return a set's builder class: a `building.ChallengeSet`, whose base has no types."""
+    [found] = [
+        value
+        for value in vars(rooms.module(ROOM, name)).values()
+        if isinstance(value, type) and value.__module__.endswith(f".{name}") and hasattr(value, "BUILDER_CONFIG_CLASS")
+    ]
+    return found
+
+
+def options(name: str) -> frozenset[str]:
+    """Return the names of a set's own options, beside those that say which pairs.
+
+    Raises:
+        ValueError: if there is no such set.
+    """
+    from unbag.building import own_option_names
+
+    return own_option_names(_class(name).BUILDER_CONFIG_CLASS)
+
+
+def config_name(
+    name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
+) -> tuple[str, dict[str, Any]]:
+    """Return the config for a split of a corpus, and those options that the config's name does not say already.
+
+    Args:
+        name: the set.
+        corpus: a base corpus; None for what the set is made from by default.
+        split: of the corpus; None for its default one. A set that takes a corpus whole has none.
+        options: the set's; one whose value is part of a config's name (`snli-test-hypothesis`) selects that config.
+
+    Raises:
+        ValueError: if there is no such set, corpus or config.
+    """
+    cls = _class(name)
+    if corpus is None:
+        corpus, _, default_split = (cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")
+        split = split or default_split or None
+    config = corpus
+    if config not in cls.builder_configs:
+        chosen = corpora.corpus(corpus)
+        config = f"{corpus}-{chosen.split(split)}"
+    elif split is not None:
+        raise ValueError(f"the {name} set is made from all splits of {corpus}, found the split {split!r}")
+    left = dict(options)
+    for option, value in options.items():
+        if f"{config}-{value}" in cls.builder_configs:
+            config = f"{config}-{left.pop(option)}"
+    return config, left
 
 
 def load(

@@ -23,8 +23,8 @@ def test_exchanging_the_sides_mirrors_the_features(premise, hypothesis):
 
 @given(st.lists(st.tuples(WORDS, WORDS), min_size=1, max_size=8))
 def test_the_matrix_holds_exactly_the_features(pairs):
-    vocabulary = Vocabulary()
-    matrix = vocabulary.matrix(pairs, grow=True)
+    vocabulary, matrix = Vocabulary.fitted(pairs)
+    assert (vocabulary.matrix(pairs) != matrix).nnz == 0
     for row, (premise, hypothesis) in enumerate(pairs):
         names = vocabulary.names(matrix[row].indices)
         assert Counter(names) == Counter(features(premise, hypothesis))
@@ -32,16 +32,14 @@ def test_the_matrix_holds_exactly_the_features(pairs):
 
 
 def test_what_was_not_seen_is_left_out():
-    vocabulary = Vocabulary()
-    vocabulary.matrix([(("dog",), ("animal",))], grow=True)
+    vocabulary, _ = Vocabulary.fitted([(("dog",), ("animal",))])
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])
     assert set(vocabulary.names(row.indices)) == {("dog", None), (None, "animal"), ("dog", "animal")}
     assert len(vocabulary) == 3
 
 
 def test_a_vocabulary_is_rebuilt_from_words_and_codes():
-    vocabulary = Vocabulary()
     pairs = [(("dog", "run"), ("animal",)), (("cat",), ("sleep",))]
-    matrix = vocabulary.matrix(pairs, grow=True)
-    again = Vocabulary.of(vocabulary.words(), vocabulary.codes())
+    vocabulary, matrix = Vocabulary.fitted(pairs)
+    again = Vocabulary(vocabulary.words, vocabulary.codes)
     assert (again.matrix(pairs) != matrix).nnz == 0

@@ -35,7 +35,7 @@ RESULT = Result(
 def _shown(result=RESULT):
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
-        terminal.show([result], console)
+        terminal.show(terminal.views([result]), console)
     return capture.get()
 
 
@@ -66,5 +66,5 @@ def test_the_verdict_follows_from_p_c(share, n, words):
 
 
 def test_the_written_table_is_the_shown_one(tmp_path):
-    terminal.write([RESULT], tmp_path / "table.txt")
+    terminal.write(terminal.views([RESULT]), tmp_path / "table.txt")
     assert (tmp_path / "table.txt").read_text() == _shown()

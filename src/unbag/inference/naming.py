@@ -10,34 +10,65 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.predictor import Predictor
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
-"""A Hub id, a folder, `module:function` as text, a predictor, or a function; see `predictor_of`."""
+"""A Hub id, a folder, a built-in model, `module:function` as text, a predictor, or a function; see `predictor_of`."""
 
 
 def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
     """Return a predictor and the name to show for it.
 
     Args:
-        model: a Hub id or a folder (`TransformerPredictor`); `module:function`, a function to import from the current
+        model: the name of a built-in model (`lexical.predictors.BASELINES`); a Hub id or a folder, of a classifier
+            (`TransformerPredictor`) or of a lexical model; `module:function`, a function to import from the current
             folder or an installed package (`CallablePredictor`); a function itself; or a predictor.
-        options: for a Hub id or folder: those of `TransformerPredictor.load`.
+        options: for a Hub id or folder: those of `TransformerPredictor.load`; for a built-in model: those of
+            `lexical.training.Recipe`. None says nothing.
 
     Raises:
         ValueError: if there is no such model or function, or the options do not fit the kind of model.
     """
+    options = {name: value for name, value in options.items() if value is not None}
     if isinstance(model, Path) or (isinstance(model, str) and ":" not in model):
-        try:
-            from unbag.inference.transformer import TransformerPredictor
-        except ImportError as error:
-            raise ImportError(f"models need torch and transformers: pip install 'unbag[models]' ({error})") from error
-        return TransformerPredictor.load(model, **options), str(model)
-    if given := sorted(name for name, value in options.items() if value is not None):
-        raise ValueError(f"expected the options {', '.join(given)} with a Hub id or a folder only, found {model!r}")
+        from unbag.lexical.predictors import BASELINES
+
+        if model in BASELINES and not Path(model).exists():
+            return _baseline(str(model), options), str(model)
+        return _of_hub_or_folder(model, options), str(model)
+    if options:
+        raise ValueError(f"expected the options {', '.join(options)} with a Hub id or a folder only, found {model!r}")
     if isinstance(model, str):
         return CallablePredictor(_function(model)), model
     if hasattr(model, "predict"):
         predictor = cast(Predictor, model)
         return predictor, (predictor.identity or {}).get("name") or type(model).__name__
     return CallablePredictor(cast(Callable[..., Any], model)), getattr(model, "__qualname__", repr(model))
+
+
+def _baseline(name: str, options: dict[str, Any]) -> Predictor:
+    from unbag.lexical.predictors import BASELINES
+    from unbag.lexical.training import Recipe
+
+    if wrong := sorted(set(options) - set(Recipe.__dataclass_fields__)):
+        raise ValueError(f"the built-in model {name!r} has no option {', '.join(wrong)}; it takes --training")
+    made: Predictor = BASELINES[name](Recipe(**options))
+    return made
+
+
+def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
+    from unbag.lexical.hub import is_lexical_model, open_lexical_model
+
+    if "training" in options:
+        raise ValueError(f"expected --training with a built-in model only, found {str(model)!r}")
+    if is_lexical_model(model, revision=options.get("revision")):
+        from unbag.lexical.predictors import LexicalPredictor
+
+        if wrong := sorted(set(options) - {"revision"}):
+            raise ValueError(f"{model} is a lexical model, which has no option {', '.join(wrong)}")
+        return LexicalPredictor(open_lexical_model(model, **options))
+    try:
+        from unbag.inference.transformer import TransformerPredictor
+    except ImportError as error:
+        raise ImportError(f"models need torch and transformers: pip install 'unbag[models]' ({error})") from error
+    return TransformerPredictor.load(model, **options)
 
 
 def _function(name: str) -> Callable[[list[str], list[str]], Any]:

@@ -4,7 +4,8 @@ Three kinds: a word of the premise, a word of the hypothesis, and a pair of one 
 adjectives and adverbs count. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the third.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -15,6 +16,10 @@ from unbag.text.tags import Tagged
 
 CONTENT: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 """Universal POS tags of the words that count, proper nouns included."""
+
+_SHIFT: Final = 32  # bits of a word's number in a feature's
+_LOW: Final = (1 << _SHIFT) - 1
+_UNKNOWN: Final = -1  # the integer of a feature that has a word never seen
 
 Words = tuple[str, ...]
 """Content words of a sentence: lower-cased, each once, sorted."""
@@ -52,67 +57,87 @@ def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:
 
 
 class Vocabulary:
-    """Numbers for features, in the order they were first seen.
+    """Numbers for features.
 
-    A feature is kept as one integer (the numbers of its two words), which takes a fifth of the memory of its name: with
-    SNLI and MNLI there are tens of millions.
+    A feature is kept as one integer made of the numbers of its two words, and its column is that integer's rank: with
+    SNLI and MNLI there are tens of millions, and arrays of them take a tenth of the memory and time of dictionaries.
+
+    Attributes:
+        words: the words, by their numbers from 1; 0 is no word, for a side that says nothing.
+        codes: each column's feature as an integer, ascending, shape (features,).
     """
 
-    def __init__(self) -> None:
-        self._words: dict[str, int] = {}
-        self._columns: dict[int, int] = {}
+    def __init__(self, words: Sequence[str], codes: NDArray[np.int64]) -> None:
+        self.words = tuple(words)
+        self.codes = codes
+        self._by_number = (None, *self.words)
+        self._numbers = {word: number for number, word in enumerate(self.words, start=1)}
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.codes)
 
-    def matrix(self, pairs: Iterable[tuple[Words, Words]], *, grow: bool = False) -> sparse.csr_matrix:
-        """Return the indicators of pairs, shape (n, len(self)), float32.
+    @classmethod
+    def fitted(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
+        """Return the vocabulary of all features of some pairs, and their indicators, shape (n, features)."""
+        numbers: dict[str, int] = {}
+        sides = _sides(pairs, lambda word: numbers.setdefault(word, len(numbers) + 1))
+        found, ends = _codes(*sides)
+        codes, columns = np.unique(found, return_inverse=True)
+        return cls(list(numbers), codes), _indicators(columns.astype(np.int32), ends, len(codes))
 
-        Args:
-            pairs: content words of premise and hypothesis.
-            grow: number features that were not seen before; otherwise they are left out.
-        """
-        indices: list[NDArray[np.int32]] = []
-        ends = [0]
-        for premise, hypothesis in pairs:
-            row = self._row(premise, hypothesis, grow)
-            indices.append(row)
-            ends.append(ends[-1] + len(row))
-        columns = np.concatenate(indices) if indices else np.empty(0, dtype=np.int32)
-        ones = np.ones(len(columns), dtype=np.float32)
-        return sparse.csr_matrix((ones, columns, np.array(ends)), shape=(len(ends) - 1, len(self)))
-
-    def _row(self, premise: Words, hypothesis: Words, grow: bool) -> NDArray[np.int32]:
-        left, right = ([self._word(word, grow) for word in words] for words in (premise, hypothesis))
-        # Number 0 is no word: a side that says nothing.
-        codes = [*(a << 32 for a in left), *right, *(a << 32 | b for a in left for b in right)]
-        if grow:
-            columns = [self._columns.setdefault(code, len(self._columns)) for code in codes]
-        else:
-            columns = [column for code in codes if (column := self._columns.get(code)) is not None]
-        return np.array(columns, dtype=np.int32)
-
-    def _word(self, word: str, grow: bool) -> int:
+    def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
+        """Return the indicators of pairs of content words, shape (n, features), float32; unknown features are none."""
         # A word that was never seen has the number -1, in no feature.
-        return self._words.setdefault(word, len(self._words) + 1) if grow else self._words.get(word, -1)
+        found, ends = _codes(*_sides(pairs, lambda word: self._numbers.get(word, -1)))
+        columns = np.searchsorted(self.codes, found)
+        known = np.append(self.codes, _UNKNOWN - 1)[columns] == found  # what is behind the last equals nothing
+        counts = np.concatenate([[0], np.cumsum(known)])
+        return _indicators(columns[known].astype(np.int32), counts[ends], len(self.codes))
 
     def names(self, columns: NDArray[np.integer[Any]]) -> list[Feature]:
         """Return the features of some columns."""
-        codes, words = self.codes(), (None, *self._words)
-        return [Feature(words[code >> 32], words[code & 0xFFFFFFFF]) for code in codes[columns].tolist()]
+        words = self._by_number
+        return [Feature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 
-    def words(self) -> list[str]:
-        """Return the words, by their numbers from 1."""
-        return list(self._words)
 
-    def codes(self) -> NDArray[np.int64]:
-        """Return each column's feature as an integer, shape (features,): what `of` reads."""
-        return np.fromiter(self._columns, dtype=np.int64, count=len(self._columns))
+Side = tuple[NDArray[np.int64], NDArray[np.int64]]
+"""One side of n pairs: the numbers of their words, one pair's after the other's; and how many each pair has."""
 
-    @classmethod
-    def of(cls, words: Sequence[str], codes: NDArray[np.int64]) -> "Vocabulary":
-        """Return the vocabulary with these words and features."""
-        made = cls()
-        made._words = {word: number for number, word in enumerate(words, start=1)}
-        made._columns = {code: column for column, code in enumerate(codes.tolist())}
-        return made
+
+def _sides(pairs: Iterable[tuple[Words, Words]], number: Callable[[str], int]) -> tuple[Side, Side]:
+    numbers, sizes = (array("q"), array("q")), (array("q"), array("q"))
+    for pair in pairs:
+        for side, words in enumerate(pair):
+            numbers[side].extend(map(number, words))
+            sizes[side].append(len(words))
+    premise, hypothesis = (
+        (np.frombuffer(numbers[side], dtype=np.int64), np.frombuffer(sizes[side], dtype=np.int64)) for side in (0, 1)
+    )
+    return premise, hypothesis
+
+
+def _codes(premise: Side, hypothesis: Side) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the features of n pairs as integers, pair by pair, and where each pair's begin and end, shape (n + 1,)."""
+    (left, n_left), (right, n_right) = premise, hypothesis
+    # Each premise word meets the words of its pair's hypothesis, which begin at `first`.
+    meets = np.repeat(n_right, n_left)
+    first = np.repeat(np.repeat(np.cumsum(n_right) - n_right, n_left), meets)
+    steps = np.arange(len(first)) - np.repeat(np.cumsum(meets) - meets, meets)
+    alone = left << _SHIFT
+    crossed = np.repeat(alone, meets)
+    partner = right[first + steps]
+    crossed = np.where((crossed < 0) | (partner < 0), _UNKNOWN, crossed | partner)
+    parts = (np.where(alone < 0, _UNKNOWN, alone), right, crossed)
+    sizes = np.stack([n_left, n_right, n_left * n_right], axis=1)
+    ends = np.concatenate([[0], np.cumsum(sizes.sum(axis=1))])
+    codes = np.empty(ends[-1], dtype=np.int64)
+    starts = ends[:-1]
+    for part, size in zip(parts, sizes.T, strict=True):
+        codes[np.repeat(starts - (np.cumsum(size) - size), size) + np.arange(len(part))] = part
+        starts = starts + size
+    return codes, ends
+
+
+def _indicators(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> sparse.csr_matrix:
+    ones = np.ones(len(columns), dtype=np.float32)
+    return sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, n_columns))

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -21,7 +22,9 @@ PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
 HELD_OUT: Final = 0.1  # share of the pairs on which penalties are compared
 WEIGHTS_FILE: Final = "model.safetensors"
 CONFIG_FILE: Final = "config.json"
-_FORMAT: Final = 1
+MODEL_TYPE: Final = "unbag_lexical"
+"""What tells the folder from a transformer's: `model_type` in `config.json`."""
+_FORMAT: Final = 2
 
 
 class Contribution(NamedTuple):
@@ -50,38 +53,54 @@ class LexicalModel:
         """Return the probabilities of `labels.LABELS` for pairs of content words, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
-    def misleading(self, premise: Words, hypothesis: Words, gold: str, top: int = 5) -> list[Contribution]:
-        """Return the features that most favour the likeliest wrong label over the gold one (Figure 2).
+    def misleading(
+        self, pairs: Sequence[tuple[Words, Words]], gold: Sequence[str], top: int
+    ) -> list[list[Contribution]]:
+        """Return, for each pair, the features that most favour the likeliest wrong label over the gold one (Figure 2).
 
         Args:
-            premise: its content words.
-            hypothesis: its content words.
-            gold: the gold label's name.
+            pairs: content words of premise and hypothesis.
+            gold: the gold labels' names.
             top: how many, strongest first; only those that favour the wrong label at all.
         """
-        row = self.vocabulary.matrix([(premise, hypothesis)])
-        probabilities = self.regression.probabilities(row)[0]
-        wrong = max((label for label in LABELS if label != gold), key=lambda label: probabilities[label_id(label)])
-        weights = self.regression.weights[row.indices]
-        gains = weights[:, label_id(wrong)] - weights[:, label_id(gold)]
-        order = np.argsort(-gains, kind="stable")[:top]
-        names = self.vocabulary.names(row.indices[order])
-        return [
-            Contribution(name, wrong, float(gain)) for name, gain in zip(names, gains[order], strict=True) if gain > 0
-        ]
+        matrix = self.vocabulary.matrix(pairs)
+        right = np.array([label_id(label) for label in gold], dtype=np.int64)
+        probabilities = self.regression.probabilities(matrix)
+        probabilities[np.arange(len(right)), right] = -1
+        wrong = probabilities.argmax(axis=1)
+        found = []
+        for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
+            columns = matrix.indices[begin:end]
+            weights = self.regression.weights[columns]
+            gains = weights[:, wrong[row]] - weights[:, right[row]]
+            order = [place for place in np.argsort(-gains, kind="stable")[:top] if gains[place] > 0]
+            names = self.vocabulary.names(columns[order])
+            found.append(
+                [
+                    Contribution(name, LABELS[wrong[row]], float(gains[place]))
+                    for name, place in zip(names, order, strict=True)
+                ]
+            )
+        return found
 
     def save(self, folder: Path) -> None:
         """Write `model.safetensors` and `config.json`: numbers and text, nothing that runs."""
         from safetensors.numpy import save_file
 
         tensors: dict[str, NDArray[Any]] = {
-            "codes": self.vocabulary.codes(),
+            "codes": self.vocabulary.codes,
             "weights": np.ascontiguousarray(self.regression.weights),
             "bias": self.regression.bias,
         }
         with whole(folder / WEIGHTS_FILE) as beside:
             save_file(tensors, beside)
-        config = {"format": _FORMAT, "labels": LABELS, "record": self.record, "words": self.vocabulary.words()}
+        config = {
+            "model_type": MODEL_TYPE,
+            "format": _FORMAT,
+            "labels": LABELS,
+            "record": self.record,
+            "words": self.vocabulary.words,
+        }
         with whole(folder / CONFIG_FILE) as beside:  # last: a folder with it is complete
             beside.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
 
@@ -97,14 +116,13 @@ class LexicalModel:
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"expected a lexical model in {folder}, found no {CONFIG_FILE}")
         config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
-        if config.get("format") != _FORMAT or config.get("labels") != list(LABELS):
-            raise ValueError(
-                f"{folder}: expected a lexical model of format {_FORMAT} with the labels {list(LABELS)}, found format "
-                f"{config.get('format')} with {config.get('labels')}"
-            )
+        expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
+        found = {name: config.get(name) for name in expected}
+        if found != expected:
+            raise ValueError(f"{folder}: expected a lexical model with {expected}, found {found}")
         tensors = load_file(folder / WEIGHTS_FILE)
         regression = SoftmaxRegression(tensors["weights"], tensors["bias"], steps=0)
-        return cls(Vocabulary.of(config["words"], tensors["codes"]), regression, config["record"])
+        return cls(Vocabulary(config["words"], tensors["codes"]), regression, config["record"])
 
 
 def fit_lexical_model(
@@ -127,8 +145,7 @@ def fit_lexical_model(
     gold = np.array([label_id(label) for label in labels], dtype=np.int64)
     if len(pairs) != len(gold):
         raise ValueError(f"expected one label a pair, found {len(pairs)} pairs and {len(gold)} labels")
-    vocabulary = Vocabulary()
-    matrix = vocabulary.matrix(pairs, grow=True)
+    vocabulary, matrix = Vocabulary.fitted(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
         lots = draws.numbers(draws.key(seed, "held out"), np.arange(len(gold)))

@@ -87,21 +87,22 @@ def fit(
     columns = rows.T.tocsr()
     penalty = (l2 * scale * scale).astype(np.float32)[:, None]
     n_labels = int(labels.max()) + 1
-    gold = np.zeros((n, n_labels), dtype=np.float32)
-    gold[np.arange(n), labels] = 1
+    gold = (labels == np.arange(n_labels)[:, None]).astype(np.float32)
 
     def objective(x: Vector) -> tuple[float, Vector]:
         weights, bias = x[:-n_labels].reshape(-1, n_labels), x[-n_labels:]
-        logits = rows @ weights + bias_scale * bias
-        logits -= logits.max(axis=1, keepdims=True)
+        # One row a label: NumPy is several times faster along n numbers in a row than along three.
+        logits = np.ascontiguousarray((rows @ weights + bias_scale * bias).T)
+        logits -= logits.max(axis=0)
         exponentials = np.exp(logits)
-        sums = exponentials.sum(axis=1, keepdims=True)
+        sums = exponentials.sum(axis=0)
         penalised = penalty * weights
         # Summed in float64: the loss decides when a step is good, and its digits run out first.
-        loss = (np.log(sums[:, 0]) - logits[np.arange(n), labels]).sum(dtype=np.float64)
+        loss = np.log(sums).sum(dtype=np.float64) - logits[labels, np.arange(n)].sum(dtype=np.float64)
         loss += 0.5 * np.sum(penalised * weights, dtype=np.float64)
         error = exponentials / sums - gold
-        gradient = np.concatenate([(columns @ error + penalised).ravel(), bias_scale * error.sum(axis=0)])
+        by_column = columns @ np.ascontiguousarray(error.T) + penalised
+        gradient = np.concatenate([by_column.ravel(), bias_scale * error.sum(axis=1)])
         return float(loss), gradient
 
     start = np.zeros(merged.shape[1] * n_labels + n_labels, dtype=np.float32)

@@ -8,6 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unbag.files import whole
+from unbag.report import cross
 from unbag.results import Result
 
 
@@ -17,13 +18,18 @@ def view(result: Result) -> RenderableType:
     return Group(tables.table(result), Text(f"Verdict: {tables.verdict(result)}", style="bold"))
 
 
-def write(results: Sequence[Result], path: Path) -> None:
-    """Write what `show` prints as a text file, 80 columns wide."""
+def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
+    """Return each result's view; or one table of all, where they are models `crossed` with corpora."""
+    return [cross.view(results)] if crossed else [view(result) for result in results]
+
+
+def write(shown: Sequence[RenderableType], path: Path) -> None:
+    """Write views as a text file, 80 columns wide."""
     with whole(path) as beside, beside.open("w", encoding="utf-8") as file:
-        show(results, Console(file=file, width=80, highlight=False))
+        show(shown, Console(file=file, width=80, highlight=False))
 
 
-def show(results: Sequence[Result], console: Console) -> None:
-    """Print results."""
-    for result in results:
-        console.print(view(result))
+def show(shown: Sequence[RenderableType], console: Console) -> None:
+    """Print views."""
+    for part in shown:
+        console.print(part)

@@ -2,11 +2,12 @@
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
+
+from unbag.files import cache_folder
 
 PIPELINE: Final = "spacy/en_core_web_sm"
 """The Hub repository, by spaCy's authors, of the pipeline that tags by default."""
@@ -40,7 +41,7 @@ class Tagger:
         self._nlp = _load(pipeline)
         meta = self._nlp.meta
         self.identity = f"{meta['lang']}_{meta['name']} {meta['version']}, spaCy {_spacy().__version__}"
-        folder = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "unbag" / "tags"
+        folder = cache or cache_folder("tags")
         folder.mkdir(parents=True, exist_ok=True)
         name = hashlib.sha256(self.identity.encode()).hexdigest()[:16]
         # SQLite: several processes may write, and a killed one leaves no half of a batch.

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.metadata import version
 from typing import Any
 
 _SPACE_BETWEEN_WORDS = {"en": " ", "zh": ""}
@@ -32,6 +33,12 @@ def _tokenizer(language: str) -> Any:
     except ImportError as error:
         raise ImportError("cutting sentences into words needs spaCy: pip install 'unbag[parse]'") from error
     return spacy.blank(language).tokenizer
+
+
+def tokenizer_identity(language: str) -> str:
+    """Return what decides how a language's sentences are cut: spaCy's version, whose rules change."""
+    _tokenizer(language)  # says so where spaCy is missing
+    return f"spaCy {version('spacy')}, blank {language}"
 
 
 @lru_cache(maxsize=1 << 14)  # a caption of SNLI is the premise of three pairs in a row

@@ -1,0 +1,108 @@
+"""CS_λ: NLI pairs scored by how far their words mislead, so that composing them is what is left."""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import datasets
+import pyarrow as pa
+
+from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag.examples import Example, Source
+from unbag.lexical.cs_lambda import SCHEMA, scored_tables
+from unbag.lexical.hub import open_lexical_model
+from unbag.lexical.model import CONFIG_FILE
+from unbag.lexical.scorer import Scorer, scorer_folders
+from unbag.lexical.training import DEFAULT_SEED, FOLDS, Recipe, load
+
+PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
+_CITATION = """@inproceedings{nie-etal-2019-analyzing,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+_LEAST_FOLDS = 2
+
+
+@dataclass
+class CsLambdaConfig(SourceConfig):
+    """Which lexical model scores the pairs, and which of them are kept.
+
+    Attributes:
+        training: corpora and files that the lexical model is fitted to (`unbag.lexical.training.Recipe`).
+        lexical: a fitted model instead: a folder or Hub repository.
+        pipeline: which words count.
+        pairs: how many training pairs to draw; None for all.
+        folds: into how many parts the training pairs are cut, where the pairs to score are among them.
+        least_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
+        seed: decides what is drawn, held out, and in which fold a pair is.
+    """
+
+    training: Sequence[str] | None = None
+    lexical: str | None = None
+    pipeline: str | None = None
+    pairs: int | None = None
+    folds: int = FOLDS
+    least_lms: float = 0.0
+    seed: int = DEFAULT_SEED
+
+    def check(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            ValueError: if an option has no such value.
+        """
+        super().check()
+        if not 0 <= self.least_lms <= 1:
+            raise ValueError(f"expected a least LMS (λ) from 0 to 1, found {self.least_lms}")
+        if self.folds < _LEAST_FOLDS:
+            raise ValueError(f"expected at least {_LEAST_FOLDS} folds, found {self.folds}")
+        if self.lexical and (self.training or self.pipeline or self.pairs):
+            raise ValueError("expected either a fitted lexical model or how to fit one (training, pipeline, pairs)")
+
+
+class CsLambda(ChallengeSet):
+    """Every example of a corpus split with its LMS, the lexical model's probabilities and the misleading features.
+
+    Configs: `<corpus>-<split>`; `data=…` takes data of your own. Where the corpus is in the lexical model's training
+    data, the scores come from cross-fitting.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = CsLambdaConfig
+    SCHEMA = SCHEMA
+    CITATION = _CITATION
+    UNFIT = "below λ"
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield each example that has the least LMS, with its scores."""
+        scorer = _scorer(self._models(source), self.config.seed)
+        return scored_tables(examples, scorer, least_lms=self.config.least_lms)
+
+    def made_with(self) -> dict[str, Any]:
+        """Return the records of the lexical models."""
+        [source] = self.sources()
+        return {"lexical_models": [_record(folder) for folder in self._models(source)]}
+
+    def _models(self, source: Source) -> tuple[Path, ...]:
+        config = self.config
+        if config.lexical:
+            return (open_lexical_model(config.lexical, unseen=source),)
+        training = tuple(config.training) if config.training else None
+        recipe = Recipe(training, source.language, config.pipeline, pairs=config.pairs, seed=config.seed)
+        return tuple(scorer_folders(recipe, source, folds=config.folds))
+
+
+@lru_cache(maxsize=1)
+def _scorer(folders: tuple[Path, ...], seed: int) -> Scorer:
+    return Scorer([load(folder) for folder in folders], seed)
+
+
+def _record(folder: Path) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))["record"]
+    return record
+
+
+CsLambda.BUILDER_CONFIGS = source_configs(CsLambdaConfig, CsLambda.VERSION)

@@ -1,0 +1,41 @@
+"""A corpus's own pairs: the ground that challenge sets are measured from, and the cross-domain table."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import datasets
+import pyarrow as pa
+
+from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag.examples import Example, Source
+from unbag.plain import SCHEMA, plain_tables
+
+PAPER = "Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810"
+_CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
+  title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
+  author = {Talman, Aarne and Chatzikyriakidis, Stergios},
+  booktitle = {Proceedings of BlackboxNLP}, year = {2019}, url = {https://aclanthology.org/W19-4810}}"""
+
+
+@dataclass
+class PlainConfig(SourceConfig):
+    """Which pairs; there are no options."""
+
+
+class Plain(ChallengeSet):
+    """Every labelled pair of a corpus split, unchanged.
+
+    Configs: `<corpus>-<split>`; `data=…` takes data of your own.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = PlainConfig
+    SCHEMA = SCHEMA
+    CITATION = _CITATION
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield each example's row."""
+        return plain_tables(examples)
+
+
+Plain.BUILDER_CONFIGS = source_configs(PlainConfig, Plain.VERSION)

@@ -1,0 +1,42 @@
+"""The swapped set: neutral and contradicting NLI pairs with premise and hypothesis exchanged, beside those given."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import datasets
+import pyarrow as pa
+
+from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag.examples import Example, Source
+from unbag.perturb.swap import SCHEMA, swapped_tables
+
+PAPER = "Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136"
+_CITATION = """@inproceedings{wang-etal-2019-swap,
+  title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
+    of Methods to Confounding Signals in Nature Language Inference Tasks},
+  author = {Wang, Haohan and Sun, Da and Xing, Eric P.},
+  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136}}"""
+
+
+@dataclass
+class SwappedConfig(SourceConfig):
+    """Which pairs are exchanged; there are no options."""
+
+
+class Swapped(ChallengeSet):
+    """Every pair of a corpus split as given, and those that are neutral or contradict once more, exchanged.
+
+    Configs: `<corpus>-<split>`; `data=…` takes data of your own.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = SwappedConfig
+    SCHEMA = SCHEMA
+    CITATION = _CITATION
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield each example's one or two rows."""
+        return swapped_tables(examples)
+
+
+Swapped.BUILDER_CONFIGS = source_configs(SwappedConfig, Swapped.VERSION)

@@ -1,0 +1,45 @@
+"""The command line: `unbag …`.
+
+Nothing heavy is imported before a command needs it, so that `unbag --help` answers at once.
+"""
+
+import logging
+import sys
+from typing import Final
+
+import typer
+
+from unbag.cli import evaluating, lexical, making
+
+FAILED: Final = 1
+USAGE: Final = 2
+
+app = typer.Typer(
+    name="unbag",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="Does an NLI model read sentences, or count words?\n\n"
+    "[bold]unbag evaluate ORG/MODEL[/bold] asks a model of the Hub; [bold]unbag demo[/bold] shows the flow offline.",
+)
+app.command()(evaluating.evaluate)
+app.command()(evaluating.score)
+app.command()(making.build)
+app.command(name="sets")(making.list_sets)
+app.add_typer(lexical.app, name="lexical")
+app.command()(making.demo)
+
+
+def main() -> None:
+    """Run the command: exit 0 when done, 1 when failed, 2 on wrong usage."""
+    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
+    try:
+        app()
+    except (ValueError, ImportError, OSError) as error:  # ours, or what a disk or network says: no traceback needed
+        typer.secho(f"unbag: {error}", err=True, fg=typer.colors.RED)
+        sys.exit(FAILED)
+    except KeyboardInterrupt:
+        typer.secho("unbag: stopped; the same command goes on from here", err=True)
+        sys.exit(FAILED)

@@ -1,0 +1,109 @@
+"""Commands about the lexical model: `unbag lexical fit` and `unbag lexical score`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unbag.cli.shown import AsJson, console, print_json
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="What a bag of words knows: fit the lexical model, or ask it about a pair.",
+)
+Training = Annotated[
+    str | None, typer.Option(help="Corpora (their train splits) or files, comma between (default: snli,mnli).")
+]
+Pipeline = Annotated[
+    str | None,
+    typer.Option(help="spaCy pipeline that says which words count, or all (default: spacy/en_core_web_sm)."),
+]
+
+
+@app.command()
+def fit(
+    out: Annotated[Path, typer.Option(help="Folder for the model: weights and a config, ready for the Hub.")],
+    training: Training = None,
+    pipeline: Pipeline = None,
+    pairs: Annotated[int | None, typer.Option(help="Draw this many training pairs instead of taking all.")] = None,
+    l2: Annotated[float | None, typer.Option(help="The penalty (default: the best on a held-out tenth).")] = None,
+    seed: Annotated[int, typer.Option(help="Decides what is drawn and held out.")] = 13,
+    as_json: AsJson = False,
+) -> None:
+    """Fit a lexical model and leave it in a folder.
+
+    unbag lexical fit --training snli --out lexical-snli
+    unbag lexical fit --training my-train.csv --out lexical-mine
+    """
+    from unbag.lexical.training import Recipe, fitted, load
+
+    recipe = Recipe(_parts(training), pipeline=pipeline, pairs=pairs, l2=l2, seed=seed)
+    model = load(fitted(recipe))
+    model.save(out)
+    if as_json:
+        print_json(model.record)
+        return
+    chosen = ", ".join(f"{penalty}: {loss:.4f}" for penalty, loss in model.record.get("held_out_loss", {}).items())
+    typer.echo(
+        f"{out}: {model.record['pairs']:,} pairs, {model.record['features']:,} features, l2 = {model.record['l2']:g}"
+        + (f" (held-out loss by penalty: {chosen})" if chosen else "")
+    )
+
+
+@app.command()
+def score(
+    premise: Annotated[str, typer.Option(help="The first sentence.")],
+    hypothesis: Annotated[str, typer.Option(help="The second sentence.")],
+    label: Annotated[str | None, typer.Option(help="Its gold label: LMS and misleading words need one.")] = None,
+    model: Annotated[
+        str | None, typer.Option(help="A fitted model: folder or Hub repository (default: one is fitted, once).")
+    ] = None,
+    training: Training = None,
+    top: Annotated[int, typer.Option(help="How many misleading words to show.")] = 5,
+    as_json: AsJson = False,
+) -> None:
+    """Show what the lexical model says of a pair, and which words mislead it.
+
+    unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
+    """
+    from unbag.labels import LABELS, canonical
+    from unbag.lexical.hub import open_lexical_model
+    from unbag.lexical.scorer import score_pair
+    from unbag.lexical.training import Recipe, fitted, load
+
+    if model and training:
+        raise typer.BadParameter("name either --model or --training")
+    lexical = load(open_lexical_model(model) if model else fitted(Recipe(_parts(training))))
+    gold = [canonical(label)] if label else list(LABELS)
+    scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
+    probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
+    if as_json:
+        of_gold = {
+            name: {"lms": found.lms, "misleading": [_plain(one) for one in found.misleading]}
+            for name, found in zip(gold, scores, strict=True)
+        }
+        print_json({"probabilities": probabilities, "if_gold": of_gold})
+        return
+    from rich.table import Table
+
+    table = Table(
+        "label", "probability", "LMS if gold", "what misleads (difference of logits)", box=None, pad_edge=False
+    )
+    for name in LABELS:
+        found = scores[gold.index(name)] if name in gold else None
+        words = "  ".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in found.misleading) if found else ""
+        table.add_row(name, f"{probabilities[name]:.3f}", f"{found.lms:.3f}" if found else "", words)
+    console().print(table)
+
+
+def _parts(text: str | None) -> tuple[str, ...] | None:
+    return tuple(part.strip() for part in text.split(",")) if text else None
+
+
+def _plain(contribution: Any) -> dict[str, Any]:
+    return {**contribution.feature._asdict(), "towards": contribution.label, "logit": contribution.logit}
+
+
+def _name(contribution: Any) -> str:
+    premise, hypothesis = contribution.feature
+    return f"({premise}, {hypothesis})" if premise and hypothesis else f"{premise} …" if premise else f"… {hypothesis}"

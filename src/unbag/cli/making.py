@@ -1,0 +1,74 @@
+"""Commands that make and list challenge sets: `unbag build`, `unbag sets`, `unbag demo`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.shown import AsJson, console, print_json, progress, report
+
+
+@with_pairs
+def build(
+    pairs: Requests,
+    name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted.")],
+    out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    as_json: AsJson = False,
+) -> None:
+    """Build a challenge set as a Parquet file.
+
+    unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
+    unbag build cs_lambda --corpus snli --least-lms 0.7 --out cs_0.7.parquet
+    """
+    from unbag.built import export
+    from unbag.report.cells import left_out
+
+    [request] = pairs([name])
+    record = export(request, out)
+    if as_json:
+        print_json(record)
+    else:
+        used = f"{record['examples']:,} examples, {record['rows']:,} rows"
+        typer.echo(f"{out}: {used} ({left_out(record['data'])})")
+
+
+def list_sets(as_json: AsJson = False) -> None:
+    """List the challenge sets, and the corpora they can be built from."""
+    from unbag.corpora import CORPORA
+    from unbag.sets import summaries
+
+    found = summaries()
+    if as_json:
+        print_json({"sets": found, "corpora": {name: c.splits for name, c in CORPORA.items()}})
+        return
+    from rich.table import Table
+
+    table = Table("set", "what it is", box=None, header_style="bold")
+    table.add_column("paper", overflow="fold")  # an address that is cut off is none
+    for entry in found:
+        table.add_row(entry["name"], entry["summary"], entry["paper"])
+    corpora = Table(
+        "corpus", "data set", "splits (the first is evaluated by default)", "licence", box=None, header_style="bold"
+    )
+    for c in CORPORA.values():
+        corpora.add_row(c.name, c.hub_id, " ".join(c.splits), c.licence)
+    for part in (table, "", corpora):
+        console().print(part)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for results and predictions.")] = Path("runs/demo"),
+    as_json: AsJson = False,
+) -> None:
+    """Show the whole flow offline, in half a minute.
+
+    A small grammar writes captions and pairs them, with labels that follow
+    from what they mean. A bag of words is fitted to some of them and
+    evaluated on others, in order and permuted.
+    """
+    from unbag.demo.run import run
+
+    with progress(shown=not as_json) as on_progress:
+        results = run(out, on_progress=on_progress)
+    report(results, out, as_json=as_json)

@@ -1,0 +1,173 @@
+"""The options that say which pairs a set is made from, and how: the same for every command that takes a set."""
+
+from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+
+import typer
+
+if TYPE_CHECKING:
+    from unbag.built import Request
+
+_WHICH: Final = "Which pairs"
+_PERMUTED: Final = "For the permuted set"
+_CS_LAMBDA: Final = "For the cs_lambda set"
+_RESNLI: Final = "For the resnli set"
+
+Requests = Callable[..., "list[Request]"]
+"""Takes names of sets and returns a request for each; refuses options that none of them has."""
+
+# As in `unbag.perturb.permutation`, which is too heavy to import for a help page; a test holds them together.
+Mode = Literal["both", "hypothesis", "clumped_25", "clumped_50", "clumped_75"]
+
+
+def _pairs(
+    corpus: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_WHICH, help="Base corpus: snli, mnli, anli, sick or ocnli (default: snli)."),
+    ] = None,
+    split: Annotated[
+        str | None, typer.Option(rich_help_panel=_WHICH, help="Its split (default: the one the papers evaluate on).")
+    ] = None,
+    data: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_WHICH,
+            help="Pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set id on the Hub.",
+        ),
+    ] = None,
+    columns: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_WHICH,
+            help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id).",
+        ),
+    ] = None,
+    labels: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_WHICH,
+            help="Its labels 0, 1, 2 by name, comma between, where it has numbers only.",
+        ),
+    ] = None,
+    language: Annotated[
+        Literal["en", "zh"] | None, typer.Option(rich_help_panel=_WHICH, help="Its language (default: en).")
+    ] = None,
+    examples: Annotated[
+        int | None, typer.Option(rich_help_panel=_WHICH, help="Draw this many examples instead of taking all.")
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(rich_help_panel=_WHICH, help="Decides all that is drawn (default: 13).")
+    ] = None,
+    mode: Annotated[
+        Mode | None,
+        typer.Option(
+            metavar="MODE",
+            rich_help_panel=_PERMUTED,
+            help="What is permuted: both (default), hypothesis, clumped_25, _50 or _75.",
+        ),
+    ] = None,
+    q: Annotated[
+        int | None, typer.Option("--q", rich_help_panel=_PERMUTED, help="Permutations of each pair (default: 100).")
+    ] = None,
+    min_words: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=_PERMUTED, help="Words that both sentences must have (default: 8)."),
+    ] = None,
+    training: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_CS_LAMBDA,
+            help="What the lexical model is fitted to: corpora or files, comma between (default: snli,mnli). "
+            "Also for the built-in models lexical, hypothesis-only and majority.",
+        ),
+    ] = None,
+    lexical: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_CS_LAMBDA, help="A fitted lexical model instead: folder or Hub repository."),
+    ] = None,
+    least_lms: Annotated[
+        float | None,
+        typer.Option(rich_help_panel=_CS_LAMBDA, help="λ: keep the pairs that mislead at least so far (default: 0)."),
+    ] = None,
+    embeddings: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_RESNLI,
+            help="Word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a GloVe text file.",
+        ),
+    ] = None,
+) -> Requests:
+    """Return what makes the requests for some sets from the options that say which pairs."""
+    from unbag.built import Request
+
+    if data is not None and corpus is not None:
+        raise typer.BadParameter("name either --corpus or --data")
+    where: dict[str, Any] = {}
+    if data is not None:
+        where = {"data": data, "language": language or "en", "source_split": split}
+        if columns:
+            where["columns"] = dict(_pair(part) for part in columns.split(","))
+        if labels:
+            where["labels"] = [label.strip() for label in labels.split(",")]
+    given = {
+        "mode": mode,
+        "q": q,
+        "min_words": min_words,
+        "training": tuple(part.strip() for part in training.split(",")) if training else None,
+        "lexical": lexical,
+        "least_lms": least_lms,
+        "embeddings": embeddings,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
+
+    def requests(names: list[str], *, elsewhere: frozenset[str] = frozenset()) -> "list[Request]":
+        from unbag import sets
+
+        known = {name: sets.options(name) for name in names}
+        used = elsewhere.union(*known.values())
+        if unused := [f"--{name.replace('_', '-')}" for name in given if name not in used]:
+            raise typer.BadParameter(f"{', '.join(unused)}: not an option of {' or '.join(names)}")
+        made = []
+        for name in names:
+            options = {option: value for option, value in given.items() if option in known[name]}
+            if seed is not None and "seed" in known[name]:
+                options["seed"] = seed
+            config = None
+            if data is None:
+                config, options = sets.config_name(name, corpus, split, options)
+            drawn = {} if seed is None else {"seed": seed}
+            made.append(Request(name, config, options | where, examples, **drawn))
+        return made
+
+    return requests
+
+
+def _pair(part: str) -> tuple[str, str]:
+    ours, equals, theirs = part.partition("=")
+    if not equals:
+        raise typer.BadParameter(f"expected --columns premise=…,hypothesis=…,label=…; found {part!r}")
+    return ours.strip(), theirs.strip()
+
+
+def with_pairs(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options of `_pairs`; it is handed what `_pairs` returns, as `pairs`.
+
+    A command that has an option of the same name itself is handed its value too.
+    """
+    own = [parameter for parameter in signature(command).parameters.values() if parameter.name != "pairs"]
+    shared = list(signature(_pairs).parameters.values())
+    both = {parameter.name for parameter in own} & {parameter.name for parameter in shared}
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        for_pairs = {p.name: given[p.name] if p.name in both else given.pop(p.name) for p in shared}
+        command(pairs=_pairs(**for_pairs), **given)
+
+    # typer reads a command's options off its signature and its annotations.
+    named = {parameter.name: parameter for parameter in (*own, *shared)}
+    parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in named.values()]
+    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
+    return run

@@ -1,0 +1,63 @@
+"""What commands show: progress, tables, files."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from unbag.evaluation import OnProgress
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script to read.")]
+
+
+def console(*, err: bool = False) -> "Console":
+    """Return a console that leaves numbers uncoloured."""
+    from rich.console import Console
+
+    return Console(stderr=err, highlight=False)
+
+
+@contextmanager
+def progress(*, shown: bool) -> Iterator["OnProgress | None"]:
+    """Give a function that moves a progress bar a set, on standard error; none where not shown."""
+    if not shown:
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
+    with Progress(*columns, TimeRemainingColumn(), console=console(err=True)) as bars:
+        tasks: dict[str, Any] = {}
+
+        def tell(name: str, done: int, total: int) -> None:
+            if name not in tasks:
+                tasks[name] = bars.add_task(f"predicting {name}", total=total)
+            bars.update(tasks[name], completed=done)
+
+        yield tell
+
+
+def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False) -> None:
+    """Show results and leave the tables beside them; only the first of several processes has any."""
+    if not results:
+        return
+    from unbag.report import terminal
+
+    views = terminal.views(results, crossed=cross)
+    terminal.write(views, folder / "table.txt")
+    if as_json:
+        typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
+        return
+    terminal.show(views, console())
+    typer.echo(f"in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as one line of JSON."""
+    typer.echo(json.dumps(value, ensure_ascii=False))

@@ -1,0 +1,90 @@
+"""Baselines that need no network: what words tell, what the hypothesis alone tells, what the labels' shares tell."""
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag import labels
+from unbag.fingerprint import file_hash
+from unbag.inference.predictor import checked_pairs
+from unbag.lexical.model import WEIGHTS_FILE
+from unbag.lexical.training import Recipe, fitted, load, training_sources
+from unbag.lexical.words import ALL, word_reader
+
+
+class LexicalPredictor:
+    """A fitted lexical model as a predictor: it sees the words of both sentences and nothing of their order.
+
+    Args:
+        folder: what `lexical.training.fitted` made.
+    """
+
+    space: ClassVar[tuple[str, ...]] = labels.LABELS
+
+    def __init__(self, folder: Path) -> None:
+        self._model = load(folder)
+        record = self._model.record
+        self._reader = word_reader(record["pipeline"], record["language"])
+        self.identity: Mapping[str, str] = {
+            "kind": "lexical",
+            "weights": file_hash(folder / WEIGHTS_FILE),
+            "words": self._reader.identity,
+            "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
+            "pairs": str(record["pairs"]),
+            "l2": f"{record['l2']:g}",
+            "hypothesis_only": str(record["hypothesis_only"]),
+        }
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Return the probabilities of n pairs, shape (n, 3)."""
+        premises, hypotheses = checked_pairs(premises, hypotheses)
+        words = self._reader.read({*premises, *hypotheses})
+        sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
+        return self._model.probabilities(list(zip(sides, (words[text] for text in hypotheses), strict=True)))
+
+
+class MajorityPredictor:
+    """The shares of the labels in the training pairs, whatever it is asked.
+
+    Args:
+        recipe: which training pairs.
+    """
+
+    space: ClassVar[tuple[str, ...]] = labels.LABELS
+
+    def __init__(self, recipe: Recipe) -> None:
+        sources = training_sources(recipe)
+        counts = Counter(example.label for source in sources for example in source.examples())
+        total = counts.total()
+        self._shares = np.array([counts[label] / total for label in labels.LABELS], dtype=np.float32)
+        self.identity: Mapping[str, str] = {
+            "kind": "majority",
+            "training": ", ".join(f"{source.origin} {source.split}".strip() for source in sources),
+            "shares": ", ".join(f"{label} {counts[label]}" for label in labels.LABELS),
+        }
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Return the shares n times, shape (n, 3)."""
+        return np.tile(self._shares, (len(checked_pairs(premises, hypotheses)[0]), 1))
+
+
+def _lexical(recipe: Recipe) -> LexicalPredictor:
+    return LexicalPredictor(fitted(recipe))
+
+
+def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
+    # All words: that a hypothesis says "not" or "nobody" is most of what it gives away (Gururangan et al. 2018).
+    words = Recipe(recipe.training, recipe.language, ALL, hypothesis_only=True, pairs=recipe.pairs, seed=recipe.seed)
+    return LexicalPredictor(fitted(words))
+
+
+BASELINES: Final[Mapping[str, Any]] = {
+    "lexical": _lexical,
+    "hypothesis-only": _hypothesis_only,
+    "majority": MajorityPredictor,
+}
+"""What makes each built-in model from a `Recipe`, by the name that stands for it wherever a model is named."""

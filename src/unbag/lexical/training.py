@@ -1,0 +1,191 @@
+"""Lexical models fitted to corpora: once each, kept in the user's cache, and cross-fitted where that is needed."""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.corpora import CORPORA
+from unbag.examples import Example, Source, open_corpus, open_data
+from unbag.files import cache_folder
+from unbag.lexical.features import Words
+from unbag.lexical.model import CONFIG_FILE, LexicalModel, fit_lexical_model
+from unbag.lexical.words import WordReader, word_reader
+from unbag.perturb import draws
+
+DEFAULT_TRAINING: Final = {"en": ("snli", "mnli"), "zh": ("ocnli",)}
+"""What models are fitted to, by language; for English the paper's (Nie et al. 2019, section 5.2)."""
+
+DEFAULT_SEED: Final = 13
+FOLDS: Final = 5
+_CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
+_CODE: Final = (
+    *(f"lexical/{name}.py" for name in ("features", "model", "regression", "training", "words")),
+    *("text/tags.py", "text/tokens.py", "perturb/draws.py", "labels.py", "examples.py", "rows.py"),
+)
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """How a lexical model is made.
+
+    Attributes:
+        training: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
+        language: `en` or `zh`.
+        pipeline: which words count (`unbag.lexical.words.word_reader`); None for the language's own.
+        hypothesis_only: whether the words of the premise are left out.
+        pairs: how many training pairs to draw; None for all.
+        l2: the penalty; None to choose it on held-out pairs.
+        seed: decides what is drawn, held out, and in which fold a pair is.
+    """
+
+    training: tuple[str, ...] | None = None
+    language: str = "en"
+    pipeline: str | None = None
+    hypothesis_only: bool = False
+    pairs: int | None = None
+    l2: float | None = None
+    seed: int = DEFAULT_SEED
+
+
+@dataclass(frozen=True)
+class Fold:
+    """One of several parts of the training pairs, by what they say: equal pairs are in the same part."""
+
+    number: int
+    of: int
+    seed: int
+
+    def holds(self, example: Example) -> bool:
+        """Tell whether a pair is in this part."""
+        return fold_of(example, self.of, self.seed) == self.number
+
+
+def fold_of(example: Example, folds: int, seed: int) -> int:
+    """Return the part that a pair is in, 0 … folds - 1: decided by the seed and its two sentences alone."""
+    return int(draws.key(seed, "fold", example.premise, example.hypothesis)) % folds
+
+
+def training_sources(recipe: Recipe) -> list[Source]:
+    """Open what a model is fitted to.
+
+    Raises:
+        ValueError: if a name is neither a base corpus with a train split nor a file.
+        rows.DataError: if one cannot be read.
+    """
+    sources = []
+    for name in recipe.training or DEFAULT_TRAINING[recipe.language]:
+        if name in CORPORA:
+            splits = [split for split in CORPORA[name].splits if split.startswith("train")]
+            if not splits:
+                raise ValueError(f"expected a corpus with a train split, found {name}; name another with --training")
+            sources += [open_corpus(CORPORA[name], split) for split in splits]
+        elif Path(name).is_file():
+            sources.append(open_data(name, language=recipe.language))
+        else:
+            raise ValueError(f"expected corpora ({', '.join(CORPORA)}) or files to train on, found {name!r}")
+    return sources
+
+
+def fitted(recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = None) -> Path:
+    """Return the folder of the model made by a recipe, fitting it where it is not in the cache.
+
+    Args:
+        recipe: how it is made.
+        fold: a part of the training pairs to leave out, with the penalty chosen on all of them.
+        cache: the folder for fitted models; by default `unbag/lexical` in the user's cache folder.
+
+    Raises:
+        ValueError: see `training_sources`; also if there are too few pairs.
+    """
+    sources = training_sources(recipe)
+    reader = word_reader(recipe.pipeline, recipe.language)
+    folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
+    if (folder / CONFIG_FILE).is_file():  # written last: the folder is complete
+        return folder
+    l2 = recipe.l2
+    if fold is not None and l2 is None:
+        l2 = load(fitted(recipe, cache=cache)).record["l2"]
+    pairs, labels = _gathered(recipe, sources, reader, fold)
+    model = fit_lexical_model(pairs, labels, l2=l2, seed=recipe.seed)
+    model.record["training"] = [
+        {"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources
+    ]
+    model.record["words"] = reader.identity
+    model.record["pipeline"] = recipe.pipeline
+    model.record["language"] = recipe.language
+    model.record["hypothesis_only"] = recipe.hypothesis_only
+    if fold is not None:
+        model.record["without_fold"] = f"{fold.number} of {fold.of}"
+    model.save(folder)
+    return folder
+
+
+@lru_cache(maxsize=8)  # the folds of one recipe, and some
+def load(folder: Path) -> LexicalModel:
+    """Read a fitted model, once."""
+    return LexicalModel.load(folder)
+
+
+def _gathered(
+    recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None
+) -> tuple[list[tuple[Words, Words]], list[str]]:
+    """Return the words and labels of the training pairs."""
+    pairs: list[tuple[Words, Words]] = []
+    labels: list[str] = []
+    shared: dict[Words, Words] = {}  # a premise of three pairs is kept once
+    chosen = _drawn(recipe, sources)
+    kept = (example for example in chosen if fold is None or not fold.holds(example))
+    while chunk := list(islice(kept, _CHUNK)):
+        texts = [text for example in chunk for text in (example.premise, example.hypothesis)]
+        words = {text: _interned(found, shared) for text, found in reader.read(texts).items()}
+        for example in chunk:
+            premise = () if recipe.hypothesis_only else words[example.premise]
+            pairs.append((premise, words[example.hypothesis]))
+            labels.append(example.label)
+    return pairs, labels
+
+
+def _interned(words: Words, shared: dict[Words, Words]) -> Words:
+    return shared.setdefault(words, tuple(map(sys.intern, words)))
+
+
+def _drawn(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
+    """Yield the training pairs, or those drawn by the seed and their ids."""
+    if recipe.pairs is None:
+        for source in sources:
+            yield from source.examples()
+        return
+    lots = np.array([_lot(recipe, example) for source in sources for example in source.examples()], dtype=np.uint64)
+    if recipe.pairs > len(lots):
+        raise ValueError(f"expected at least {recipe.pairs:,} training pairs to draw from, found {len(lots):,}")
+    last = np.partition(lots, recipe.pairs - 1)[recipe.pairs - 1]
+    for source in sources:
+        yield from (example for example in source.examples() if _lot(recipe, example) <= last)
+
+
+def _lot(recipe: Recipe, example: Example) -> np.uint64:
+    return draws.key(recipe.seed, "training", example.source_id)
+
+
+def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
+    """Return the name of the folder for a model: a hash of all that decides it."""
+    package = Path(__file__).parents[1]
+    code = hashlib.sha256()
+    for name in _CODE:
+        code.update((package / name).read_bytes())
+    record: dict[str, Any] = {
+        "recipe": asdict(recipe) | {"training": None},
+        "sources": [(source.origin, source.split, source.revision) for source in sources],
+        "words": words,
+        "fold": asdict(fold) if fold else None,
+        "code": code.hexdigest(),
+    }
+    return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]

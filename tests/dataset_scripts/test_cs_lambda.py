@@ -1,0 +1,112 @@
+import json
+
+import numpy as np
+import pytest
+
+from unbag import sets
+from unbag.built import Request, build
+from unbag.evaluation import evaluate
+from unbag.labels import LABELS
+from unbag.rooms import module
+
+VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neutral": ("sings", "walks")}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+
+
+def _write(path, n, seed, mislabelled=0):
+    """Write pairs whose verbs tell the label, the first ones labelled otherwise than their verbs say."""
+    rng = np.random.default_rng(seed)
+    nouns = ["cat", "dog", "man", "girl", "boy", "bird"]
+    with path.open("w") as file:
+        for number in range(n):
+            label = LABELS[number % 3]
+            one, other = VERBS[label]
+            gold = LABELS[(number + 1) % 3] if number < mislabelled else label
+            row = {
+                "premise": f"The {rng.choice(nouns)} {one}.",
+                "hypothesis": f"The {rng.choice(nouns)} {other}.",
+                "label": gold,
+                "annotator_labels": [gold, gold, label, ""],
+            }
+            file.write(json.dumps(row) + "\n")
+    return str(path)
+
+
+@pytest.fixture
+def options(tmp_path):
+    train, test = _write(tmp_path / "train.jsonl", 150, 1), _write(tmp_path / "test.jsonl", 30, 2, mislabelled=6)
+    return {"data": test, "training": (train,), "pipeline": "all"}
+
+
+def test_every_example_is_scored_and_the_misled_ones_are_found(options):
+    rows = sets.load("cs_lambda", **options)
+    assert len(rows) == 30
+    lms = np.array(rows["lms"][:])
+    probabilities = np.array([rows[f"lexical_{label}"][:] for label in LABELS]).T
+    assert probabilities.sum(axis=1) == pytest.approx(1, abs=1e-6)
+    wrong = np.where(np.eye(3, dtype=bool)[rows["label"][:]], -1, probabilities)
+    assert lms == pytest.approx(wrong.max(axis=1))
+    assert (lms[:6] > 0.7).all()
+    assert (lms[6:] < 0.5).all()
+    # What says so are the verbs.
+    first = rows[0]["misleading"][0]
+    assert {"naps", "runs", "sings", "walks"} & {first["premise"], first["hypothesis"]}
+    assert rows[0]["annotator_labels"] == [1, 1, 0]
+
+
+def test_lambda_is_a_filter(options):
+    kept = sets.load("cs_lambda", **options, least_lms=0.6)
+    scored = sets.load("cs_lambda", **options)
+    assert kept["id"][:] == [row["id"] for row in scored if row["lms"] >= 0.6]
+    assert build(Request("cs_lambda", options=options | {"least_lms": 0.6})).data["left_out"] == {"below λ": 24}
+
+
+def test_pairs_that_were_trained_on_are_cross_fitted(options):
+    own = options | {"data": options["training"][0], "folds": 3}
+    built = build(Request("cs_lambda", options=own))
+    assert len(built.config["lexical_models"]) == 3
+    assert {record["without_fold"] for record in built.config["lexical_models"]} == {f"{n} of 3" for n in range(3)}
+
+
+def test_other_training_pairs_are_another_set(options, tmp_path):
+    before = sets.load("cs_lambda", **options)["lms"][:]
+    _write(tmp_path / "train.jsonl", 60, 5)
+    assert sets.load("cs_lambda", **options)["lms"][:] != before
+
+
+def test_processes_and_streams_give_the_same_rows(options):
+    rows = sets.load("cs_lambda", **options).to_list()
+    assert list(sets.load("cs_lambda", **options, streaming=True)) == rows
+
+
+def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
+    request = Request("cs_lambda", options=options)
+    [result] = evaluate("lexical", [request], out=tmp_path / "out", training=options["training"], pipeline="all")
+    whole, *subsets = result.scores["subsets"]
+    assert whole["accuracy"].value == pytest.approx(24 / 30)
+    assert [subset["accuracy"].value for subset in subsets] == [0, 0, 0]
+    assert whole["human"].value == pytest.approx((24 + 6 * 2 / 3) / 30)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"least_lms": 1.5}, "from 0 to 1, found 1.5"),
+        ({"folds": 1}, "at least 2 folds, found 1"),
+        ({"lexical": "a"}, "either a fitted lexical model or how to fit one"),
+    ],
+)
+def test_an_option_that_cannot_be_is_refused(options, wrong, words):
+    with pytest.raises(ValueError, match=words):
+        sets.load("cs_lambda", **options | wrong)
+
+
+def test_every_corpus_has_a_config():
+    configs = module("dataset_scripts", "cs_lambda").CsLambda.builder_configs
+    assert {"snli-validation", "snli-train", "mnli-validation_matched", "sick-test", "ocnli-validation"} <= set(configs)

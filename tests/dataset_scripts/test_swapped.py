@@ -1,0 +1,81 @@
+import json
+
+import numpy as np
+import pytest
+
+from unbag import sets
+from unbag.built import Request
+from unbag.evaluation import evaluate
+from unbag.lexical.features import features
+from unbag.perturb.swap import swapped_tables
+
+ROWS = [
+    ("A man sleeps.", "A person sleeps.", "entailment"),
+    ("A man sleeps.", "A man is old.", "neutral"),
+    ("A man sleeps.", "A man runs.", "contradiction"),
+    ("A dog barks.", "A dog is quiet.", "contradiction"),
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps({"premise": p, "hypothesis": h, "label": g}) + "\n" for p, h, g in ROWS))
+    return str(path)
+
+
+def test_neutral_and_contradicting_pairs_are_exchanged_and_entailment_is_not(data):
+    rows = sets.load("swapped", data=data)
+    assert [(row["source_id"], row["swapped"]) for row in rows] == [
+        ("pairs-0", False),
+        *(("pairs-" + str(n), swapped) for n in (1, 2, 3) for swapped in (False, True)),
+    ]
+    assert len(set(rows["id"][:])) == 7
+    for given, exchanged in zip(list(rows)[1::2], list(rows)[2::2], strict=True):
+        assert (given["premise"], given["hypothesis"]) == (exchanged["hypothesis"], exchanged["premise"])
+        assert given["label"] == exchanged["label"]
+
+
+def test_exchanging_mirrors_the_lexical_features():
+    words = ("dog", "run"), ("animal",)
+    mirrored = {(f.hypothesis, f.premise) for f in features(*words)}
+    assert mirrored == {tuple(f) for f in features(*reversed(words))}
+
+
+def test_no_rows_make_no_tables():
+    assert list(swapped_tables([])) == []
+
+
+def _by_first_letters(premises, hypotheses):
+    """Answer by the premise: a model that the exchange upsets."""
+    answers = {"A man sleeps.": "contradiction", "A dog barks.": "contradiction", "A dog is quiet.": "neutral"}
+    return [answers.get(premise, "contradiction") for premise in premises]
+
+
+def test_the_scores_by_hand(data, tmp_path):
+    [result] = evaluate(_by_first_letters, [Request("swapped", options={"data": data})], out=tmp_path / "out")
+    scores = result.scores
+    # neutral: wrong before and after; contradictions: both right before; after, the first right, the second neutral.
+    assert scores["accuracy_before"].value == pytest.approx(2 / 3)
+    assert scores["accuracy_after"].value == pytest.approx(1 / 3)
+    assert scores["agreement"].value == pytest.approx(2 / 3)
+    assert scores["n_left_out"] == 1
+    assert scores["whole"]["accuracy_before"].value == pytest.approx(2 / 4)
+
+
+def test_a_two_label_model_is_right_of_neutral_and_contradiction_alike(data, tmp_path):
+    class NeverEntails:
+        space = ("entailment", "not_entailment")
+        identity = None
+
+        def predict(self, premises, hypotheses):
+            return np.tile(np.array([[0.2, 0.8]], dtype=np.float32), (len(premises), 1))
+
+    [result] = evaluate(NeverEntails(), [Request("swapped", options={"data": data})], out=tmp_path / "out")
+    assert result.scores["accuracy_before"].value == result.scores["accuracy_after"].value == 1
+    assert result.scores["whole"]["accuracy_before"].value == pytest.approx(3 / 4)

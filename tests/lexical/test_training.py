@@ -1,0 +1,131 @@
+import json
+
+import numpy as np
+import pytest
+
+from unbag.examples import Example, open_data
+from unbag.lexical.hub import is_lexical_model, open_lexical_model
+from unbag.lexical.model import LexicalModel
+from unbag.lexical.predictors import BASELINES
+from unbag.lexical.scorer import Scorer, score_pair, scorer_folders
+from unbag.lexical.training import Fold, Recipe, fitted, fold_of, load
+
+NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy", "bird"], ["naps", "runs", "sings", "walks"]
+GOLD = {(0, 1): "contradiction", (0, 0): "entailment", (2, 3): "neutral"}
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.chdir(tmp_path)
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Write 120 pairs whose verbs tell the label, and say where."""
+    rng = np.random.default_rng(3)
+    path = tmp_path / "pairs.jsonl"
+    with path.open("w") as file:
+        for number in range(120):
+            (one, other), label = list(GOLD.items())[number % 3]
+            subjects = [NOUNS[place] for place in rng.integers(0, len(NOUNS), 2)]
+            row = {"premise": f"The {subjects[0]} {VERBS[one]}.", "hypothesis": f"The {subjects[1]} {VERBS[other]}."}
+            file.write(json.dumps({**row, "label": label}) + "\n")
+    return path
+
+
+def recipe(path, **options):
+    return Recipe((str(path),), pipeline="all", l2=1.0, **options)
+
+
+def test_a_model_is_fitted_once(pairs):
+    folder = fitted(recipe(pairs))
+    written = (folder / "config.json").stat().st_mtime_ns
+    assert fitted(recipe(pairs)) == folder
+    assert (folder / "config.json").stat().st_mtime_ns == written
+    pairs.write_text(pairs.read_text().replace("girl", "woman"))
+    assert fitted(recipe(pairs)) != folder, "other training pairs make another model"
+    assert fitted(recipe(pairs, hypothesis_only=True)) != fitted(recipe(pairs))
+
+
+def test_two_fits_give_the_same_bits(pairs, tmp_path):
+    one, other = (fitted(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
+    assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+
+
+def test_a_fold_is_decided_by_what_a_pair_says():
+    assert {fold_of(Example(str(n), "A dog runs.", "A dog.", "neutral"), 5, 13) for n in range(9)} == {
+        fold_of(Example("other", "A dog runs.", "A dog.", "entailment"), 5, 13)
+    }
+    counts = np.bincount([fold_of(Example("", f"Dog {n}.", "A dog.", "neutral"), 5, 13) for n in range(5000)])
+    assert abs(counts - 1000).max() < 4 * np.sqrt(5000 * 0.2 * 0.8)
+
+
+def test_no_example_is_scored_by_a_model_that_saw_it(pairs, tmp_path):
+    """The model that scores a fold is, to the bit, the one fitted to a file without that fold."""
+    source = open_data(pairs)
+    folders = scorer_folders(recipe(pairs), source, folds=3)
+    assert len(folders) == 3
+    examples = list(source.examples())
+    for number, folder in enumerate(folders):
+        fold = Fold(number, 3, 13)
+        rest = tmp_path / f"without_{number}.jsonl"
+        kept = [example for example in examples if not fold.holds(example)]
+        assert 0 < len(kept) < len(examples)
+        rest.write_text("".join(json.dumps({"premise": e[1], "hypothesis": e[2], "label": e[3]}) + "\n" for e in kept))
+        alone = LexicalModel.load(fitted(recipe(rest)))
+        assert load(folder).regression.weights.tobytes() == alone.regression.weights.tobytes()
+        assert load(folder).vocabulary.words == alone.vocabulary.words
+    scores = Scorer([load(folder) for folder in folders], seed=13).score(examples)
+    for example, score in zip(examples, scores, strict=True):
+        model = load(folders[fold_of(example, 3, 13)])
+        assert score_pair(model, *example[1:4]).probabilities.tobytes() == score.probabilities.tobytes()
+
+
+def test_pairs_that_were_not_trained_on_have_one_scorer(pairs, tmp_path):
+    other = tmp_path / "other.jsonl"
+    other.write_text(pairs.read_text().splitlines()[0] + "\n")
+    assert len(scorer_folders(recipe(pairs), open_data(other))) == 1
+
+
+def test_a_draw_of_training_pairs_is_part_of_a_larger_one(pairs):
+    few, more = (load(fitted(recipe(pairs, pairs=n))) for n in (30, 60))
+    assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
+    assert set(few.vocabulary.words) <= set(more.vocabulary.words)
+    with pytest.raises(ValueError, match="at least 121 training pairs to draw from, found 120"):
+        fitted(recipe(pairs, pairs=121))
+
+
+def test_what_cannot_be_trained_on_is_said(pairs):
+    with pytest.raises(ValueError, match=r"expected corpora \(snli.*found .no-such-file.csv"):
+        fitted(Recipe(("no-such-file.csv",)))
+
+
+def test_a_fitted_model_is_opened_by_its_folder(pairs, tmp_path):
+    folder = fitted(recipe(pairs))
+    assert is_lexical_model(folder)
+    assert open_lexical_model(folder) == folder
+    with pytest.raises(ValueError, match=r"was fitted to pairs\.jsonl"):
+        open_lexical_model(folder, unseen=open_data(pairs))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "config.json").write_text('{"model_type": "bert"}')
+    assert not is_lexical_model(tmp_path / "other")
+    with pytest.raises(ValueError, match="expected a lexical model"):
+        open_lexical_model(tmp_path / "other")
+
+
+def test_the_baselines_know_what_they_may_know(pairs):
+    asked = (["The dog naps.", "The dog runs."], ["The man runs.", "The man runs."])
+    lexical = BASELINES["lexical"](recipe(pairs)).predict(*asked)
+    assert lexical.argmax(axis=1).tolist()[0] == 2
+    blind = BASELINES["hypothesis-only"](recipe(pairs)).predict(*asked)
+    assert blind[0].tobytes() == blind[1].tobytes()
+    always = BASELINES["majority"](recipe(pairs)).predict(*asked)
+    assert always == pytest.approx(np.full((2, 3), 1 / 3))
+
+
+def test_a_bag_of_words_is_blind_to_order(pairs):
+    lexical = BASELINES["lexical"](recipe(pairs))
+    one = lexical.predict(["The dog naps."], ["The man runs."])
+    assert lexical.predict(["naps dog The."], ["man The runs."]).tobytes() == one.tobytes()
