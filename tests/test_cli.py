@@ -1,4 +1,5 @@
 import json
+import os
 import subprocess
 import sys
 from typing import get_args
@@ -33,7 +34,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo"])
+@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo", "lexical"])
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
@@ -152,10 +153,46 @@ def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
     done = run("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
     assert "Verdict: it counts words" in done.stdout
-    [result] = results.read(tmp_path / "demo" / "results.json")
-    assert result.scores["p_c"].value == 1
-    assert result.scores["n_f"] == 0
-    assert 0.6 < result.scores["accuracy"].value < 0.95
+    permuted, misleading, swapped = results.read(tmp_path / "demo" / "results.json")
+    assert permuted.scores["p_c"].value == 1
+    assert permuted.scores["n_f"] == 0
+    assert 0.6 < permuted.scores["accuracy"].value < 0.95
+    whole, *_, hardest = misleading.scores["subsets"]
+    assert hardest["accuracy"].value < whole["accuracy"].value
+    assert swapped.scores["n_examples"] == misleading.data["rows"]
+
+
+def test_a_lexical_model_is_fitted_and_asked(folder):
+    options = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine")
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+    made = run(*options, cwd=folder, env=environment)
+    assert made.returncode == 0, made.stderr
+    assert "mine: 9 pairs" in made.stdout
+    pair = (
+        "--premise",
+        "The big dog over there sees a car.",
+        "--hypothesis",
+        "The animal there sees some car just now.",
+    )
+    asked = ("lexical", "score", "--model", "mine", *pair)
+    scored = json.loads(run(*asked, "--label", "neutral", "--json", cwd=folder, env=environment).stdout)
+    assert sum(scored["probabilities"].values()) == pytest.approx(1, abs=1e-6)
+    likeliest = max(scored["probabilities"], key=scored["probabilities"].get)
+    assert likeliest == "contradiction"
+    assert scored["if_gold"]["neutral"]["lms"] == scored["probabilities"]["contradiction"]
+    assert {found["towards"] for found in scored["if_gold"]["neutral"]["misleading"]} == {"contradiction"}
+    shown = run(*asked, cwd=folder, env=environment).stdout
+    assert max(map(len, shown.splitlines())) <= 80
+    assert "(car, car) → contradiction" in shown
+    as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--out", "out", cwd=folder)
+    assert as_model.returncode == 0, as_model.stderr
+    assert results.read(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
+
+
+def test_an_option_of_another_set_is_wrong_usage(folder):
+    done = run("build", "swapped", "--data", "pairs.csv", "--q", "3", "--out", "a.parquet", cwd=folder)
+    assert done.returncode == 2
+    assert "--q: not an option of swapped" in " ".join(done.stderr.split())
 
 
 def test_two_processes_share_a_run_and_one_reports(folder):

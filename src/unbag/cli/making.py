@@ -65,7 +65,7 @@ def demo(
 
     A small grammar writes captions and pairs them, with labels that follow
     from what they mean. A bag of words is fitted to some of them and
-    evaluated on others, in order and permuted.
+    evaluated on others: in order, permuted, exchanged, and where words mislead.
     """
     from unbag.demo.run import run
 

@@ -2,17 +2,14 @@
 
 import json
 from pathlib import Path
-from typing import Final
 
 from unbag.built import Request
 from unbag.demo.baseline import LexicalBaseline
 from unbag.demo.corpus import generate
 from unbag.evaluation import OnProgress, evaluate
 from unbag.files import whole
+from unbag.lexical.words import ALL
 from unbag.results import Result
-
-PAIRS: Final = "demo.jsonl"
-_SPLIT: Final = "validation"
 
 
 def run(out: Path, *, on_progress: OnProgress | None = None) -> list[Result]:
@@ -25,9 +22,19 @@ def run(out: Path, *, on_progress: OnProgress | None = None) -> list[Result]:
     Returns:
         One result a set.
     """
-    pairs = out / PAIRS
-    with whole(pairs) as beside, beside.open("w", encoding="utf-8") as file:
-        for pair in generate(_SPLIT):
-            file.write(json.dumps(pair._asdict()) + "\n")
-    requests = [Request("permuted", options={"data": str(pairs)})]
+    pairs, training = (_written(out / f"demo-{split}.jsonl", split) for split in ("validation", "train"))
+    requests = [
+        Request("permuted", options={"data": pairs}),
+        # No tagger is to be had offline: here every word counts.
+        Request("cs_lambda", options={"data": pairs, "training": (training,), "pipeline": ALL}),
+        Request("swapped", options={"data": pairs}),
+    ]
     return evaluate(LexicalBaseline(), requests, out=out, on_progress=on_progress)
+
+
+def _written(path: Path, split: str) -> str:
+    """Write a split of the demonstration corpus, and return where."""
+    with whole(path) as beside, beside.open("w", encoding="utf-8") as file:
+        for pair in generate(split):
+            file.write(json.dumps(pair._asdict()) + "\n")
+    return str(path)
