@@ -3,6 +3,7 @@
 import pytest
 
 from tests.hub_server.client_process import runs_in
+from unbag.corpora import CORPORA
 
 COUNTS = [
     # corpus, split, rows, unlabelled, first label by name
@@ -27,6 +28,14 @@ def test_rows_are_counted_and_labels_resolved_by_name(name, split, rows, unlabel
         assert next(source.examples()).label == first
     assert next(source.examples()).source_id.startswith(f"{name}-{split}-")
     assert len(source.revision) == 40
+
+
+@pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.name)
+def test_every_split_has_one_role(corpus):
+    roles = [*corpus.train, *corpus.validation, *corpus.test]
+    assert sorted(roles) == sorted(corpus.splits)
+    assert {split for split in corpus.splits if split.startswith("train")} == set(corpus.train)
+    assert corpus.test
 
 
 @runs_in("shared_hub_client")

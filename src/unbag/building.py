@@ -179,7 +179,8 @@ def builder_hash(builder_file: str, options: Mapping[str, Any]) -> str:
         for name in value if isinstance(value, list | tuple) else [value]:
             if isinstance(name, str | Path) and name and Path(name).exists():
                 for file in _files(Path(name)):
-                    digest.update(hashlib.sha256(file.read_bytes()).digest())
+                    with file.open("rb") as content:  # which may be gigabytes of word vectors
+                        digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()
 
 

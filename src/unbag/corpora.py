@@ -21,6 +21,9 @@ class Corpus:
         config: the repository's config.
         revision: the commit (or, where `contents` pins the rows, the ref) that is read.
         splits: the splits it has; the first is the one evaluated by default.
+        train, validation, test: which of them are its training, validation and test data. MNLI and OCNLI have no test
+            labels: MNLI's mismatched pairs are taken for its test data, and OCNLI's validation pairs, which leaves it
+            no validation data. ANLI's three rounds are one corpus.
         premise, hypothesis, label: its columns.
         labels: our names of its label ids 0, 1, 2.
         language: `en` or `zh`.
@@ -34,6 +37,9 @@ class Corpus:
     config: str
     revision: str
     splits: tuple[str, ...]
+    train: tuple[str, ...]
+    validation: tuple[str, ...]
+    test: tuple[str, ...]
     licence: str
     citation: str
     premise: str = "premise"
@@ -85,6 +91,9 @@ _ALL: Final = (
         config="plain_text",
         revision="cdb5c3d5eed6ead6e5a341c8e56e669bb666725b",
         splits=("validation", "test", "train"),
+        train=("train",),
+        validation=("validation",),
+        test=("test",),
         licence="cc-by-sa-4.0",
         citation=_SNLI,
     ),
@@ -94,6 +103,9 @@ _ALL: Final = (
         config="default",
         revision="da70db2af9d09693783c3320c4249840212ee221",
         splits=("validation_matched", "validation_mismatched", "train"),
+        train=("train",),
+        validation=("validation_matched",),
+        test=("validation_mismatched",),
         licence="other",  # OANC, CC BY 3.0, CC BY-SA 3.0 and MIT, by genre
         citation=_MNLI,
     ),
@@ -103,6 +115,9 @@ _ALL: Final = (
         config="plain_text",
         revision="8e4813d81f46d313dac7892e1c28076917cfcdf9",
         splits=tuple(f"{part}_r{number}" for part in ("dev", "test", "train") for number in (1, 2, 3)),
+        train=("train_r1", "train_r2", "train_r3"),
+        validation=("dev_r1", "dev_r2", "dev_r3"),
+        test=("test_r1", "test_r2", "test_r3"),
         licence="cc-by-nc-4.0",
         citation=_ANLI,
     ),
@@ -112,6 +127,9 @@ _ALL: Final = (
         config="default",
         revision="refs/convert/parquet",  # the Hub's own conversion, a moving ref: hence `contents`
         splits=("test", "validation", "train"),
+        train=("train",),
+        validation=("validation",),
+        test=("test",),
         premise="sentence_A",
         hypothesis="sentence_B",
         licence="cc-by-nc-sa-3.0",
@@ -130,6 +148,9 @@ _ALL: Final = (
         config="ocnli",
         revision="28178267a609dd08bdc703dd6c931dfc2c2f4431",
         splits=("validation", "train"),  # its test split has no labels
+        train=("train",),
+        validation=(),
+        test=("validation",),
         premise="sentence1",
         hypothesis="sentence2",
         labels=(NEUTRAL, ENTAILMENT, CONTRADICTION),

@@ -1,0 +1,233 @@
+"""The ReSNLI set: a corpus rearranged so that words give its test labels away least."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import islice
+from typing import Any, NamedTuple
+
+import datasets
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from unbag.building import ChallengeSet, SourceConfig
+from unbag.corpora import CORPORA, Corpus
+from unbag.examples import Example, Source
+from unbag.labels import label_id
+from unbag.lexical import averaged, embeddings
+from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
+from unbag.perturb.permutation import DEFAULT_SEED
+from unbag.rows import DataError
+
+PAPER = (
+    "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference, "
+    "anonymous EMNLP-IJCNLP 2019 submission"
+)
+_CITATION = """@misc{resnli-2019-refining,
+  title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
+    {I}nference},
+  note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
+_SCHEMA = pa.schema(
+    [
+        *(pa.field(name, pa.string()) for name in ("id", "source_id", "premise", "hypothesis")),
+        pa.field("label", pa.int64()),
+        pa.field("source_split", pa.string()),
+        pa.field("uncertainty", pa.float64()),
+        pa.field("partition", pa.int32()),
+    ]
+)
+_SHARE = 10  # of data of one's own, one pair in so many is for test, and one for validation
+_BATCH = 5000  # rows a table
+
+Span = tuple[int, int, int | None, int]
+"""A source's number, a range of its rows, and the number among all examples of the first one in it."""
+
+
+@dataclass
+class ResnliConfig(SourceConfig):
+    """What is rearranged, and by which embeddings.
+
+    Attributes:
+        embeddings: a table (`unbag.lexical.embeddings.find`); one for English where none is named.
+        test_size: examples in the test split; by default as many as the corpus's own, or a tenth.
+        validation_size: likewise in the validation split.
+        seed: decides which examples are drawn for validation.
+    """
+
+    embeddings: str = ""
+    test_size: int | None = None
+    validation_size: int | None = None
+    seed: int = DEFAULT_SEED
+
+    def check(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            ValueError: if an option has no such value.
+        """
+        super().check()
+        if self.corpus and self.source_split is not None:
+            raise ValueError(f"expected no source_split: all of {self.corpus} is merged; found {self.source_split!r}")
+        if self.test_size is not None and self.test_size < 1:
+            raise ValueError(f"expected a test_size of at least 1, found {self.test_size}")
+        if self.validation_size is not None and self.validation_size < 0:
+            raise ValueError(f"expected a validation_size of at least 0, found {self.validation_size}")
+        language = CORPORA[self.corpus].language if self.corpus else self.language
+        if language != "en" and not self.embeddings:
+            raise ValueError(
+                f"expected embeddings for the language {language!r}, found none (the default ones are English); name a "
+                "table, e.g. embeddings='google-bert/bert-base-chinese' or a file of word vectors"
+            )
+
+
+class Plan(NamedTuple):
+    """Where each example of some sources goes.
+
+    Attributes:
+        spans: what to read.
+        uncertainty: of each example, shape (n,).
+        rearrangement: of the examples.
+    """
+
+    spans: list[Span]
+    uncertainty: NDArray[np.float64]
+    rearrangement: Rearrangement
+
+
+class Resnli(ChallengeSet):
+    """All labelled pairs of a corpus in new train, validation and test splits.
+
+    Configs: `<corpus>`, all of its splits merged; `data=…` takes data of your own, of the Hub also several splits
+    (`source_split="train+test"`). Options: `embeddings`, `test_size`, `validation_size`, `seed`.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = ResnliConfig
+    SCHEMA = _SCHEMA
+    CITATION = _CITATION
+    UNFIT = "in the other splits"
+    EVALUATED = "test"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        name = kwargs.get("embeddings")
+        if name and not embeddings.is_pinned(name):
+            # What a name stands for may change. The cache knows a commit by its name, and a file by its content.
+            found = embeddings.find(name)
+            kwargs["embeddings"] = found.identity if embeddings.is_pinned(found.identity) else str(found.path)
+        super().__init__(*args, **kwargs)
+
+    def sources(self, *, streaming: bool = False) -> list[Source]:
+        """Open the splits that are merged: training data first, test data last."""
+        if not self.config.corpus:
+            parts = (self.config.source_split or "").split("+")
+            return [replace(self.config, source_split=part or None).open(streaming=streaming) for part in parts]
+        base = CORPORA[self.config.corpus]
+        splits = (*base.train, *base.validation, *base.test)
+        return [replace(self.config, source_split=split).open(streaming=streaming) for split in splits]
+
+    def made_with(self) -> dict[str, Any]:
+        """Return which embeddings, exactly."""
+        name = self.config.embeddings or embeddings.DEFAULT
+        return {"embeddings": name if embeddings.is_pinned(name) else embeddings.find(name).identity}
+
+    def plan(self, sources: list[Source]) -> Plan:
+        """Read all pairs once, fit the model of their words, and say where each goes.
+
+        Raises:
+            DataError: if two pairs have the same id.
+            ValueError: if there are too few pairs for the splits or the embeddings.
+        """
+        table = embeddings.load(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
+        spans: list[Span] = []
+        labels: list[int] = []
+        ids: set[str] = set()
+
+        def pairs() -> Iterator[tuple[str, str]]:
+            for number, source in enumerate(sources):
+                for start, stop in source.spans:
+                    spans.append((number, start, stop, len(labels)))
+                    for example in source.examples(start, stop):
+                        if example.source_id in ids:
+                            raise DataError(
+                                f"{source.name}, split {source.split}: the id {example.source_id!r} was met before; "
+                                "ids must be unique over all splits. Number the rows instead (--columns id=)"
+                            )
+                        ids.add(example.source_id)
+                        labels.append(label_id(example.label))
+                        yield example.premise, example.hypothesis
+
+        counts = table.counts(pairs()).matrix
+        gold = np.array(labels, dtype=np.int64)
+        uncertainty = averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold)
+        firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
+        k_te, k_dv = self._sizes(
+            dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
+        )
+        return Plan(spans, uncertainty, rearrange(uncertainty, k_te, k_dv, seed=self.config.seed))
+
+    def _sizes(self, labelled: dict[str, int]) -> tuple[int, int]:
+        """Return the examples for test and for validation, from those of each split."""
+        config = self.config
+        k_te = k_dv = max(1, sum(labelled.values()) // _SHARE)
+        if config.corpus:
+            base = CORPORA[config.corpus]
+            k_te, k_dv = (sum(labelled[split] for split in splits) for splits in (base.test, base.validation))
+        k_te, k_dv = (
+            default if asked is None else asked
+            for default, asked in ((k_te, config.test_size), (k_dv, config.validation_size))
+        )
+        return int(k_te), int(k_dv)
+
+    def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
+        sources = self.sources(streaming=dl_manager.is_streaming)
+        plan = self.plan(sources)
+        present = set(plan.rearrangement.split.tolist())
+        # Of these only the spans are a list, which `datasets` shares out among processes.
+        return [
+            datasets.SplitGenerator(name, {"split": code, "sources": tuple(sources), **plan._asdict()})
+            for code, name in enumerate(SPLITS)
+            if code in present
+        ]
+
+    def _generate_tables(  # type: ignore[override]  # `datasets` calls it with what `_split_generators` gives
+        self,
+        split: int,
+        sources: tuple[Source, ...],
+        spans: list[Span],
+        uncertainty: NDArray[np.float64],
+        rearrangement: Rearrangement,
+    ) -> Iterator[tuple[tuple[int, int, int], pa.Table]]:
+        for number, start, stop, first in spans:
+            source = sources[number]
+            ours = (
+                (example, source.split, float(uncertainty[i]), int(rearrangement.partition[i]))
+                for i, example in enumerate(source.examples(start, stop), start=first)
+                if rearrangement.split[i] == split
+            )
+            part = 0
+            while rows := list(islice(ours, _BATCH)):
+                yield (number, start, part), _table(rows)
+                part += 1
+
+
+def _table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
+    examples, source_splits, uncertainty, partition = zip(*rows, strict=True)
+    ids = [example.source_id for example in examples]
+    columns = {
+        "id": ids,
+        "source_id": ids,
+        "premise": [example.premise for example in examples],
+        "hypothesis": [example.hypothesis for example in examples],
+        "label": [label_id(example.label) for example in examples],
+        "source_split": source_splits,
+        "uncertainty": uncertainty,
+        "partition": partition,
+    }
+    return pa.table(columns, schema=_SCHEMA)
+
+
+def _config(corpus: Corpus) -> ResnliConfig:
+    return ResnliConfig(name=corpus.name, version=Resnli.VERSION, corpus=corpus.name)
+
+
+Resnli.BUILDER_CONFIGS = [_config(corpus) for corpus in CORPORA.values()]

@@ -1,0 +1,137 @@
+"""The model of words alone behind ReSNLI: softmax regression on the mean embedding of a pair's tokens.
+
+u(X; β) = softmax(W^β · mean of the embeddings), fitted by plain cross-entropy on all pairs of a corpus; the uncertainty
+of a pair is u' = 1 - u(X; β)_gold ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
+anonymous EMNLP-IJCNLP submission, section 4). As there, W has no bias: a pair without a known token gets 1 / labels.
+
+No penalty means that the fitted probabilities are the same for embeddings multiplied by any invertible matrix. So the
+means are multiplied by one that makes their second moments the identity. That takes L-BFGS from thousands of steps to
+about ten, and lets it converge until no probability moves by 1e-6: the same on any number of threads.
+"""
+
+import warnings
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unbag.lexical.embeddings import mean_embeddings
+from unbag.lexical.regression import NotConvergedError
+
+_TOLERANCE: Final = 1e-9  # of the mean loss's gradient: moves a probability by some 1e-8
+_MOST_STEPS: Final = 2000
+_NEGLIGIBLE: Final = 1e-13  # share of the largest second moment; below lies little but the rounding of float32
+_AT_ONCE: Final = 16_384  # rows of means: 50 MB at 384 dimensions
+
+
+@dataclass(frozen=True)
+class AveragedModel:
+    """A fitted u(X; β).
+
+    Attributes:
+        weights: W^β, shape (dimensions, labels).
+        vectors: the embeddings, shape (rows, dimensions).
+        steps: how many steps the fit took.
+    """
+
+    weights: NDArray[np.float64]
+    vectors: NDArray[np.float32]
+    steps: int
+
+    def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
+        """Return u for texts whose tokens are counted (`embeddings.Table.counts`), shape (n, labels)."""
+        # Each token's logits first, and then their mean: the sums depend on a text's tokens, not on its place.
+        logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
+        logits -= logits.max(axis=1, keepdims=True)
+        exponentials = np.exp(logits, out=logits)
+        exponentials /= exponentials.sum(axis=1, keepdims=True)
+        return exponentials
+
+    def uncertainty(self, counts: sparse.csr_matrix, labels: NDArray[np.int64]) -> NDArray[np.float64]:
+        """Return u', shape (n,), in [0, 1].
+
+        Args:
+            counts: shape (n, rows).
+            labels: gold label ids, shape (n,).
+        """
+        certain: NDArray[np.float64] = self.probabilities(counts)[np.arange(len(labels)), labels]
+        return 1 - certain
+
+
+def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray[np.int64]) -> AveragedModel:
+    """Fit u(X; β) (equation 2 with the cross-entropy of the probabilities, as the arg max has no gradient).
+
+    Deterministic. The most memory is taken by the means in float64, n × dimensions × 8 bytes (1.75 GB for SNLI's
+    569,033 pairs at 384 dimensions), of which there is one copy.
+
+    Args:
+        counts: how often each embedding occurs in each text, shape (n, rows).
+        vectors: the embeddings, shape (rows, dimensions).
+        labels: gold label ids 0, 1, … of which each occurs, shape (n,).
+
+    Raises:
+        ValueError: if there is not one label a text, a label does not occur, no text has a known token, or the means
+            tell the label of every text, so that no weights are the best.
+        NotConvergedError: if it takes over 2,000 steps.
+    """
+    n = counts.shape[0]
+    found = np.unique(labels)
+    if n != len(labels) or len(found) < 2 or (found != np.arange(len(found))).any():
+        raise ValueError(
+            f"expected one label for each text, and texts of all labels; found {n:,} texts, {len(labels):,} labels, "
+            f"the label ids {found.tolist()}"
+        )
+    used = np.unique(counts.indices)
+    some, known = counts[:, used], vectors[used].astype(np.float64)  # of a large table a corpus uses little
+    to_white = _whitening(some, known)
+    if not to_white.shape[1]:
+        raise ValueError("expected texts with tokens that the embeddings have, found none; is it the right language?")
+    weights, steps = _regress(_means(some, known @ to_white), labels)
+    model = AveragedModel(to_white @ weights, vectors, steps)
+    if (model.probabilities(counts).argmax(axis=1) == labels).all():
+        raise ValueError(
+            f"the mean embedding of {to_white.shape[1]} dimensions tells the label of each of the {n:,} pairs, so how "
+            "hard they are cannot be told; take more pairs, or embeddings of fewer dimensions"
+        )
+    return model
+
+
+def _regress(means: NDArray[np.float64], labels: NDArray[np.int64]) -> tuple[NDArray[np.float64], int]:
+    """Return the weights of the best softmax regression without bias or penalty, shape (dimensions, labels)."""
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.linear_model import LogisticRegression
+
+    solver = LogisticRegression(C=np.inf, fit_intercept=False, tol=_TOLERANCE, max_iter=_MOST_STEPS)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        try:
+            solver.fit(means, labels)
+        except ConvergenceWarning as error:
+            raise NotConvergedError(f"the fit has not converged after {_MOST_STEPS} steps ({error})") from error
+    weights: NDArray[np.float64] = solver.coef_.T
+    if weights.shape[1] == 1:  # of two labels scikit-learn fits the second's logit against the first's
+        weights = np.hstack([np.zeros_like(weights), weights])
+    return weights, int(solver.n_iter_[0])
+
+
+def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the matrix that makes the means' second moments the identity, shape (dimensions, rank)."""
+    dimensions = vectors.shape[1]
+    moments = np.zeros((dimensions, dimensions))
+    for start in range(0, counts.shape[0], _AT_ONCE):
+        means = mean_embeddings(counts[start : start + _AT_ONCE], vectors)
+        moments += means.T @ means
+    values, directions = np.linalg.eigh(moments / counts.shape[0])
+    kept = values > _NEGLIGIBLE * max(values[-1], 0)
+    white: NDArray[np.float64] = directions[:, kept] / np.sqrt(values[kept])
+    return white
+
+
+def _means(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the mean embeddings, made in parts for the temporary copies to be small."""
+    made = np.empty((counts.shape[0], vectors.shape[1]))
+    for start in range(0, len(made), _AT_ONCE):
+        made[start : start + _AT_ONCE] = mean_embeddings(counts[start : start + _AT_ONCE], vectors)
+    return made

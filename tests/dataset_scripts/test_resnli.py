@@ -1,0 +1,200 @@
+import json
+import random
+
+import numpy as np
+import pytest
+
+from tests.hub_server.client_process import runs_in
+from unbag import rooms, sets
+from unbag.built import Request, build
+from unbag.corpora import CORPORA
+from unbag.labels import LABELS, label_id
+from unbag.lexical import embeddings
+from unbag.lexical.averaged import fit
+from unbag.lexical.rearrangement import rearrange
+from unbag.rows import DataError
+
+NOUNS = "dog cat man woman boy girl horse bird".split()
+VERBS = "runs sleeps sings waits eats drinks jumps reads".split()
+
+
+def _pairs(n=400, seed=0):
+    """Make pairs whose labels their words tell more than chance of, and less than all."""
+    rng = random.Random(seed)
+    for number in range(n):
+        label = rng.choice([*LABELS, *LABELS, "-"]) if number % 20 == 0 else rng.choice(LABELS)
+        verb = rng.choice(VERBS[:4] if label == "entailment" else VERBS[2:6] if label == "neutral" else VERBS[3:])
+        nouns = rng.sample(NOUNS, 2)
+        yield {
+            "id": f"p{number}",
+            "premise": f"A {nouns[0]} {rng.choice(VERBS)} here.",
+            "hypothesis": f"Some {nouns[1]} {verb}.",
+            "label": label,
+        }
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in _pairs()))
+    return path
+
+
+@pytest.fixture
+def words(tmp_path):
+    """Give a text file with a vector for each word."""
+    path = tmp_path / "words.txt"
+    rng = np.random.default_rng(0)
+    lines = [f"{word} {' '.join(map(str, rng.normal(size=6).round(3)))}\n" for word in [*NOUNS, *VERBS, "a", "some"]]
+    path.write_text("".join(lines))
+    return path
+
+
+def _splits(pairs, words, **options):
+    made = sets.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache", **options)
+    sets.prepare(made)
+    return made.as_dataset()
+
+
+def _labelled(pairs):
+    return [row for row in map(json.loads, pairs.read_text().splitlines()) if row["label"] in LABELS]
+
+
+def test_the_splits_hold_each_labelled_pair_once_as_it_was(pairs, words):
+    splits = _splits(pairs, words)
+    labelled = {row["id"]: (row["premise"], row["hypothesis"], row["label"]) for row in _labelled(pairs)}
+    tenth = len(labelled) // 10
+    sizes = {name: rows.num_rows for name, rows in splits.items()}
+    assert sizes == {"train": len(labelled) - 2 * tenth, "validation": tenth, "test": tenth}
+    found = {
+        row["source_id"]: (row["premise"], row["hypothesis"], LABELS[row["label"]])
+        for rows in splits.values()
+        for row in rows
+    }
+    assert found == labelled
+    assert splits["test"].features["label"].names == list(LABELS)
+    assert splits["test"].column_names == rooms.module("dataset_scripts", "resnli").Resnli.SCHEMA.names
+
+
+def test_the_rows_are_what_the_library_makes(pairs, words):
+    labelled = _labelled(pairs)
+    table = embeddings.load(str(words))
+    counts = table.counts((row["premise"], row["hypothesis"]) for row in labelled).matrix
+    gold = np.array([label_id(row["label"]) for row in labelled])
+    uncertainty = fit(counts, table.vectors, gold).uncertainty(counts, gold)
+    split, partition = rearrange(uncertainty, 60, 30, seed=5)
+    splits = _splits(pairs, words, test_size=60, validation_size=30, seed=5)
+    for code, name in enumerate(("train", "validation", "test")):
+        chosen = np.flatnonzero(split == code)
+        rows = splits[name]
+        assert rows["id"][:] == rows["source_id"][:] == [labelled[i]["id"] for i in chosen]
+        assert rows["uncertainty"][:] == uncertainty[chosen].tolist()
+        assert rows["partition"][:] == partition[chosen].tolist()
+    assert min(splits["test"]["uncertainty"]) >= max(
+        *splits["train"]["uncertainty"], *splits["validation"]["uncertainty"]
+    )
+
+
+def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, words):
+    built = build(Request("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
+    n = len(_labelled(pairs))
+    assert set(built.rows["partition"]) == set(range(20))
+    assert built.data["left_out"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
+    assert built.config["embeddings"] == embeddings.find(str(words)).identity
+
+
+def test_no_validation_split_where_none_is_asked_for(pairs, words):
+    assert set(_splits(pairs, words, validation_size=0)) == {"train", "test"}
+
+
+def test_streaming_and_processes_change_nothing(pairs, words):
+    options = {"data": str(pairs), "embeddings": str(words), "cache_dir": pairs.parent / "cache"}
+    rows = sets.load("resnli", **options).to_list()
+    assert list(sets.load("resnli", streaming=True, **options)) == rows
+    assert sets.load("resnli", num_proc=2, test_size=len(rows), **options).to_list() == rows
+
+
+def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, words):
+    before = _splits(pairs, words)["test"]["uncertainty"][:]
+    words.write_text("".join(words.read_text().splitlines(keepends=True)[2:]))
+    assert _splits(pairs, words)["test"]["uncertainty"][:] != before
+
+
+@pytest.mark.parametrize(
+    ("options", "complaint"),
+    [
+        ({"test_size": 0}, "a test_size of at least 1, found 0"),
+        ({"validation_size": -1}, "a validation_size of at least 0, found -1"),
+        ({"test_size": 5000}, "as many examples as the splits take"),
+        ({"words": "./absent.txt"}, "found nothing under './absent.txt'"),
+        ({"words": "", "language": "zh"}, "expected embeddings for the language 'zh'"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(pairs, words, options, complaint):
+    with pytest.raises(ValueError, match=complaint):
+        _splits(pairs, **{"words": words, **options})
+
+
+def test_a_corpus_is_taken_whole_and_chinese_needs_embeddings():
+    with pytest.raises(ValueError, match="all of snli is merged; found 'test'"):
+        sets.builder("resnli", "snli", source_split="test")
+    with pytest.raises(ValueError, match="default ones are English"):
+        sets.builder("resnli", "ocnli")
+
+
+def test_there_is_a_config_for_every_corpus():
+    assert list(sets.builder("resnli", "snli").builder_configs) == list(CORPORA)
+
+
+@runs_in("shared_hub_client")
+def test_sick_is_rearranged_from_all_its_splits(tmp_path):
+    from collections import Counter
+
+    from unbag import sets
+
+    fixture = "nli-fixtures/minilm-l6-snli"
+    made = sets.builder("resnli", "sick", cache_dir=tmp_path, embeddings=fixture)
+    test = sets.prepare(made)
+    assert {name: split.num_examples for name, split in made.info.splits.items()} == {
+        "train": 4439,
+        "validation": 495,
+        "test": 4906,
+    }
+    assert sum(len(set(rows["id"])) for rows in made.as_dataset().values()) == 9840
+    assert set(Counter(test["partition"]).values()) == {245, 246}
+    assert set(test["source_split"]) == {"train", "validation", "test"}
+    assert all(row["id"].startswith(f"sick-{row['source_split']}-") for row in test)
+    [name, commit] = made.made_with()["embeddings"].split("@")
+    assert (name, len(commit)) == (fixture, 40)
+
+
+@runs_in("shared_hub_client")
+def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
+    from unbag import sets
+
+    options = {
+        "data": "RobZamp/sick",
+        "columns": {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "label"},
+    }
+    options |= {"embeddings": "nli-fixtures/minilm-l6-snli", "cache_dir": tmp_path, "source_split": "train+test"}
+    made = sets.builder("resnli", **options)
+    test = sets.prepare(made)
+    assert len(test) == (4439 + 4906) // 10
+    assert set(test["source_split"]) == {"train", "test"}
+
+
+@runs_in("shared_hub_client")
+def test_embeddings_that_the_hub_does_not_have_are_named():
+    import pytest
+
+    from unbag.lexical import embeddings
+
+    with pytest.raises(ValueError, match="cannot fetch the embeddings nobody/nothing from the Hub"):
+        embeddings.find("nobody/nothing")
+
+
+def test_ids_must_be_unique_over_splits(pairs, words):
+    made = sets.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
+    twice = made.sources() * 2
+    with pytest.raises(DataError, match="the id 'p1' was met before"):
+        made.plan(twice)

@@ -1,0 +1,143 @@
+import numpy as np
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+
+from unbag.lexical import averaged
+from unbag.lexical.averaged import fit
+from unbag.lexical.embeddings import load, mean_embeddings
+from unbag.lexical.regression import NotConvergedError
+
+
+def _data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
+    """Give counts of tokens, vectors of very different scales, and labels that the tokens tell something of."""
+    rng = np.random.default_rng(seed)
+    counts = sparse.csr_matrix(rng.poisson(0.06, size=(n, rows)).astype(np.float32))
+    vectors = (rng.normal(size=(rows, dimensions)) + 2) * 10 ** rng.uniform(-2, 1, size=dimensions)
+    signal = mean_embeddings(counts, rng.normal(size=(rows, labels)))
+    gold = (3 * signal + rng.gumbel(size=(n, labels))).argmax(axis=1)
+    return counts, vectors.astype(np.float32), gold
+
+
+def test_a_fit_worked_out_by_hand():
+    # One token and one dimension a word; of the pairs with word a 6 of 8 are entailment, 1 neutral, 1 contradiction;
+    # with word b 1, 2, 1 of 4. The best u are these very shares.
+    words = [[1, 0]] * 8 + [[0, 1]] * 4
+    gold = np.array([0] * 6 + [1, 2] + [0, 1, 1, 2])
+    counts = sparse.csr_matrix(np.array(words, dtype=np.float32))
+    model = fit(counts, np.array([[2, 0], [0, 0.1]], dtype=np.float32), gold)
+    assert model.probabilities(counts)[[0, 8]] == pytest.approx(np.array([[6, 1, 1], [2, 4, 2]]) / 8, abs=1e-7)
+    expected = [1 - 6 / 8] * 6 + [7 / 8] * 2 + [3 / 4, 1 / 2, 1 / 2, 3 / 4]
+    assert model.uncertainty(counts, gold) == pytest.approx(expected, abs=1e-7)
+
+
+def test_a_mixed_pair_has_the_softmax_of_the_mean():
+    counts, vectors, gold = _data()
+    model = fit(counts, vectors, gold)
+    row = sparse.csr_matrix(np.eye(1, 200, 3, dtype=np.float32) * 2 + np.eye(1, 200, 7, dtype=np.float32))
+    logits = (2 * vectors[3].astype(float) + vectors[7]) / 3 @ model.weights
+    assert model.probabilities(row)[0] == pytest.approx(np.exp(logits) / np.exp(logits).sum())
+
+
+@pytest.mark.parametrize(("seed", "labels"), [(0, 3), (1, 3), (2, 2)])
+def test_another_solver_on_the_embeddings_as_they_are_finds_the_same(seed, labels):
+    counts, vectors, gold = _data(seed, labels=labels)
+    means = mean_embeddings(counts, vectors)
+    # Newton's method does not mind scales, and so needs no whitening; two labels are fitted as three without the third.
+    peer = LogisticRegression(C=np.inf, fit_intercept=False, solver="newton-cholesky", tol=1e-10).fit(means, gold)
+    theirs = 1 - peer.predict_proba(means)[np.arange(len(gold)), gold]
+    assert np.abs(fit(counts, vectors, gold).uncertainty(counts, gold) - theirs).max() < 1e-6
+
+
+def test_an_invertible_map_of_the_embeddings_changes_nothing():
+    counts, vectors, gold = _data()
+    mapped = vectors.astype(float) @ np.random.default_rng(5).normal(size=(12, 12))
+    one, other = (fit(counts, table, gold).uncertainty(counts, gold) for table in (vectors, mapped))
+    assert np.abs(one - other).max() < 1e-6
+
+
+def test_directions_without_content_change_nothing():
+    counts, vectors, gold = _data()
+    wider = np.hstack([vectors, vectors[:, :3] + vectors[:, 3:6], np.zeros((200, 2), dtype=np.float32)])
+    one, other = (fit(counts, table, gold).uncertainty(counts, gold) for table in (vectors, wider))
+    assert np.abs(one - other).max() < 1e-5  # the sums are rounded to float32
+
+
+def test_the_order_of_examples_does_not_matter_beyond_rounding():
+    counts, vectors, gold = _data()
+    order = np.random.default_rng(3).permutation(len(gold))
+    straight = fit(counts, vectors, gold).uncertainty(counts, gold)
+    shuffled = fit(counts[order], vectors, gold[order]).uncertainty(counts[order], gold[order])
+    assert np.abs(straight[order] - shuffled).max() < 1e-6
+
+
+def test_equal_texts_are_equally_uncertain_and_the_same_fit_has_the_same_bits():
+    counts, vectors, gold = _data()
+    doubled, labels = sparse.vstack([counts, counts]).tocsr(), np.concatenate([gold, gold])
+    found = fit(doubled, vectors, labels).uncertainty(doubled, labels)
+    assert (found[: len(gold)] == found[len(gold) :]).all()
+    assert found.tobytes() == fit(doubled, vectors, labels).uncertainty(doubled, labels).tobytes()
+
+
+def test_means_made_in_parts_are_the_same(monkeypatch):
+    counts, vectors, gold = _data()
+    whole = fit(counts, vectors, gold).uncertainty(counts, gold)
+    monkeypatch.setattr(averaged, "_AT_ONCE", 7)
+    assert np.abs(fit(counts, vectors, gold).uncertainty(counts, gold) - whole).max() < 1e-6
+
+
+def test_a_pair_without_known_tokens_is_uncertain_by_chance():
+    counts, vectors, gold = _data()
+    model = fit(counts, vectors, gold)
+    nothing = sparse.csr_matrix((1, 200), dtype=np.float32)
+    assert model.uncertainty(nothing, np.array([1])) == pytest.approx([2 / 3])
+
+
+def test_uncertainty_is_a_float64_between_0_and_1():
+    counts, vectors, gold = _data()
+    found = fit(counts, vectors, gold).uncertainty(counts, gold)
+    assert found.dtype == np.float64
+    assert 0 <= found.min() < found.max() <= 1
+
+
+def test_what_tells_every_label_is_refused():
+    counts = sparse.csr_matrix(np.eye(6, dtype=np.float32))
+    with pytest.raises(ValueError, match=r"6 dimensions tells the label of each of the 6 pairs.*fewer dimensions"):
+        fit(counts, np.eye(6, dtype=np.float32), np.array([0, 1, 2] * 2))
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [([0, 1], "3 texts, 2 labels"), ([0, 2, 0], r"label ids \[0, 2\]"), ([0, 0, 0], r"label ids \[0\]")],
+)
+def test_labels_that_do_not_fit_are_refused(labels, words):
+    with pytest.raises(ValueError, match=words):
+        fit(sparse.csr_matrix(np.eye(3, dtype=np.float32)), np.eye(3, dtype=np.float32), np.array(labels))
+
+
+def test_texts_of_another_language_than_the_table_are_refused():
+    with pytest.raises(ValueError, match="found none; is it the right language"):
+        fit(sparse.csr_matrix((3, 5), dtype=np.float32), np.ones((5, 2), dtype=np.float32), np.array([0, 1, 2]))
+
+
+def test_a_fit_that_does_not_converge_is_refused(monkeypatch):
+    counts, vectors, gold = _data()
+    monkeypatch.setattr(averaged, "_MOST_STEPS", 1)
+    with pytest.raises(NotConvergedError, match="after 1 steps"):
+        fit(counts, vectors, gold)
+
+
+def test_it_learns_real_pairs_in_a_dozen_steps(shared):
+    from unbag.examples import open_data
+    from unbag.labels import LABELS, label_id
+
+    table = load(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
+    [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")
+    pairs = list(open_data(path, labels=LABELS).examples())
+    counts = table.counts((pair.premise, pair.hypothesis) for pair in pairs).matrix
+    gold = np.array([label_id(pair.label) for pair in pairs])
+    model = fit(counts, table.vectors, gold)
+    assert model.steps < 25
+    right = model.probabilities(counts).argmax(axis=1) == gold
+    assert 0.5 < right.mean() < 0.65  # more than the third of chance, far from what reading gives
+    assert right[model.uncertainty(counts, gold) < 0.5].all()  # of the likeliest label when over a half

@@ -1,0 +1,283 @@
+import gzip
+import hashlib
+import json
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer
+from tokenizers.models import WordLevel, WordPiece
+from tokenizers.pre_tokenizers import Whitespace
+from tokenizers.processors import TemplateProcessing
+
+from unbag.lexical import embeddings
+from unbag.lexical.embeddings import DEFAULT, find, is_pinned, load
+from unbag.lexical.word_vectors import read_word_vectors
+from unbag.text.tokens import tokenize
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "dog", "cat", "run", "##s", "."]
+VECTORS = np.arange(20, dtype=np.float32).reshape(10, 2)
+WORDS = "the dog cat runs sleeps red old . The Rome".split()
+
+
+def _tokenizer(path: Path, *, marks=True):
+    tokenizer = Tokenizer(WordPiece({piece: i for i, piece in enumerate(PIECES)}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    if marks:
+        tokenizer.add_special_tokens(PIECES[:4])
+        tokenizer.post_processor = TemplateProcessing("[CLS] $A [SEP]", special_tokens=[("[CLS]", 2), ("[SEP]", 3)])
+        tokenizer.enable_truncation(3)
+        tokenizer.enable_padding(length=8)
+    tokenizer.save(str(path))
+
+
+def _transformer(folder: Path, name="bert.embeddings.word_embeddings.weight", vectors=VECTORS, **more):
+    folder.mkdir(exist_ok=True)
+    (folder / "config.json").write_text(json.dumps({"model_type": "bert"}))
+    _tokenizer(folder / "tokenizer.json")
+    save_file(
+        {name: vectors, "classifier.weight": np.ones((2, 2), dtype=np.float32), **more}, folder / "model.safetensors"
+    )
+    return folder
+
+
+def _text(words=WORDS):
+    return "".join(f"{word} {i} {i}.5 -{i}\n" for i, word in enumerate(words))
+
+
+def test_the_mean_is_over_all_tokens_of_both_sentences_repeats_counted(tmp_path):
+    table = load(str(_transformer(tmp_path)))
+    # the dog run ##s . / the cat run ##s . : rows 4 5 7 8 9, 4 6 7 8 9, of which row i is (2i, 2i + 1)
+    mean = (2 * (4 + 7 + 8 + 9) + 5 + 6) / 10
+    [found] = table.means([("the dog runs .", "the cat runs .")])
+    assert found == pytest.approx([2 * mean, 2 * mean + 1])
+
+
+def test_special_tokens_padding_and_truncation_play_no_part(tmp_path):
+    counts = load(str(_transformer(tmp_path))).counts([("the dog runs . the dog runs .",), ("the [SEP] dog",)])
+    assert counts.matrix.toarray().tolist() == [[0, 0, 0, 0, 2, 2, 0, 2, 2, 2], [0, 0, 0, 0, 1, 1, 0, 0, 0, 0]]
+
+
+def test_unknown_tokens_are_left_out_and_counted(tmp_path):
+    table = load(str(_transformer(tmp_path)))
+    counts = table.counts([("the zebra", "zebra dog"), ("zebra",), ()])
+    assert counts.unknown.tolist() == [2, 1, 0]
+    assert counts.matrix.sum(axis=1).tolist() == [[2], [0], [0]]
+    assert table.means([("zebra",)]).tolist() == [[0, 0]]
+
+
+def test_an_unknown_token_need_not_be_declared_special(tmp_path):
+    _transformer(tmp_path)
+    _tokenizer(tmp_path / "tokenizer.json", marks=False)
+    assert load(str(tmp_path)).counts([("zebra dog",)]).unknown.tolist() == [1]
+
+
+@pytest.mark.parametrize(
+    "name", ["model.embed_tokens.weight", "shared.weight", "transformer.wte.weight", "embeddings.tok_embeddings.weight"]
+)
+def test_the_input_layer_is_found_by_its_usual_names(tmp_path, name):
+    assert (load(str(_transformer(tmp_path, name))).vectors == VECTORS).all()
+
+
+def test_an_input_layer_of_no_usual_name_is_refused_with_what_there_is(tmp_path):
+    with pytest.raises(ValueError, match=r"word_embeddings\.weight.*found classifier\.weight, lookup"):
+        load(str(_transformer(tmp_path, "lookup")))
+
+
+@pytest.mark.parametrize("dtype", ["F16", "BF16"])
+def test_half_precision_is_read_to_the_bit(tmp_path, dtype):
+    exact = np.array([[1.5, -2.25], [0.0078125, 384.0]], dtype=np.float32)  # numbers that both formats have
+    vectors = np.repeat(exact, 5, axis=0)
+    folder = _transformer(tmp_path, vectors=vectors.astype(np.float16))
+    if dtype == "BF16":  # what NumPy cannot write: the upper halves of the float32s
+        upper = (vectors.view(np.uint32) >> 16).astype("<u2").tobytes()
+        header = {"wte.weight": {"dtype": "BF16", "shape": [10, 2], "data_offsets": [0, len(upper)]}}
+        text = json.dumps(header).encode()
+        (folder / "model.safetensors").write_bytes(len(text).to_bytes(8, "little") + text + upper)
+    assert (load(str(folder)).vectors == vectors).all()
+
+
+def test_a_table_smaller_than_its_tokenizer_is_refused(tmp_path):
+    with pytest.raises(ValueError, match="has 10 tokens, but the table 7 embeddings"):
+        load(str(_transformer(tmp_path, vectors=VECTORS[:7])))
+
+
+def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
+    _transformer(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
+    mapping = np.array([0] * 5 + [1] * 5)
+    weights = np.linspace(0.1, 1, 10, dtype=np.float64)
+    save_file({"embeddings": VECTORS[:2], "mapping": mapping, "weights": weights}, tmp_path / "model.safetensors")
+    assert find(str(tmp_path)).kind == "model2vec"
+    assert load(str(tmp_path)).means([("dog",)])[0] == pytest.approx(VECTORS[1] * 0.6)
+    save_file({"embedding": VECTORS}, tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match="expected the tensor 'embeddings', found embedding"):
+        load(str(tmp_path))
+
+
+def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path):
+    import spacy
+
+    nlp = spacy.blank("en")
+    for i, word in enumerate(WORDS):
+        nlp.vocab.set_vector(word, np.array([i, -i], dtype=np.float32))
+    nlp.meta["name"] = "tiny"
+    package = tmp_path / "en_tiny"
+    package.mkdir()
+    nlp.to_disk(package / "en_tiny-0.0.0")
+    for folder in (package / "en_tiny-0.0.0", package):
+        table = load(str(folder))
+        assert table.means([("The dog", "DOG")])[0] == pytest.approx([(8 + 1 + 1) / 3, -10 / 3])
+    assert find(str(package)).kind == "spacy"
+    spacy.blank("en").to_disk(tmp_path / "none")
+    with pytest.raises(ValueError, match="expected a spaCy pipeline with word vectors"):
+        load(str(tmp_path / "none"))
+
+
+def test_words_are_looked_up_as_written_then_in_lower_case(tmp_path):
+    path = tmp_path / "ten.txt"
+    path.write_text(_text())
+    counts = load(str(path)).counts([("The Dog runs.", "the ROME")])
+    names = [WORDS[column] for column in counts.matrix.indices]
+    assert sorted(names) == sorted(["The", "dog", "runs", ".", "the"])
+    assert counts.unknown.tolist() == [1]  # ROME: there is Rome, but no rome
+
+
+def test_text_is_the_same_with_a_header_compressed_or_zipped(tmp_path):
+    plain = tmp_path / "ten.txt"
+    plain.write_text(_text())
+    (tmp_path / "ten.vec").write_text(f"10 3\n{_text()}")
+    (tmp_path / "ten.txt.gz").write_bytes(gzip.compress(_text().encode()))
+    with zipfile.ZipFile(tmp_path / "ten.zip", "w") as archive:
+        archive.writestr("ten.txt", _text())
+    rows, vectors = read_word_vectors(plain)
+    assert (vectors == [[i, i + 0.5, -i] for i in range(10)]).all()
+    assert rows == {word: i for i, word in enumerate(WORDS)}
+    for other in ("ten.vec", "ten.txt.gz", "ten.zip"):
+        also_rows, also_vectors = read_word_vectors(tmp_path / other)
+        assert (also_rows, also_vectors.tolist()) == (rows, vectors.tolist())
+
+
+def test_words_with_spaces_and_odd_characters_are_read_from_the_right(tmp_path):
+    path = tmp_path / "odd.txt"
+    path.write_bytes("the 1 2\n. . . 3 4\nat name@example.com 5 6\na\xa0b 7 8\nthe 9 9\n".encode())
+    rows, vectors = read_word_vectors(path)
+    assert rows == {"the": 0, ". . .": 1, "at name@example.com": 2, "a\xa0b": 3}
+    assert vectors[:4].tolist() == [[1, 2], [3, 4], [5, 6], [7, 8]]
+
+
+@pytest.mark.parametrize(
+    ("content", "words"),
+    [
+        (b"the 1 2\ndog 1 x\n", "line 2: expected a word and 2 numbers"),
+        (b"the 1 2\ndog 1\n", "line 2: expected a word and 2 numbers"),
+        (b"the 1 2\ndog 1 nan\n", "line 2: expected finite numbers"),
+        (b"the 1 2\n\xff 1 2\n", "line 2: expected a word in UTF-8"),
+        (b"the dog\n", "line 1: expected a word and its numbers"),
+        (b"", "line 1: expected a word and its numbers"),
+        (b"3 2\nthe 1 2\ndog 1 2\n", "promises 3 words, found 2"),
+        (b"2 2\nthe 1 2\ndog 1\n", "line 3: expected a word and 2 numbers"),
+    ],
+)
+def test_a_broken_text_file_is_named_with_its_line(tmp_path, content, words):
+    path = tmp_path / "broken.txt"
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=rf"broken\.txt.*{words}"):
+        read_word_vectors(path)
+
+
+def test_archives_of_several_files_and_broken_ones_are_refused(tmp_path):
+    with zipfile.ZipFile(tmp_path / "two.zip", "w") as archive:
+        archive.writestr("a.txt", _text())
+        archive.writestr("b.txt", _text())
+    with pytest.raises(ValueError, match=r"found \['a\.txt', 'b\.txt'\]; unpack"):
+        load(str(tmp_path / "two.zip"))
+    for name in ("no.zip", "no.txt.gz"):
+        (tmp_path / name).write_bytes(b"no archive")
+        with pytest.raises(ValueError, match="cannot be read"):
+            load(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("name", ["./absent", "absent", "a/b/c", "/no/such/folder"])
+def test_what_is_not_there_is_said(name):
+    with pytest.raises(ValueError, match=r"expected embeddings as a Hub id.*found nothing under"):
+        find(name)
+
+
+def test_a_folder_of_something_else_is_refused_with_what_is_in_it(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"tokenizer\.json, model\.safetensors.*found \['config\.json'\]"):
+        find(str(tmp_path))
+    (tmp_path / "words.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"expected a text file of word vectors \(\.txt"):
+        find(str(tmp_path / "words.json"))
+
+
+def test_broken_model_files_are_named(tmp_path):
+    folder = _transformer(tmp_path)
+    (folder / "tokenizer.json").write_text("{}")
+    with pytest.raises(ValueError, match=r"tokenizer\.json: expected a tokenizer"):
+        load(str(folder))
+    (folder / "model.safetensors").write_bytes(b"torn")
+    with pytest.raises(ValueError, match=r"model\.safetensors: not a safetensors file"):
+        load(str(folder))
+
+
+def test_an_identity_follows_the_content_alone(tmp_path):
+    one, other = (find(str(_transformer(tmp_path / name))).identity for name in "ab")
+    assert one == other
+    assert find(str(_transformer(tmp_path / "b", vectors=VECTORS + 1))).identity != one
+    text = tmp_path / "ten.txt"
+    text.write_bytes(b"the 1 2\n")
+    assert find(str(text)).identity == f"sha256:{hashlib.sha256(text.read_bytes()).hexdigest()}"
+
+
+def test_only_a_hub_id_with_a_commit_is_pinned():
+    assert is_pinned(DEFAULT)
+    assert not is_pinned(DEFAULT.replace("@1", "@main"))
+    assert not is_pinned("ten.txt")
+
+
+@given(st.lists(st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=8).map(" ".join), min_size=1, max_size=5))
+def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
+    table = embeddings.Table("", VECTORS, embeddings._words(dict(zip(WORDS, range(10), strict=True)).get, "en"))
+    together = table.means([(sentence, "the dog") for sentence in sentences])
+    for sentence, mean in zip(sentences, together, strict=True):
+        words = tokenize(sentence).texts
+        assert table.means([("the dog", " ".join(reversed(words)))]).tolist() == [mean.tolist()]
+        known = [VECTORS[WORDS.index(word)] for word in (*words, "the", "dog") if word in WORDS]
+        assert mean == pytest.approx(np.mean(known, axis=0, dtype=np.float64))
+
+
+def test_chinese_words_are_single_characters(tmp_path):
+    path = tmp_path / "zh.txt"
+    path.write_text("狗 1 0\n跑 0 1\n", encoding="utf-8")
+    assert load(str(path), language="zh").means([("狗跑跑",)])[0] == pytest.approx([1 / 3, 2 / 3])
+
+
+def test_the_fixture_model_is_read_as_its_own_library_reads_it(shared):
+    transformers = pytest.importorskip("transformers")
+    folder = shared / "hub/models/nli-fixtures/minilm-l6-snli"
+    table = load(str(folder))
+    network = transformers.AutoModel.from_pretrained(folder)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    expected = network.get_input_embeddings().weight.detach().float().numpy()
+    assert (table.vectors == expected).all()
+    sentence = "Two unhurried walruses juggle; nobody at all is watching them."
+    ids = tokenizer(sentence, add_special_tokens=False)["input_ids"]
+    assert table.means([(sentence,)])[0] == pytest.approx(expected[ids].mean(axis=0), abs=1e-6)
+
+
+def test_word_level_tokenizers_of_model2vec_count_what_they_lack(tmp_path):
+    _transformer(tmp_path)
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "model2vec"}))
+    tokenizer = Tokenizer(WordLevel({"[UNK]": 0, "dog": 1}, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = Whitespace()
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    save_file({"embeddings": VECTORS}, tmp_path / "model.safetensors")
+    counts = load(str(tmp_path)).counts([("dog zebra dog",)])
+    assert (counts.matrix[0, 1], counts.unknown.tolist()) == (2, [1])
