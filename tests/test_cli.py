@@ -144,7 +144,7 @@ def test_what_was_expected_is_said(folder, arguments, words):
 
 def test_the_sets_are_listed(folder):
     found = json.loads(run("sets", "--json").stdout)
-    assert [entry["name"] for entry in found["sets"]] == ["cs_lambda", "permuted", "plain", "swapped"]
+    assert [entry["name"] for entry in found["sets"]] == ["cs_lambda", "permuted", "plain", "resnli", "swapped"]
     assert set(found["corpora"]) == {"snli", "mnli", "anli", "sick", "ocnli"}
     assert "sinha" in run("sets").stdout.lower()
 

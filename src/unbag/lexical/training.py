@@ -77,16 +77,13 @@ def training_sources(recipe: Recipe) -> list[Source]:
     """Open what a model is fitted to.
 
     Raises:
-        ValueError: if a name is neither a base corpus with a train split nor a file.
+        ValueError: if a name is neither a base corpus nor a file.
         rows.DataError: if one cannot be read.
     """
     sources = []
     for name in recipe.training or DEFAULT_TRAINING[recipe.language]:
         if name in CORPORA:
-            splits = [split for split in CORPORA[name].splits if split.startswith("train")]
-            if not splits:
-                raise ValueError(f"expected a corpus with a train split, found {name}; name another with --training")
-            sources += [open_corpus(CORPORA[name], split) for split in splits]
+            sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
         elif Path(name).is_file():
             sources.append(open_data(name, language=recipe.language))
         else:
