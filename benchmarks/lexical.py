@@ -1,4 +1,8 @@
-"""How fast the lexical model is fitted, beside scikit-learn's LogisticRegression on the same features.
+"""How fast the lexical model is fitted, beside scikit-learn on the same features.
+
+The peer is what one writes with scikit-learn: CountVectorizer over the features' names and LogisticRegression; once
+more with FeatureHasher, which needs no vocabulary; and, as the hardest one, LogisticRegression alone on our own
+float32 matrix.
 
     python benchmarks/lexical.py --train train.parquet --test validation.parquet --pipeline spacy/en_core_web_sm
 
@@ -23,10 +27,11 @@ import numpy as np
 
 from unbag.examples import open_data
 from unbag.labels import LABELS, label_id
-from unbag.lexical.features import Vocabulary, Words, content_words
+from unbag.lexical.features import Vocabulary, Words, content_words, features
 from unbag.lexical.regression import fit, lms
 from unbag.text.tags import Tagger
 
+ENGINES = ("ours", "scikit-learn", "scikit-learn hashed", "scikit-learn on our matrix")
 Pairs = tuple[list[tuple[Words, Words]], list[int]]
 
 
@@ -49,10 +54,17 @@ def main() -> None:
         words = Path(folder) / "words.pickle"
         record: dict[str, Any] = {"benchmark": "lexical", "l2": args.l2, "tagging": tag(args, words)}
         n = len(pickle.loads(words.read_bytes())["train"][0])
-        for engine in ("ours", "scikit-learn"):
+        for engine in ENGINES:
             record[engine] = alone(engine, words, n, args.l2)
-        ours, theirs = (np.array(record[engine].pop("lms")) for engine in ("ours", "scikit-learn"))
-        record["lms_rank_correlation"] = round(rank_correlation(ours, theirs), 4)
+        scores = {engine: np.array(record[engine].pop("lms")) for engine in ENGINES}
+        ours = scores.pop("ours")
+        record["lms_rank_correlation"] = {name: round(rank_correlation(ours, peer), 4) for name, peer in scores.items()}
+        record["times_faster"] = {
+            name: round(record[name]["seconds"] / record["ours"]["seconds"], 1) for name in scores
+        }
+        record["share_of_memory"] = {
+            name: round(record["ours"]["peak_mb"] / record[name]["peak_mb"], 2) for name in scores
+        }
         for size in [n * times for times in args.times] + args.pairs:
             record[f"ours_{size}"] = alone("ours", words, size, args.l2)
             del record[f"ours_{size}"]["lms"]
@@ -104,10 +116,8 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     test, gold = data["test"][0], np.array(data["test"][1])
     before = peak_mb()
     begin = time.perf_counter()
-    vocabulary, matrix = Vocabulary.fitted(pairs)
-    tested = vocabulary.matrix(test)
+    matrix, tested = matrices(engine, pairs, test)
     featured = time.perf_counter()
-    steps = 0
     if engine == "ours":
         model = fit(matrix, np.array(labels), l2=l2)
         probabilities, steps = model.probabilities(tested), model.steps
@@ -119,7 +129,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     end = time.perf_counter()
     return {
         "pairs": len(pairs),
-        "features": len(vocabulary),
+        "features": matrix.shape[1],
         "features_per_pair": round(matrix.nnz / len(pairs), 1),
         "seconds": round(end - begin, 2),
         "fit_seconds": round(end - featured, 2),
@@ -129,6 +139,24 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
         "test_accuracy": round(float(np.mean(probabilities.argmax(axis=1) == gold)), 4),
         "lms": [round(float(score), 6) for score in lms(probabilities, gold)],
     }
+
+
+def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Words, Words]]) -> tuple[Any, Any]:
+    """Return the indicators of the pairs to fit and of those to score, as each engine makes them."""
+    if engine in ("ours", "scikit-learn on our matrix"):
+        vocabulary, matrix = Vocabulary.fitted(pairs)
+        return matrix, vocabulary.matrix(test)
+    from sklearn.feature_extraction import FeatureHasher
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    fitted, scored = (
+        [[f"{f.premise} {f.hypothesis}" for f in features(*pair)] for pair in some] for some in (pairs, test)
+    )
+    if engine == "scikit-learn hashed":
+        hasher = FeatureHasher(input_type="string", alternate_sign=False)
+        return hasher.transform(fitted), hasher.transform(scored)
+    counter = CountVectorizer(analyzer=lambda names: names, binary=True, dtype=np.float64)
+    return counter.fit_transform(fitted), counter.transform(scored)
 
 
 def peak_mb() -> int:
