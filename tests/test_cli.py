@@ -1,5 +1,6 @@
 import json
 import os
+import re
 import subprocess
 import sys
 from typing import get_args
@@ -144,7 +145,7 @@ def test_what_was_expected_is_said(folder, arguments, words):
 
 def test_the_sets_are_listed(folder):
     found = json.loads(run("sets", "--json").stdout)
-    assert [entry["name"] for entry in found["sets"]] == ["cs_lambda", "permuted", "plain", "resnli", "swapped"]
+    assert {"cs_lambda", "permuted", "plain", "resnli", "swapped"} <= {entry["name"] for entry in found["sets"]}
     assert set(found["corpora"]) == {"snli", "mnli", "anli", "sick", "ocnli"}
     assert "sinha" in run("sets").stdout.lower()
 
@@ -183,7 +184,7 @@ def test_a_lexical_model_is_fitted_and_asked(folder):
     assert {found["towards"] for found in scored["if_gold"]["neutral"]["misleading"]} == {"contradiction"}
     shown = run(*asked, cwd=folder, env=environment).stdout
     assert max(map(len, shown.splitlines())) <= 80
-    assert "(car, car) → contradiction" in shown
+    assert re.search(r"car\S* (… )?→ contradiction", shown), shown
     as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--out", "out", cwd=folder)
     assert as_model.returncode == 0, as_model.stderr
     assert results.read(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
