@@ -103,6 +103,6 @@ def test_no_network_is_said(tmp_path):
     with socket.socket() as taken:  # bound, not listening: nobody answers
         taken.bind(("127.0.0.1", 0))
         pinned = PinnedFile(f"http://127.0.0.1:{taken.getsockname()[1]}/file", "0" * 64, "file.bin")
-        with pytest.raises(DataError, match="could not be downloaded .*; try again, or get"):
+        with pytest.raises(DataError, match=r"could not be downloaded .*; try again, or get"):
             fetch(pinned, cache=tmp_path)
     assert not _files(tmp_path)

@@ -34,9 +34,9 @@ def cache_folder() -> Path:
 def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None = None) -> Path:
     """Return a path to the file: the user's own copy, the one in the cache, or a fresh download.
 
-    The client is the session of huggingface_hub: a dependency that is kept up, follows redirects, trusts the
-    certificates the Hub is reached with, and takes the user's proxy where one is set for the Hub (`set_client_factory`).
-    Nothing of the Hub, no token either, is sent along. The file appears in the cache whole and checked, or not at all.
+    The client is the session of huggingface_hub: a dependency that is kept up, follows redirects, and takes the
+    certificates and the proxy that the user has set for the Hub (`set_client_factory`). No token is sent along. The
+    file appears in the cache whole and checked, or not at all.
 
     Args:
         pinned: the file.
