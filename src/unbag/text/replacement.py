@@ -1,15 +1,15 @@
 """What was replaced by what, where two sentences differ in one word or phrase."""
 
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 from typing import Final
 
+from unbag.text.words import words
+
 LONGEST: Final = 4
 """Words of the longest phrase that counts as replaced ("far away from" has three)."""
 _CONTEXT: Final = 2  # words beside the difference that may belong to the phrase: "living" of "living room"
-_TOKEN: Final = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +52,7 @@ def replacement(premise: str, hypothesis: str) -> Replacement | None:
     >>> replacement("Two men play a violin.", "Two men play an electric guitar.").old
     ('violin',)
     """
-    sides = [_TOKEN.findall(sentence) for sentence in (premise, hypothesis)]
+    sides = [[word.text for word in words(sentence)] for sentence in (premise, hypothesis)]
     same = [[_compared(word) for word in side] for side in sides]
     matcher = SequenceMatcher(a=same[0], b=same[1], autojunk=False)
     blocks = [block[1:] for block in matcher.get_opcodes() if block[0] != "equal"]
