@@ -18,6 +18,20 @@ def shared():
     return SHARED
 
 
+@pytest.fixture(scope="session")
+def wordnet():
+    """Give WordNet, installed as a user would where it is missing, or skip."""
+    from unbag.lexical.install_wordnet import install
+    from unbag.lexical.wordnet import is_installed, open_wordnet
+
+    try:
+        if not is_installed():
+            install()
+        return open_wordnet()
+    except (ImportError, ValueError) as error:
+        pytest.skip(f"needs WordNet: {error}")
+
+
 def pytest_terminal_summary(terminalreporter, exitstatus, config):
     if _skipped_for_nothing(terminalreporter):
         terminalreporter.section("tests that need ../shared were skipped although it is there", red=True)

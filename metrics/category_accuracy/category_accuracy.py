@@ -1,0 +1,39 @@
+"""Category accuracy: accuracy on pairs that differ in one word, by the kind of word."""
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.category_accuracy import category_accuracy
+
+_CITATION = """@inproceedings{glockner-etal-2018-breaking,
+  title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
+  author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
+  booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}}"""
+
+
+class CategoryAccuracy(evaluate.Metric):
+    """The shell of `unbag.scoring.category_accuracy.category_accuracy` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=category_accuracy.__doc__,
+            features=datasets.Features(
+                {
+                    "predictions": datasets.Value("int64"),
+                    "references": datasets.Value("int64"),
+                    "categories": datasets.Value("string"),
+                }
+            ),
+            reference_urls=["https://aclanthology.org/P18-2103"],
+        )
+
+    def _compute(
+        self, predictions: list[int], references: list[int], categories: list[str], **options: Any
+    ) -> dict[str, Any]:
+        scores: dict[str, Any] = plain(category_accuracy(predictions, references, categories, **options))
+        return scores

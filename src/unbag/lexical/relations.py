@@ -1,0 +1,102 @@
+"""Lexical relations between two words or phrases, over all their senses, in a lexicon such as WordNet."""
+
+from collections.abc import Collection, Hashable
+from enum import StrEnum
+from typing import Final, Protocol
+
+DEFAULT_EDGES: Final = 3
+"""How far above each of two co-hyponyms their common ancestor may be.
+
+The text of Glockner et al. 2018, section 4.1, says "up to 2 edges", but its Table 4 is what 3 gives: materials 75.3 %,
+drinks 94.8 %, rooms 89.9 % and countries 100 % come out exactly, and with 2 are 46.6, 71.4, 75.6 and 97.6. Its 2 seem
+to be counted from the direct hypernyms."""
+
+
+class Relation(StrEnum):
+    """What the first word is to the second."""
+
+    SYNONYM = "synonym"
+    HYPONYM = "hyponym"
+    HYPERNYM = "hypernym"
+    ANTONYM = "antonym"
+    CO_HYPONYM = "co_hyponym"
+
+
+class Lexicon(Protocol):
+    """Words in senses, and senses below senses. A sense is anything hashable; a form is a base form in one sense."""
+
+    def senses(self, phrase: str) -> Collection[Hashable]:
+        """Return the senses of a word or phrase, inflected or not; none if it is no entry."""
+        ...
+
+    def hypernyms(self, sense: Hashable) -> Collection[Hashable]:
+        """Return the senses right above one, those above an instance included."""
+        ...
+
+    def antonyms(self, phrase: str) -> Collection[str]:
+        """Return the base forms that are antonyms of a word or phrase in any sense, direct or indirect."""
+        ...
+
+    def base_forms(self, phrase: str) -> Collection[str]:
+        """Return the entries that a word or phrase is a form of."""
+        ...
+
+
+def are_synonyms(lexicon: Lexicon, first: str, second: str) -> bool:
+    """Tell whether two phrases share a sense."""
+    return not set(lexicon.senses(first)).isdisjoint(lexicon.senses(second))
+
+
+def are_antonyms(lexicon: Lexicon, first: str, second: str) -> bool:
+    """Tell whether two phrases are antonyms in any senses."""
+    return not set(lexicon.antonyms(first)).isdisjoint(lexicon.base_forms(second))
+
+
+def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
+    """Return the fewest edges from a sense of the first up to a sense of the second; None if there is no way.
+
+    0 means that they share a sense.
+    """
+    targets = set(lexicon.senses(second))
+    found = [distance for sense, distance in _ancestors(lexicon, first, None).items() if sense in targets]
+    return min(found, default=None)
+
+
+def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
+    """Tell whether a sense of each has an ancestor in common, at most `edges` edges above either."""
+    above = _ancestors(lexicon, first, edges)
+    return any(sense in above for sense in _ancestors(lexicon, second, edges))
+
+
+def relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> Relation | None:
+    """Return the relation of two phrases, or None: the first that holds in any of their senses, in this order.
+
+    Synonym, hyponym (at any distance), hypernym, antonym, co-hyponym: the order in which the WordNet baseline of
+    Glockner et al. 2018, section 4.1, names them, for it does not say what happens where several hold.
+
+    Args:
+        lexicon: where to look them up.
+        first: a word or phrase.
+        second: another.
+        edges: as in `DEFAULT_EDGES`.
+    """
+    if are_synonyms(lexicon, first, second):
+        return Relation.SYNONYM
+    if hyponym_distance(lexicon, first, second) is not None:
+        return Relation.HYPONYM
+    if hyponym_distance(lexicon, second, first) is not None:
+        return Relation.HYPERNYM
+    if are_antonyms(lexicon, first, second):
+        return Relation.ANTONYM
+    return Relation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, edges) else None
+
+
+def _ancestors(lexicon: Lexicon, phrase: str, edges: int | None) -> dict[Hashable, int]:
+    """Return the senses of a phrase and all above them, at most `edges` edges, with their least distance."""
+    distances: dict[Hashable, int] = dict.fromkeys(lexicon.senses(phrase), 0)
+    frontier, distance = list(distances), 0
+    while frontier and (edges is None or distance < edges):
+        distance += 1
+        frontier = [above for sense in frontier for above in lexicon.hypernyms(sense) if above not in distances]
+        distances |= dict.fromkeys(frontier, distance)
+    return distances

@@ -1,0 +1,271 @@
+"""One word of a sentence replaced by another that makes it false, or leaves it true (Glockner et al. 2018)."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import Final, NamedTuple, Protocol
+
+from unbag.lexical.attested import Attested, with_edges
+from unbag.lexical.relations import Relation
+from unbag.perturb import draws
+from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, WORD_LISTS, WordList
+from unbag.text.articles import agree
+from unbag.text.words import Word, words
+
+DEFAULT_SEED: Final = 13
+DEFAULT_Q: Final = 3
+
+FIXED: Final = "in a fixed phrase"
+REPEATED: Final = "there twice"
+PRESENT: Final = "new word there already"
+PRONOUN: Final = "pronoun of the other gender"
+SCOPE: Final = "under a negation, a quantifier or an alternative"
+NO_NOUN: Final = "no noun after an adjective"
+COUNTED: Final = "its things are told apart elsewhere"
+UNSEEN: Final = "word not in the training corpus"
+UNATTESTED: Final = "bigram not in the training corpus"
+REASONS: Final = (FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, SCOPE, UNSEEN, UNATTESTED)
+"""Why a replacement is not made, in the order in which they are looked for."""
+
+_PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
+_SCOPE: Final = frozenset(
+    "no not never nobody none neither nor without nothing cannot hardly every each all any everyone everybody anyone "
+    "or only most few fewer less more than unless if except but".split()
+)
+"""Words in whose sentences a hypernym need not follow and a co-hyponym need not contradict."""
+_COUNTS: Final = frozenset({"cardinals", "ordinals"})
+_TOLD_APART: Final = frozenset("one other others another both each".split())
+"""Words that count on: two men, one with a hat and the other without."""
+_JOINED: Final = frozenset("-/'’")
+
+
+class Candidate(NamedTuple):
+    """Something that may come in the place of a word."""
+
+    category: str
+    relation: Relation
+    new: str
+
+
+class Substitute(NamedTuple):
+    """A sentence with one word or phrase replaced.
+
+    Attributes:
+        hypothesis: the sentence.
+        category: of the word lists, or `…_wordnet`.
+        relation: what the replaced word is to the new one.
+        label: what follows for the pair of the old and the new sentence.
+        old: what was replaced, as in the word list.
+        new: what by.
+    """
+
+    hypothesis: str
+    category: str
+    relation: Relation
+    label: str
+    old: str
+    new: str
+
+
+class Candidates(Protocol):
+    """What may come in the place of a word beside the word lists' (`unbag.lexical.wordnet_candidates`)."""
+
+    def of(self, word: str) -> Sequence[Candidate]:
+        """Return what may come in the place of a word in lower case."""
+        ...
+
+
+@dataclass(frozen=True)
+class Substituter:
+    """How words are replaced.
+
+    Attributes:
+        attested: what the training corpus attests.
+        q: replacements of each premise at most, each of another word of it.
+        least_bigrams: how often the training corpus must have every bigram that a replacement makes.
+        seed: decides, together with the premise, what is replaced and by what.
+        lists: the word lists.
+        more: candidates for single words that are in no list.
+    """
+
+    attested: Attested
+    q: int = DEFAULT_Q
+    least_bigrams: int = 1
+    seed: int = DEFAULT_SEED
+    lists: Sequence[WordList] = WORD_LISTS
+    more: Candidates | None = None
+    _found: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.q < 1 or self.least_bigrams < 1:
+            raise ValueError(
+                f"expected at least 1 replacement a premise and 1 occurrence of a bigram, found q = {self.q} and "
+                f"least_bigrams = {self.least_bigrams}"
+            )
+        object.__setattr__(self, "_found", _by_phrase(self.lists))
+
+    def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
+        """Return the replacements of a premise, in the order of their places; nothing else decides them.
+
+        Only what needs no other change is replaced: the word lists hold words of one inflection, and of the words
+        around only a/an is adapted. Of each replaceable word, a category is drawn, and one of its candidates; of the
+        replaceable words, q.
+
+        Args:
+            premise: a sentence.
+            rejected: counts the candidates that were not used, by reason.
+        """
+        rejected = Counter() if rejected is None else rejected
+        sentence = words(premise)
+        lowered = [word.text.lower() for word in sentence]
+        tokens = with_edges(premise)
+        places = []
+        for start, length, phrase, candidates in self._places(premise, sentence, lowered):
+            usable: dict[str, list[Substitute]] = defaultdict(list)
+            for candidate in candidates:
+                reason = self._reason(lowered, start, length, candidate)
+                made = _replaced(premise, sentence, start, length, candidate.new)
+                if reason is None and not self._is_attested(made, tokens, candidate.new):
+                    reason = UNSEEN if self._unseen(candidate.new) else UNATTESTED
+                if reason is not None:
+                    rejected[reason] += 1
+                    continue
+                label = LABEL_OF[candidate.relation]
+                usable[candidate.category].append(
+                    Substitute(made, candidate.category, candidate.relation, label, phrase, candidate.new)
+                )
+            if usable:
+                category = self._first(premise, start, sorted(usable))
+                by_new = {substitute.new: substitute for substitute in usable[category]}
+                places.append((start, by_new[self._first(premise, start, sorted(by_new))]))
+        chosen = sorted(places, key=lambda place: self._lot(premise, place[0], ""))[: self.q]
+        return [substitute for _, substitute in sorted(chosen, key=lambda place: place[0])]
+
+    def _places(
+        self, premise: str, sentence: Sequence[Word], lowered: Sequence[str]
+    ) -> Iterator[tuple[int, int, str, list[Candidate]]]:
+        """Yield first word, length, phrase and candidates of what can be replaced, the longest phrase at a place."""
+        longest = max((len(phrase) for phrase in self._found), default=1)
+        start = 0
+        while start < len(sentence):
+            length = 1
+            for size in range(min(longest, len(sentence) - start), 0, -1):
+                phrase = self._phrase(premise, sentence[start : start + size], first=start == 0)
+                if phrase in self._found:
+                    yield start, size, " ".join(phrase), self._found[phrase]
+                    length = size
+                    break
+            else:
+                word = sentence[start].text
+                if self.more and not _is_joined(premise, sentence[start]) and (start == 0 or word == lowered[start]):
+                    if more := self.more.of(lowered[start]):
+                        yield start, 1, lowered[start], list(more)
+            start += length
+
+    def _phrase(self, premise: str, run: Sequence[Word], *, first: bool) -> tuple[str, ...]:
+        """Return a run of words as the lists would have it; nothing if a mark is in it or joined to it."""
+        if any(word.is_mark for word in run) or _is_joined(premise, run[0]) or _is_joined(premise, run[-1]):
+            return ()
+        texts = tuple(word.text for word in run)
+        lower = (texts[0][:1].lower() + texts[0][1:], *texts[1:])
+        # A capital elsewhere makes it a name: "the Red Sox".
+        return lower if first and texts not in self._found else texts
+
+    def _reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
+        """Return why a candidate cannot be used in this sentence, whatever the corpus attests."""
+        old, new = list(lowered[start : start + length]), candidate.new.lower().split()
+        if _in_fixed_phrase(lowered, start, length):
+            return FIXED
+        if _occurrences(lowered, old) > 1:
+            return REPEATED
+        if _occurrences(lowered, new):
+            return PRESENT
+        if candidate.relation is Relation.ANTONYM and not _PRONOUNS.isdisjoint(lowered):
+            if _is_gendered(old):
+                return PRONOUN
+        if (candidate.category in _COUNTS or _is_gendered(old)) and not _TOLD_APART.isdisjoint(lowered):
+            return COUNTED
+        after = lowered[start + length :]
+        if candidate.category == "nationalities" and not (after and after[0].isalpha()):
+            return NO_NOUN
+        if candidate.relation is not Relation.SYNONYM and any(map(_is_scope, [*lowered[:start], *after])):
+            return SCOPE
+        return None
+
+    def _unseen(self, new: str) -> bool:
+        return any(word not in self.attested.words for word in with_edges(new)[1:-1])
+
+    def _is_attested(self, made: str, tokens: Sequence[str], new: str) -> bool:
+        if self._unseen(new):
+            return False
+        before = set(pairwise(tokens))
+        return all(
+            self.attested.bigrams[pair] >= self.least_bigrams
+            for pair in pairwise(with_edges(made))
+            if pair not in before
+        )
+
+    def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
+        return min(names, key=lambda name: self._lot(premise, start, name))
+
+    def _lot(self, premise: str, start: int, name: str) -> int:
+        return int(draws.key(self.seed, "substitution", premise, start, name))
+
+
+_GENDERED: Final = frozenset(
+    "man woman men women boy girl boys girls mother father son daughter brother sister grandmother grandfather husband "
+    "wife bride groom king queen male female".split()
+)
+
+
+def _is_gendered(old: Sequence[str]) -> bool:
+    return not _GENDERED.isdisjoint(old)
+
+
+def _is_scope(word: str) -> bool:
+    return word in _SCOPE or word.endswith(("n't", "n’t"))
+
+
+def _by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidate]]:
+    found: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    for group in lists:
+        for old in group.old:
+            candidates = [Candidate(group.category, group.relation, new) for new in group.new if new != old]
+            found[tuple(words_of(old))] += candidates
+    return dict(found)
+
+
+def words_of(phrase: str) -> list[str]:
+    """Return the words of a phrase, as `unbag.text.words` cuts it."""
+    return [word.text for word in words(phrase)]
+
+
+def _replaced(premise: str, sentence: Sequence[Word], start: int, length: int, new: str) -> str:
+    """Return the sentence with a phrase replaced, its capital kept and an article before it adapted."""
+    old_start, old_end = sentence[start].start, sentence[start + length - 1].end
+    if start == 0 and premise[old_start].isupper():
+        new = new[0].upper() + new[1:]
+    head = premise[:old_start]
+    if start and premise[sentence[start - 1].end : old_start] == " ":
+        article = sentence[start - 1]
+        head = premise[: article.start] + agree(article.text, new.split()[0]) + " "
+    return head + new + premise[old_end:]
+
+
+def _is_joined(premise: str, word: Word) -> bool:
+    """Tell whether a hyphen, slash or apostrophe ties a word to a neighbour: "four-wheeled"."""
+    return premise[word.start - 1 : word.start] in _JOINED or premise[word.end : word.end + 1] in _JOINED
+
+
+def _occurrences(lowered: Sequence[str], phrase: Sequence[str]) -> int:
+    size = len(phrase)
+    return sum(list(lowered[i : i + size]) == list(phrase) for i in range(len(lowered) - size + 1))
+
+
+def _in_fixed_phrase(lowered: Sequence[str], start: int, length: int) -> bool:
+    for size in range(2, 5):
+        for first in range(max(0, start + length - size), start + 1):
+            if " ".join(lowered[first : first + size]) in FIXED_PHRASES:
+                return True
+    return False

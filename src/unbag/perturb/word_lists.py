@@ -1,0 +1,275 @@
+"""Words that may stand for each other in a sentence, by category, and what becomes of its truth.
+
+Written for unbag from general knowledge. Two rules: words of one list fit the same place in a sentence (the same part
+of speech and inflection, so that nothing else need change but a/an), and of the co-hyponyms and antonyms of one list
+no two can be true of the same thing in the same event. Words that are often something else too (*orange* is a fruit,
+*second* a moment) may come in, but are not themselves replaced.
+"""
+
+from typing import Final, NamedTuple
+
+from unbag.labels import CONTRADICTION, ENTAILMENT
+from unbag.lexical.relations import Relation
+
+LABEL_OF: Final = {
+    Relation.CO_HYPONYM: CONTRADICTION,
+    Relation.ANTONYM: CONTRADICTION,
+    Relation.SYNONYM: ENTAILMENT,
+    Relation.HYPONYM: ENTAILMENT,  # the replaced word is a hyponym of the new one
+}
+"""The label of a pair, by what the replaced word is to the new one."""
+
+
+class WordList(NamedTuple):
+    """Words that may be replaced, and the words that may come in their place: any but themselves."""
+
+    category: str
+    relation: Relation
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a regular noun, the last word of a phrase counting.
+
+    >>> plural("piano"), plural("church"), plural("city"), plural("school bus"), plural("toy")
+    ('pianos', 'churches', 'cities', 'school buses', 'toys')
+    """
+    if noun.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{noun}es"
+    if noun.endswith("y") and noun[-2] not in "aeiou":
+        return f"{noun[:-1]}ies"
+    return f"{noun}s"
+
+
+_IRREGULAR: Final = {
+    **{"man": "men", "woman": "women", "child": "children", "gentleman": "gentlemen", "policeman": "policemen"},
+    **{"fireman": "firemen", "snowman": "snowmen", "person": "people", "tomato": "tomatoes", "potato": "potatoes"},
+    **{"mouse": "mice", "goose": "geese", "knife": "knives", "scarf": "scarves", "wolf": "wolves"},
+}
+
+
+def _both_numbers(nouns: str) -> list[tuple[str, ...]]:
+    """Return the nouns, and their plurals."""
+    words = _words(nouns)
+    return [words, tuple(_IRREGULAR.get(word) or plural(word) for word in words)]
+
+
+def _words(text: str) -> tuple[str, ...]:
+    """Return the words of a list; `_` is a space within one."""
+    return tuple(word.replace("_", " ") for word in text.split())
+
+
+def _exclusive(category: str, *lists: tuple[str, ...], only_new: str = "") -> list[WordList]:
+    """Return lists of co-hyponyms; the words of `only_new` come in but are not replaced."""
+    kept = set(_words(only_new))
+    return [
+        WordList(category, Relation.CO_HYPONYM, tuple(word for word in words if word not in kept), words)
+        for words in lists
+    ]
+
+
+def _pairs(category: str, relation: Relation, text: str) -> list[WordList]:
+    """Return a list for each word pair or set, in both directions."""
+    sets = [_words(line) for line in text.split("/")]
+    return [WordList(category, relation, words, words) for words in sets]
+
+
+def _directed(category: str, relation: Relation, text: str) -> list[WordList]:
+    """Return a list for each `old … > new …`."""
+    sides = [line.split(">") for line in text.split("/")]
+    return [WordList(category, relation, _words(old), _words(new)) for old, new in sides]
+
+
+def _kinds(category: str, nouns: str, above: str) -> list[WordList]:
+    """Return lists of nouns that one of the nouns above may stand for, in both numbers."""
+    sides = zip(_both_numbers(nouns), _both_numbers(above), strict=True)
+    return [WordList(category, Relation.HYPONYM, old, new) for old, new in sides]
+
+
+_CO_HYPONYMS: Final = [
+    *_exclusive(
+        "cardinals",
+        _words("two three four five six seven eight nine ten eleven twelve"),
+        _words("2 3 4 5 6 7 8 9 10 11 12"),
+    ),
+    *_exclusive(
+        "ordinals",
+        _words("first second third fourth fifth sixth seventh eighth ninth tenth"),
+        _words("1st 2nd 3rd 4th 5th 6th 7th 8th 9th 10th"),
+        only_new="second",
+    ),
+    *_exclusive(
+        "colors",
+        _words("red blue green yellow black white brown pink purple orange gray"),
+        only_new="orange",
+    ),
+    *_exclusive(
+        "nationalities",
+        _words("Chinese Japanese Korean Vietnamese Thai Indian Pakistani Indonesian"),
+        _words("French German Italian Spanish Greek Swedish Norwegian Dutch Polish Russian Irish"),
+        _words("Mexican Brazilian Peruvian Chilean Argentinian Cuban"),
+        _words("American Canadian Australian British"),
+        _words("Nigerian Kenyan Egyptian Moroccan Ethiopian"),
+    ),
+    *_exclusive(
+        "countries",
+        _words("China Japan Vietnam Thailand India Pakistan Indonesia Malaysia Singapore"),
+        _words("France Germany Italy Spain Greece Sweden Norway Poland Russia Ireland England Scotland Portugal"),
+        _words("Mexico Brazil Peru Chile Argentina Cuba Venezuela"),
+        _words("America Canada Australia"),
+        _words("Nigeria Kenya Egypt Morocco Ethiopia"),
+    ),
+    *_exclusive(
+        "materials", _words("wooden metal plastic glass stone brick concrete leather cardboard"), only_new="glass"
+    ),
+    *_exclusive(
+        "rooms",
+        *_both_numbers("kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom"),
+    ),
+    *_exclusive(
+        "instruments",
+        *_both_numbers(
+            "guitar piano violin cello trumpet saxophone flute clarinet accordion banjo harmonica tuba harp"
+        ),
+    ),
+    *_exclusive("vegetables", *_both_numbers("carrot tomato potato cucumber onion pumpkin cabbage")),
+    *_exclusive("fruits", *_both_numbers("apple banana pear peach watermelon strawberry pineapple lemon")),
+    *_exclusive("drinks", _words("beer wine coffee tea milk lemonade soda vodka")),
+    *_exclusive("planets", _words("Mercury Venus Mars Jupiter Saturn Uranus Neptune")),
+    *_exclusive(
+        "animals",
+        *_both_numbers("dog cat horse cow goat pig rabbit monkey elephant camel donkey lion tiger bear"),
+    ),
+    *_exclusive(
+        "sports",
+        _words("soccer tennis rugby hockey golf lacrosse"),
+        _words("basketball baseball volleyball softball"),  # their balls too
+    ),
+    *_exclusive(
+        "vehicles",
+        *_both_numbers("car truck bus van bicycle motorcycle tractor scooter taxi train boat helicopter"),
+    ),
+    *_exclusive(
+        "buildings",
+        *_both_numbers("church school hospital museum restaurant supermarket barn warehouse"),
+    ),
+    *_exclusive("weekdays", _words("Monday Tuesday Wednesday Thursday Friday Saturday Sunday")),
+    *_exclusive("seasons", _words("spring summer autumn winter"), only_new="spring"),
+    *_exclusive(
+        "postures",
+        _words("sitting standing kneeling lying"),
+        _words("sits stands kneels lies"),
+        only_new="lying lies",
+    ),
+    *_exclusive(
+        "movements",
+        _words("walking running crawling swimming"),
+        _words("walks runs crawls swims"),
+    ),
+]
+
+_ANTONYMS: Final = _pairs(
+    "antonyms",
+    Relation.ANTONYM,
+    "young old / big small / large small / large tiny / huge tiny / tall short / happy sad / empty full / wet dry"
+    "/ hot cold / open closed / clean dirty / inside outside / indoors outdoors / indoor outdoor / above below"
+    "/ in_front_of behind / upstairs downstairs / daytime nighttime / asleep awake / sunny rainy / male female"
+    "/ smiling frowning / laughing crying / buying selling / buys sells / winning losing / many few"
+    "/ everybody nobody / everyone nobody / always never / rich poor / noisy quiet / crowded deserted / crowded empty"
+    "/ near far_from / busy idle / smooth rough / narrow wide / shallow deep / heavy light"
+    "/ fast slow / quickly slowly / man woman / men women / boy girl / boys girls"
+    "/ mother father / son daughter / brother sister / grandmother grandfather / husband wife / bride groom"
+    "/ king queen"
+    "/ morning evening / sunrise sunset / pushing pulling / pushes pulls / entering leaving / enters leaves"
+    "/ ascending descending / arriving departing / opening closing / opens closes",
+)
+
+_SYNONYMS: Final = [
+    *_pairs(
+        "synonyms",
+        Relation.SYNONYM,
+        "couch sofa / couches sofas / kid child / kids children / mom mother / mommy mother / moms mothers / dad father"
+        "/ daddy father / dads fathers / big large / small little / happy joyful / happy glad / bicycle bike"
+        "/ bicycles bikes / motorcycle motorbike / motorcycles motorbikes / television tv / photo photograph"
+        "/ photos photographs / shop store / shops stores / garbage trash / beside next_to / near close_to"
+        "/ nobody no_one / everybody everyone / somebody someone / cop police_officer / cops police_officers"
+        "/ movie film / movies films / huge enormous / quickly rapidly / speaking talking / speaks talks"
+        "/ shouting yelling / shouts yells / airplane plane / airplanes planes / taxi cab / taxis cabs"
+        "/ physician doctor / physicians doctors / attorney lawyer / attorneys lawyers / grandma grandmother"
+        "/ grandpa grandfather / bunny rabbit / bunnies rabbits / puppy young_dog / puppies young_dogs"
+        "/ begins starts / beginning starting / pants trousers / sidewalk pavement / ocean sea / beneath under"
+        "/ underneath under / ill sick / angry mad / infant baby / infants babies / automobile car / automobiles cars"
+        "/ gray grey / woods forest / drapes curtains / rug carpet / rugs carpets / sad unhappy / leaps jumps"
+        "/ leaping jumping / cuts slices / observes watches / observing watching",
+    ),
+    *_directed("synonyms", Relation.SYNONYM, "gift > present / gifts > presents"),
+]
+
+_HYPERNYMS: Final = [
+    *_kinds("hypernyms", "dog cat horse cow goat pig rabbit monkey elephant camel donkey lion tiger", "animal"),
+    *_kinds("hypernyms", "poodle labrador beagle bulldog terrier collie greyhound chihuahua puppy", "dog"),
+    *_kinds(
+        "hypernyms",
+        "guitar piano violin cello trumpet saxophone flute clarinet accordion banjo harmonica tuba harp",
+        "instrument musical_instrument",
+    ),
+    *_kinds("hypernyms", "carrot tomato potato cucumber onion cabbage", "vegetable"),
+    *_kinds("hypernyms", "car truck bus van motorcycle tractor taxi", "vehicle"),
+    *_kinds("hypernyms", "man woman boy girl lady gentleman child teenager toddler adult", "person"),
+    *_kinds("hypernyms", "boy girl toddler", "child"),
+    *_kinds("hypernyms", "guitarist drummer violinist pianist cellist trumpeter saxophonist", "musician"),
+    *_kinds("hypernyms", "church school hospital museum library hotel barn warehouse skyscraper", "building"),
+    *_kinds("hypernyms", "rose tulip daisy sunflower lily", "flower"),
+    *_kinds("hypernyms", "hammer screwdriver wrench shovel saw", "tool"),
+    *_kinds("hypernyms", "oak willow pine birch maple", "tree"),
+    *_kinds("hypernyms", "duck goose swan pigeon parrot eagle seagull", "bird"),
+    *_kinds("hypernyms", "doll teddy_bear frisbee", "toy"),
+    *_kinds("hypernyms", "mother father", "parent"),
+    *_kinds("hypernyms", "surgeon nurse policeman firefighter waitress waiter teacher farmer", "person"),
+    *_directed(
+        "hypernyms",
+        Relation.HYPONYM,
+        "kitchen bathroom bedroom living_room dining_room classroom courtroom > room"
+        "/ jogging sprinting > running / jogs sprints > runs / strolling marching > walking / strolls marches > walks"
+        "/ whispering shouting chatting > talking",
+    ),
+]
+
+WORD_LISTS: Final[tuple[WordList, ...]] = (*_CO_HYPONYMS, *_ANTONYMS, *_SYNONYMS, *_HYPERNYMS)
+
+CATEGORIES: Final = tuple(dict.fromkeys(words.category for words in WORD_LISTS))
+"""The categories; those that Glockner et al. 2018 have too (Table 4) under their names."""
+
+FIXED_PHRASES: Final[frozenset[str]] = frozenset(
+    {
+        *("black and white", "red light", "green light", "white wine", "red wine", "red cross", "white house"),
+        *("orange juice", "hot dog", "hot dogs", "hot tub", "cold cuts", "first aid", "first base", "second base"),
+        *("third base", "first person", "first place", "one of two", "year old", "years old", "old fashioned"),
+        *("a little bit", "little bit", "little league", "big top", "open air", "open mouth", "old school"),
+        *("light blue", "dark blue", "light green", "dark green", "light brown", "dark brown", "light up"),
+        *("ice cream", "sand castle", "grand piano", "air guitar", "bass guitar", "guitar hero", "teddy bear"),
+        *("carousel horse", "sea lion", "sea horse", "guinea pig", "stuffed dog", "hot chocolate", "root beer"),
+        *("high school", "school bus", "tennis shoes", "golf cart", "soccer mom", "table tennis"),
+        *("train tracks", "train track", "train station", "bus stop", "bus station", "boat house", "car seat"),
+        *("spring break", "snow man", "old spice", "black belt", "green thumb", "heavy metal", "full of", "many of"),
+        *("standing up", "sitting up", "lying down", "sitting down", "sits up", "stands up", "sits down"),
+        *("running water", "running shoes", "walking stick", "walking dead", "new york", "south korea"),
+        *("french fries", "french horn", "french toast", "german shepherd", "italian ice", "chinese checkers"),
+        *("american flag", "american football", "british flag", "indian ocean", "native american", "american indian"),
+        *("african american", "asian american", "as well as", "in front of them", "day care", "deep fried"),
+        *("swimming pool", "swimming trunks", "swimming suit", "talking about", "dining area", "light house"),
+        *("happy birthday", "merry go round", "deep breath", "dry cleaning", "full court", "full face"),
+        *("moving truck", "tow truck", "fire truck", "dump truck", "food truck", "garbage truck", "pickup truck"),
+        *("a third", "a second", "a fourth", "third man", "third person"),
+        *(
+            f"{color} {person}"  # the color is not that of a thing
+            for color in ("black", "white", "brown")
+            for person in (
+                "man men woman women boy boys girl girls male males female females lady ladies person people "
+                "guy guys child children kid kids toddler baby couple family teenager teenagers"
+            ).split()
+        ),
+    }
+)
+"""Phrases in which no word is replaced: they mean more than their words."""

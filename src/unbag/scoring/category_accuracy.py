@@ -1,0 +1,143 @@
+"""Accuracy by category of replaced word, by how alike the words are, and by how often training showed their pair."""
+
+from collections.abc import Hashable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
+from unbag.scoring.checks import labelled
+
+SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
+"""Of the bins of section 5.2, which begin at 0.5; one below them is ours."""
+FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
+"""Where the bins of section 5.3 begin: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
+
+
+def category_accuracy(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    categories: Sequence[str],
+    *,
+    similarities: Sequence[float | None] | None = None,
+    frequencies: Sequence[int | None] | None = None,
+    groups: Sequence[Hashable] | None = None,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Score predictions on pairs that differ in one word, by the kind of word.
+
+    Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences", sections 4.3 and
+    5.
+
+    - `accuracy`: share of all examples predicted right (Table 3).
+    - `majority`: share of the commonest gold label, what a constant answer gets: 0.874 on the official pairs.
+    - `by_category`: accuracy by category, in order of their names (Table 4).
+    - `by_label`: accuracy by gold label id (ours: a set of one label above all tells little by one number).
+    - `by_similarity`: accuracy by cosine similarity of the two words, in bins `low` ≤ similarity < `high`; the last bin
+      holds 1 too (section 5.2).
+    - `by_frequency`: accuracy by the number of contradicting training examples with the one word in the premise and the
+      other in the hypothesis, in bins `least` … `most`; None for no upper end (section 5.3).
+
+    Args:
+        predictions: predicted label ids, shape (n,). An id that is no label (-1 for no answer, say) is wrong.
+        references: gold label ids, shape (n,).
+        categories: the category of each example, shape (n,).
+        similarities: a number in [-1, 1] for each example, shape (n,), or None (or NaN) for an example that does not
+            count: the paper leaves out replaced phrases of several words, and all that is no contradiction.
+        frequencies: likewise, a number of training examples.
+        groups: the premise each example is made from, shape (n,): examples of one premise are drawn together. Without
+            it each is drawn by itself.
+        resamples: bootstrap draws of the 95 % intervals; 0 for none.
+        seed: decides the draws.
+
+    Returns:
+        The quantities above: `accuracy` an `Estimate` (value, low, high, n), `majority` a plain number, the others
+        lists of dicts that hold an `accuracy` each, None where there is no example. `by_similarity` and `by_frequency`
+        only where their input is given. Also `n_examples`. Accuracies are in [0, 1], higher is better.
+
+    Raises:
+        ValueError: if lengths differ, there is no example, or a similarity or frequency is out of its range.
+
+    >>> scores = category_accuracy([2, 2, 0, 1], [2, 2, 0, 0], ["colors", "colors", "synonyms", "synonyms"])
+    >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]
+    [('colors', 1.0), ('synonyms', 0.5)]
+    """
+    gold, predicted = labelled(references, predictions=predictions)
+    given = {"categories": categories, "similarities": similarities, "frequencies": frequencies, "groups": groups}
+    lengths = {"references": len(gold)} | {name: len(values) for name, values in given.items() if values is not None}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+    kinds = np.asarray(categories, dtype=np.str_)
+    parts: dict[str, list[tuple[dict[str, Any], NDArray[np.bool_]]]] = {
+        "by_category": [({"category": str(name)}, kinds == name) for name in np.unique(kinds)],
+        "by_label": [({"label": int(label)}, gold == label) for label in np.unique(gold)],
+    }
+    if similarities is not None:
+        parts["by_similarity"] = _by_similarity(_numbers(similarities, "similarity", -1, 1))
+    if frequencies is not None:
+        parts["by_frequency"] = _by_frequency(_numbers(frequencies, "frequency", 0, np.inf))
+    group = np.arange(len(gold)) if groups is None else _group_numbers(groups)
+    estimates = _estimates(predicted == gold, parts, group, resamples, seed)
+    return {
+        "n_examples": len(gold),
+        "accuracy": estimates["accuracy", 0],
+        "majority": float(np.unique(gold, return_counts=True)[1].max() / len(gold)),
+        **{
+            view: [{**names, "accuracy": estimates[view, i]} for i, (names, _) in enumerate(bins)]
+            for view, bins in parts.items()
+        },
+    }
+
+
+def _estimates(
+    right: NDArray[np.bool_],
+    parts: Mapping[str, list[tuple[dict[str, Any], NDArray[np.bool_]]]],
+    group: NDArray[np.int64],
+    resamples: int,
+    seed: int,
+) -> dict[tuple[str, int], Estimate]:
+    """Return the accuracy of each subset by view and place, of all as ("accuracy", 0); its n counts examples."""
+    subsets = {("accuracy", 0): np.ones(len(right), dtype=np.bool_)}
+    for view, bins in parts.items():
+        subsets |= {(view, i): inside for i, (_, inside) in enumerate(bins)}
+    ratios = {
+        name: (np.bincount(group, weights=right & inside), np.bincount(group, weights=inside))
+        for name, inside in subsets.items()
+    }
+    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+    return {name: estimate._replace(n=int(subsets[name].sum())) for name, estimate in estimates.items()}
+
+
+def _group_numbers(groups: Sequence[Hashable]) -> NDArray[np.int64]:
+    """Return a number for each group, by first appearance, shape (n,)."""
+    numbers: dict[Hashable, int] = {}
+    return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)
+
+
+def _by_similarity(values: NDArray[np.float64]) -> list[tuple[dict[str, Any], NDArray[np.bool_]]]:
+    bins = list(pairwise(SIMILARITY_EDGES))
+    return [
+        ({"low": low, "high": high}, (values >= low) & ((values < high) | ((high == 1) & (values == 1))))
+        for low, high in bins
+    ]
+
+
+def _by_frequency(values: NDArray[np.float64]) -> list[tuple[dict[str, Any], NDArray[np.bool_]]]:
+    bins = list(zip(FREQUENCY_STARTS, [*(start - 1 for start in FREQUENCY_STARTS[1:]), None], strict=True))
+    return [
+        ({"least": least, "most": most}, (values >= least) & (values <= (np.inf if most is None else most)))
+        for least, most in bins
+    ]
+
+
+def _numbers(values: Sequence[float | None], name: str, low: float, high: float) -> NDArray[np.float64]:
+    """Return numbers, NaN for None, shape (n,)."""
+    numbers = np.array([np.nan if value is None else value for value in values], dtype=np.float64)
+    outside = (numbers < low) | (numbers > high)  # false for NaN
+    if outside.any():
+        row = int(outside.argmax())
+        raise ValueError(f"expected every {name} from {low} to {high}, found {numbers[row]} in row {row}")
+    return numbers

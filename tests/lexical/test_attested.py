@@ -1,0 +1,34 @@
+from unbag.examples import Example
+from unbag.lexical.attested import EDGE, attested, with_edges
+
+EXAMPLES = [
+    Example("a", "A red dog runs.", "A dog is asleep.", "contradiction"),
+    Example("b", "A red dog runs.", "A cat runs.", "contradiction"),
+    Example("c", "A red dog runs.", "A dog, a cat.", "entailment"),
+    Example("d", "Two cats run", "A red dog runs.", "neutral"),
+]
+
+
+def test_words_and_bigrams_are_counted_and_a_shared_premise_once():
+    found = attested(EXAMPLES)
+    assert found.words["red"] == 2  # one premise, one hypothesis
+    assert found.bigrams["red", "dog"] == 2
+    assert found.bigrams["dog", EDGE] == 1  # the comma
+    assert found.bigrams["run", EDGE] == 1  # the sentence's end
+    assert found.bigrams[EDGE, "a"] == 6
+    assert not found.bigrams["dog", "cat"]
+
+
+def test_pairs_of_words_are_counted_in_contradictions():
+    found = attested(EXAMPLES, {"dog", "cat", "red"})
+    assert found.pairs == {("dog", "cat"): 1, ("red", "dog"): 1, ("red", "cat"): 1}
+
+
+def test_it_reads_a_stream():
+    assert attested(iter(EXAMPLES), {"dog", "cat"}) == attested(EXAMPLES, {"dog", "cat"})
+
+
+def test_edges():
+    assert with_edges("A dog") == [EDGE, "a", "dog", EDGE]
+    assert with_edges('"A dog!"') == [EDGE, EDGE, "a", "dog", EDGE, EDGE]
+    assert with_edges("") == [EDGE, EDGE]

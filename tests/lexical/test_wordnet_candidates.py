@@ -1,0 +1,32 @@
+import pytest
+
+from unbag.lexical.relations import Relation
+from unbag.lexical.wordnet_candidates import WordNetCandidates
+
+
+@pytest.fixture(scope="module")
+def candidates(wordnet):
+    return WordNetCandidates(wordnet)
+
+
+@pytest.mark.parametrize(
+    ("word", "relation", "new"),
+    [
+        ("jackets", Relation.HYPONYM, "coats"),  # in its number
+        ("attempted", Relation.SYNONYM, "tried"),  # in its tense
+        ("baskets", Relation.HYPONYM, "containers"),
+    ],
+)
+def test_the_usual_sense_gives_candidates_inflected_as_the_word(candidates, word, relation, new):
+    assert (relation, new) in {(candidate.relation, candidate.new) for candidate in candidates.of(word)}
+
+
+@pytest.mark.parametrize("word", ["run", "another", "there", "xyzzyx", "the"])
+def test_a_word_of_many_senses_or_none_gives_nothing(candidates, word):
+    assert not candidates.of(word)
+
+
+def test_categories_say_where_they_come_from(candidates):
+    found = {candidate.category for word in ("jackets", "attempted", "sit") for candidate in candidates.of(word)}
+    assert found
+    assert all(category.endswith("_wordnet") for category in found)

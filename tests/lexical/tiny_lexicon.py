@@ -1,0 +1,51 @@
+"""A lexicon by hand, in the shape of WordNet: a sense is a name, words have senses, senses have senses above them."""
+
+SENSES = {
+    "dog": ["dog", "rogue"],
+    "hound": ["dog"],
+    "poodle": ["poodle"],
+    "cat": ["cat"],
+    "rogue": ["rogue"],
+    "animal": ["animal"],
+    "rose": ["rose"],
+    "hot": ["hot"],
+    "cold": ["cold"],
+    "living room": ["living room"],
+    "kitchen": ["kitchen"],
+    "far": ["far"],
+    "near": ["near"],
+}
+ABOVE = {
+    "poodle": ["dog"],
+    "dog": ["canine", "pet"],
+    "canine": ["carnivore"],
+    "pet": ["animal"],
+    "cat": ["feline"],
+    "feline": ["carnivore"],
+    "carnivore": ["animal"],
+    "animal": ["thing"],
+    "rose": ["flower"],
+    "flower": ["plant"],
+    "plant": ["organism"],
+    "organism": ["thing"],
+    "living room": ["room"],
+    "kitchen": ["room"],
+    "room": ["thing"],
+}
+ANTONYMS = {"hot": ["cold"], "cold": ["hot"], "far": ["near"], "near": ["far"]}
+
+
+class TinyLexicon:
+    """Plural nouns in -s are the only inflection."""
+
+    def base_forms(self, phrase):
+        return {form for form in (phrase, phrase.removesuffix("s")) if form in SENSES}
+
+    def senses(self, phrase):
+        return [sense for form in self.base_forms(phrase) for sense in SENSES[form]]
+
+    def hypernyms(self, sense):
+        return ABOVE.get(sense, [])
+
+    def antonyms(self, phrase):
+        return {antonym for form in self.base_forms(phrase) for antonym in ANTONYMS.get(form, [])}

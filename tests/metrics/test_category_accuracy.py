@@ -1,0 +1,35 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.category_accuracy import category_accuracy
+
+ROWS = {"predictions": [2, 2, 0, 1], "references": [2, 2, 0, 0], "categories": ["colors", "colors", "ends", "ends"]}
+OPTIONS = {"similarities": [0.5, 0.9, None, None], "frequencies": [0, 7, None, None], "seed": 3}
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "category_accuracy")), cache_dir=cache)
+
+
+def test_the_module_gives_what_the_function_gives(metric):
+    computed = metric.compute(**ROWS, **OPTIONS)
+    assert computed == plain(category_accuracy(**ROWS, **OPTIONS))
+    assert {"by_similarity", "by_frequency"} <= set(computed)
+
+
+def test_optional_inputs_may_be_left_out(metric):
+    assert "by_similarity" not in metric.compute(**ROWS)
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 2), slice(2, 4)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["accuracy"]["value"] == 0.75
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == category_accuracy.__doc__

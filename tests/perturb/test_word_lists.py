@@ -1,0 +1,66 @@
+from collections import defaultdict
+
+import pytest
+
+from unbag.lexical.relations import Relation
+from unbag.perturb.word_lists import CATEGORIES, FIXED_PHRASES, LABEL_OF, WORD_LISTS, plural
+from unbag.text.words import words
+
+OFFICIAL = {
+    *("cardinals", "ordinals", "colors", "countries", "nationalities", "materials", "rooms", "instruments", "planets"),
+    *("vegetables", "drinks", "antonyms", "synonyms"),
+}
+
+
+def test_the_categories_of_the_paper_are_there():
+    assert set(CATEGORIES) >= OFFICIAL
+
+
+@pytest.mark.parametrize("group", WORD_LISTS, ids=lambda group: f"{group.category}-{group.new[0]}")
+def test_a_list_has_words_each_once_that_the_tokenizer_keeps_whole(group):
+    for side in (group.old, group.new):
+        assert side
+        assert len(set(side)) == len(side)
+        for phrase in side:
+            assert phrase == " ".join(word.text for word in words(phrase))
+    assert len({*group.old, *group.new}) > 1
+    assert group.relation in LABEL_OF
+
+
+def test_no_two_words_have_two_labels():
+    labels = defaultdict(set)
+    for group in WORD_LISTS:
+        for old in group.old:
+            for new in set(group.new) - {old}:
+                labels[old, new].add(LABEL_OF[group.relation])
+    assert len(labels) > 1000
+    assert [pair for pair, found in labels.items() if len(found) > 1] == []
+
+
+def test_exclusion_and_sameness_read_the_same_both_ways():
+    for group in WORD_LISTS:
+        if group.relation in (Relation.ANTONYM, Relation.SYNONYM) and set(group.old) == set(group.new):
+            assert group.old == group.new
+
+
+def test_words_that_exclude_each_other_are_not_above_each_other():
+    above = {(o, n) for g in WORD_LISTS if g.relation is Relation.HYPONYM for o in g.old for n in g.new}
+    exclusive = {(o, n) for g in WORD_LISTS if g.relation is Relation.CO_HYPONYM for o in g.old for n in g.new}
+    assert not above & exclusive
+
+
+@pytest.mark.parametrize(
+    ("noun", "expected"), [("box", "boxes"), ("day", "days"), ("pony", "ponies"), ("dish", "dishes")]
+)
+def test_plurals(noun, expected):
+    assert plural(noun) == expected
+
+
+def test_irregular_plurals_are_in_the_lists():
+    new = {word for group in WORD_LISTS for word in group.new}
+    assert {"people", "children", "tomatoes", "strawberries", "buses"} <= new
+    assert not {"persons", "childs", "tomatos", "womans", "mans"} & new
+
+
+def test_fixed_phrases_are_as_they_are_looked_up():
+    assert all(phrase == phrase.lower() and 2 <= len(phrase.split()) <= 4 for phrase in FIXED_PHRASES)

@@ -1,0 +1,108 @@
+import hashlib
+import socket
+import threading
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from unbag.pinned import PinnedFile, fetch
+from unbag.rows import DataError
+
+CONTENT = b"some bytes of other people" * 10_000
+
+
+class _Handler(BaseHTTPRequestHandler):
+    def do_GET(self):
+        self.server.asked.append((self.path, dict(self.headers)))
+        if self.path == "/moved":
+            self.send_response(302)
+            self.send_header("Location", "/file")
+            self.end_headers()
+        elif self.path in ("/file", "/cut"):
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(CONTENT)))
+            self.end_headers()
+            self.wfile.write(CONTENT if self.path == "/file" else CONTENT[:1000])
+        else:
+            self.send_error(404)
+
+    def log_message(self, *args):
+        pass
+
+
+@pytest.fixture
+def server():
+    with ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as made:
+        made.asked = []
+        threading.Thread(target=made.serve_forever, daemon=True).start()
+        yield made
+        made.shutdown()
+
+
+def _pinned(server, path="/file", content=CONTENT):
+    url = f"http://127.0.0.1:{server.server_port}{path}"
+    return PinnedFile(url, hashlib.sha256(content).hexdigest(), "file.bin")
+
+
+def _files(folder):
+    return [path.name for path in folder.rglob("*") if path.is_file()]
+
+
+def test_a_file_is_downloaded_once(server, tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", "hf_secret")
+    path = fetch(_pinned(server), cache=tmp_path)
+    assert path.name == "file.bin"
+    assert path.read_bytes() == CONTENT
+    assert fetch(_pinned(server), cache=tmp_path) == path
+    [(_, headers)] = server.asked
+    assert "Authorization" not in headers
+
+
+def test_a_redirect_is_followed(server, tmp_path):
+    assert fetch(_pinned(server, "/moved"), cache=tmp_path).read_bytes() == CONTENT
+
+
+def test_a_copy_that_was_given_is_taken_where_it_is(server, tmp_path):
+    own = tmp_path / "own.bin"
+    own.write_bytes(CONTENT)
+    assert fetch(_pinned(server), given=own, cache=tmp_path / "cache") == own
+    assert not server.asked
+
+
+def test_a_given_copy_of_something_else_is_refused(server, tmp_path):
+    own = tmp_path / "own.bin"
+    own.write_bytes(b"something else")
+    with pytest.raises(DataError, match=rf"own\.bin: expected file\.bin with the sha256 {_pinned(server).sha256}"):
+        fetch(_pinned(server), given=own)
+    with pytest.raises(DataError, match=r"none\.bin: no such file; expected a copy of http"):
+        fetch(_pinned(server), given=tmp_path / "none.bin")
+
+
+def test_a_damaged_copy_in_the_cache_is_replaced(server, tmp_path):
+    path = fetch(_pinned(server), cache=tmp_path)
+    path.write_bytes(CONTENT[:-1])
+    assert fetch(_pinned(server), cache=tmp_path).read_bytes() == CONTENT
+    assert len(server.asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("path", "content", "words"),
+    [
+        ("/none", CONTENT, r"the server answered 404 Not Found; try again, or get file\.bin elsewhere"),
+        ("/file", b"another version", "another version, or an incomplete download"),
+        ("/cut", CONTENT, "could not be downloaded"),
+    ],
+)
+def test_what_is_not_the_file_leaves_nothing(server, tmp_path, path, content, words):
+    with pytest.raises(DataError, match=words):
+        fetch(_pinned(server, path, content), cache=tmp_path)
+    assert not _files(tmp_path)
+
+
+def test_no_network_is_said(tmp_path):
+    with socket.socket() as taken:  # bound, not listening: nobody answers
+        taken.bind(("127.0.0.1", 0))
+        pinned = PinnedFile(f"http://127.0.0.1:{taken.getsockname()[1]}/file", "0" * 64, "file.bin")
+        with pytest.raises(DataError, match=r"could not be downloaded .*; try again, or get"):
+            fetch(pinned, cache=tmp_path)
+    assert not _files(tmp_path)

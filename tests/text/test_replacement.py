@@ -1,0 +1,51 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from unbag.text.replacement import replacement
+
+
+def _difference(premise, hypothesis):
+    found = replacement(premise, hypothesis)
+    return found and (" ".join(found.old), " ".join(found.new))
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "expected"),
+    [
+        ("A man has a violin.", "A man has a cello.", ("violin", "cello")),
+        ("A man has a violin.", "A man has an accordion.", ("violin", "accordion")),
+        ("An old man sits.", "A young man sits.", ("old", "young")),
+        ("He stands near the wall.", "He stands far away from the wall.", ("near", "far away from")),
+        ("A four-wheeled cart.", "A 10-wheeled cart.", ("four", "10")),
+        ("Red hat, red coat.", "Blue hat, blue coat.", ("Red", "Blue")),  # twice the same
+        ("A man sits, a man eats.", "A man stands, a man sleeps.", None),  # two things
+        ("A man sits.", "A man sits.", None),
+        ("A man sits.", "Two dogs run over the wide green field.", None),
+        ("He is not here.", "He is here.", ("not", "")),
+    ],
+)
+def test_what_was_replaced(premise, hypothesis, expected):
+    assert _difference(premise, hypothesis) == expected
+
+
+def test_the_words_around_may_belong_to_it():
+    difference = replacement("They sit in the living room, at a table.", "They sit in the dining room, at a table.")
+    assert (difference.left, difference.right) == (("in", "the"), ("room",))  # none beyond the comma
+    assert next(iter(difference.phrases())) == ("living", "dining")
+    assert ("living room", "dining room") in difference.phrases()
+
+
+def test_a_word_that_was_left_out_shows_with_its_neighbour():
+    difference = replacement("A kitchen in a living room.", "A kitchen in a room.")
+    assert ("living room", "room") in difference.phrases()
+    assert all(old and new for old, new in difference.phrases())
+
+
+WORDS = st.lists(st.sampled_from(["red", "dog", "runs", "tree", "here"]), min_size=1, max_size=6)
+
+
+@given(WORDS, WORDS)
+def test_any_one_word_put_in_is_found(before, after):
+    premise, hypothesis = (" ".join([*before, word, *after]) for word in ("apple", "pear"))
+    assert _difference(premise, hypothesis) == ("apple", "pear")
