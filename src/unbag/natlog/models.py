@@ -3,24 +3,25 @@
 A model is some things that the subjects can speak of, some that the objects can, for each which nouns and adjectives
 fit it, and who does what to whom, now and at up to two other times. `truth` says what a sentence means in one.
 
-`outcomes` goes through all models up to a bound without making them one by one. What one subject does to the objects
-says nothing of what another does, so it is enough to know which pairs of truth values (premise's verb phrase,
-hypothesis's) one subject can have, given the objects, and then to share these out among the subjects.
+`outcomes` goes through the models without making them one by one. What one subject does to the objects says nothing of
+what another does, so it is enough to know which pairs of truth values (premise's verb phrase, hypothesis's) one subject
+can have, given the objects, and then to share these out among the subjects. Subjects are added one at a time, as long
+as anything changes that a quantifier could see: it sees no difference between k + 1 of them and more, where k is the
+largest number in the pair ("exactly k" fails at k + 1 that do, "all but k" at k + 1 that do not). So any number of
+subjects is covered.
 
-**The bound.** Things are alike if the two (modified) noun phrases fit them alike, so there are three kinds: in both, in
-the premise's only, in the hypothesis's only. At most `bound` things of a kind are tried, beside the named ones and
-those without which a noun would be empty; k + 1 by default, where k is the largest number in the pair. More cannot
-matter for the subjects: every quantifier, true or false, stays as it is when all but k + 1 of its things are taken away
-(for "exactly k" to be false, k + 1 that do; for "all but k", k + 1 that do not; for "every", k, or one that does not),
-and what is left lies in one of two kinds for each sentence. The same holds of the objects of one subject. That subjects
-share their objects makes no difference on any shape that occurs: a test raises the bound. Two other times are enough:
-one where the premise's *always* fails, one where the hypothesis's does.
+**The bound** is on the objects, which the subjects share. Things are alike if the two (modified) noun phrases fit them
+alike, so there are three kinds: in both, in the premise's only, in the hypothesis's only. At most `bound` things of a
+kind are tried, beside the named ones and those without which a noun would be empty; 2 (k + 1) by default. A quantifier,
+true or false, stays as it is when all but k + 1 of its things are taken away, so 2 (k + 1) suffice for two sentences
+and one subject; that subjects share their objects makes no difference on any shape that occurs: a test raises the
+bound. Two other times are enough: one where the premise's *always* fails, one where the hypothesis's does.
 
 In an exchanged pair (x does it to y, y to x) one subject's doings are another's, so there the models are made one by
-one: all that have at most `_MOST_DOINGS` pairs of a doer and another at all times together.
+one: all that have at most `_MOST_DOINGS` pairs of a doer and another, at all times together.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 from itertools import combinations_with_replacement, product
@@ -117,32 +118,36 @@ def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, Model]:
 
     Args:
         shape: the two sentences.
-        bound: how many things of a kind are tried; see the module.
+        bound: how many objects of a kind are tried (in an exchanged pair, subjects too); see the module.
     """
-    if bound is None:
-        bound = _largest(shape) + 1
-    return _exchanged_outcomes(shape, bound) if shape.lexicon.exchanged else _outcomes(shape, bound)
+    if shape.lexicon.exchanged:
+        return _exchanged_outcomes(shape, bound or _enough(shape.premise.subject, *_objects(shape)))
+    return _outcomes(shape, bound or _enough(*_objects(shape)))
 
 
-def _largest(shape: Shape) -> int:
-    phrases = (shape.premise.subject, shape.premise.object, shape.hypothesis.subject, shape.hypothesis.object)
-    return max(phrase.number for phrase in phrases if phrase is not None)
+def _objects(shape: Shape) -> list[NounPhrase]:
+    return [phrase for phrase in (shape.premise.object, shape.hypothesis.object) if phrase is not None]
+
+
+def _enough(*phrases: NounPhrase) -> int:
+    return 2 * (1 + max((phrase.number for phrase in phrases), default=1))
 
 
 def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
+    phrases = (premise.subject, hypothesis.subject, *_objects(shape))
+    most = 1 + max(phrase.number for phrase in phrases)
     found: dict[Part, Model] = {}
-    domains = _domains(premise.subject, hypothesis.subject, lexicon.subject, lexicon.coreferent, bound)
-    for objects, ways in _ways(premise, hypothesis, lexicon, bound):
-        for subjects in domains:
-            for values, chosen in _shared_out(premise.subject, hypothesis.subject, lexicon, subjects, tuple(ways)):
-                if values not in found:
-                    times = zip(*(ways[combination] for combination in chosen), strict=True)
-                    found[values] = Model(
-                        subjects.things, objects.things, (subjects.named, objects.named), tuple(times)
-                    )
-            if len(found) == len(PARTS):
-                return found
+    for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
+        for values, who in _shared_out(premise.subject, hypothesis.subject, lexicon, frozenset(ways), most).items():
+            if values not in found:
+                named = sum(thing.named for thing in who)
+                times = zip(*(ways[thing.values] for thing in who), strict=True)
+                found[values] = Model(
+                    tuple(thing.thing for thing in who), objects.things, (named, objects.named), tuple(times)
+                )
+        if len(found) == len(PARTS):
+            break
     return found
 
 
@@ -150,16 +155,10 @@ def _timed(premise: Clause, hypothesis: Clause) -> bool:
     return any(modifier in (ALWAYS, NEVER) for clause in (premise, hypothesis) for modifier in clause.modifiers)
 
 
-class _Domain(NamedTuple):
-    things: tuple[Thing, ...]
-    named: int  # how many of the first of them are named
-
-
-@cache
-def _domains(
-    premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool, bound: int
-) -> list[_Domain]:
-    """Return every choice of things for a part of the sentences, up to how the phrases fit them, the smallest first."""
+def _kinds(
+    premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
+) -> tuple[int, list[Thing], bool]:
+    """Return how many things two phrases name, the kinds of things, and whether only the named ones matter."""
     phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
     named = max((phrase.number for phrase in phrases if phrase.names(coreferent)), default=0)
     adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
@@ -172,62 +171,65 @@ def _domains(
         for part in nouns
         for chosen in product((True, False), repeat=len(adjectives))
     ]
-
-    def seen(thing: Thing) -> Part:
-        """Tell which of the phrases fit, which is all that sentences see of a thing."""
-        fits = [phrase is not None and thing.fits(side, phrase) for side, phrase in enumerate((premise, hypothesis))]
-        return fits[0], fits[1]
-
-    # Where all phrases name what they speak of, other things count only as what keeps a noun from being empty.
     closed = all(phrase.names(coreferent) and phrase.quantifier is not Quantifier.EXACTLY for phrase in phrases)
+    return named, kinds, closed
 
-    def counted(thing: Thing) -> Part:
-        return (False, False) if closed else seen(thing)
 
-    needed = tuple(any(part[side] for part in nouns) for side in (0, 1))
-    found: dict[tuple[object, ...], _Domain] = {}
+class _Domain(NamedTuple):
+    things: tuple[Thing, ...]
+    named: int  # how many of the first of them are named
+
+
+@cache
+def _domains(
+    premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool, bound: int
+) -> list[_Domain]:
+    """Return every choice of things for a part of the sentences, up to how the phrases fit them, the smallest first."""
+    named, kinds, closed = _kinds(premise, hypothesis, relation, coreferent)
+    phrases = (premise, hypothesis)
+    # Which of the phrases fit is all that sentences see of a thing.
+    seen = {
+        kind: PARTS.index(tuple(phrase is not None and kind.fits(side, phrase) for side, phrase in enumerate(phrases)))
+        for kind in kinds
+    }
+    unseen = PARTS.index((False, False))
+    found: dict[tuple[tuple[int, ...], tuple[int, ...]], _Domain] = {}
     for first in product(kinds, repeat=named):
-        growing: dict[tuple[object, ...], tuple[Thing, ...]] = {_key(first, (), seen, counted): ()}
+        # (how many other things look like each of PARTS, which nouns are not empty) -> the other things
+        named_fit = tuple(any(thing.nouns[side] for thing in first) for side in (0, 1))
+        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {
+            ((0,) * len(PARTS), named_fit): ()
+        }
         for kind in kinds:
-            longer: dict[tuple[object, ...], tuple[Thing, ...]] = {}
-            for rest in growing.values():
-                for count in range(bound + 1):
-                    # One thing that no phrase fits can still be what keeps a noun from being empty.
-                    if count > 1 and not any(counted(kind)):
-                        break
-                    more = (*rest, *[kind] * count)
-                    if sum(counted(thing) == counted(kind) for thing in more) > bound and any(counted(kind)):
-                        break
-                    longer.setdefault(_key(first, more, seen, counted), more)
+            look = unseen if closed else seen[kind]
+            # One thing that no phrase fits can still be what keeps a noun from being empty.
+            limit = 1 if look == unseen else bound
+            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {}
+            for (counts, nonempty), rest in growing.items():
+                longer.setdefault((counts, nonempty), rest)
+                fit = tuple(before or now for before, now in zip(nonempty, kind.nouns, strict=True))
+                for count in range(1, limit - counts[look] + 1):
+                    more = (*counts[:look], counts[look] + count, *counts[look + 1 :])
+                    longer.setdefault((more, fit), (*rest, *[kind] * count))
             growing = longer
-        for rest in growing.values():
-            things = (*first, *rest)
-            if all(any(thing.nouns[side] for thing in things) for side in (0, 1) if needed[side]):
-                found.setdefault(_key(first, rest, seen, counted)[:2], _Domain(things, named))
+        needed = tuple(any(kind.nouns[side] for kind in kinds) for side in (0, 1))
+        for (counts, nonempty), rest in growing.items():
+            if nonempty == needed:
+                key = tuple(seen[thing] for thing in first), counts[:unseen]
+                found.setdefault(key, _Domain((*first, *rest), named))
     return sorted(found.values(), key=lambda domain: len(domain.things))
-
-
-def _key(
-    first: tuple[Thing, ...],
-    rest: tuple[Thing, ...],
-    seen: Callable[[Thing], Part],
-    counted: Callable[[Thing], Part],
-) -> tuple[tuple[Part, ...], tuple[Part, ...], tuple[bool, ...]]:
-    """Return what decides whether two choices of things are alike: what is seen of them, and which nouns are empty."""
-    nonempty = tuple(any(thing.nouns[side] for thing in (*first, *rest)) for side in (0, 1))
-    return tuple(map(seen, first)), tuple(sorted(part for thing in rest if any(part := counted(thing)))), nonempty
 
 
 @cache
 def _ways(
-    premise: Clause, hypothesis: Clause, lexicon: Lexicon, bound: int
+    premise: Clause, hypothesis: Clause, lexicon: Lexicon, bound: int, most: int
 ) -> list[tuple[_Domain, dict[Part, tuple[Row, ...]]]]:
     """Return the choices of objects, each with the truth values that one subject's verb phrases can have there.
 
     With each pair of values goes what the subject then does at each time. A choice that allows no more than another
     one does is left out.
     """
-    timed = _timed(premise, hypothesis)
+    rows = _Rows(premise, hypothesis, lexicon, most)
     found: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
     for objects in _domains(premise.object, hypothesis.object, lexicon.object, lexicon.coreferent, bound):
         domain = objects
@@ -235,64 +237,111 @@ def _ways(
             # The thing of a verb without object, where that is one.
             alone = Thing((premise.object is None, hypothesis.object is None))
             domain = _Domain((*objects.things, alone), objects.named)
-        rows = _rows(premise, hypothesis, lexicon, domain)
+        plain = rows.by_truth(domain)
         ways: dict[Part, tuple[Row, ...]] = {}
-        for now in rows:
-            for others in combinations_with_replacement(rows, _OTHER_TIMES) if timed else [()]:
-                times = (now, *others)
+        for now in plain:
+            others = combinations_with_replacement(plain, _OTHER_TIMES) if _timed(premise, hypothesis) else [()]
+            for times in ((now, *other) for other in others):
                 values = (
                     premise.modified([value for value, _ in times]),
                     hypothesis.modified([value for _, value in times]),
                 )
-                ways.setdefault(values, tuple(rows[time] for time in times))
+                ways.setdefault(values, tuple(plain[time] for time in times))
         if not any(ways.keys() <= other.keys() for _, other in found):
             found = [(other, those) for other, those in found if not those.keys() <= ways.keys()]
             found.append((domain, ways))
+        if len(ways) == len(PARTS):
+            break
     return found
 
 
-def _rows(premise: Clause, hypothesis: Clause, lexicon: Lexicon, objects: _Domain) -> dict[Part, Row]:
-    """Return the truth values of the plain verb phrases of one subject, each with what it does to the objects."""
-    clauses = (premise, hypothesis)
-    adverbs = sorted({clause.adverb for clause in clauses if clause.adverb})
-    manners = [
-        frozenset(a for a, is_in in zip(adverbs, chosen, strict=True) if is_in)
-        for chosen in product((False, True), repeat=len(adverbs))
-    ]
-    found: dict[Part, Row] = {}
-    for verbs in _verb_choices(premise, hypothesis, lexicon.verb):
-        # (how many of each phrase's things it is done to, of the named ones, whether each verb is ever used) -> row
-        states: dict[tuple[int, int, int, int, bool, bool], Row] = {(0, 0, 0, 0, False, False): ()}
-        for place, thing in enumerate(objects.things):
-            longer: dict[tuple[int, int, int, int, bool, bool], Row] = {}
-            for (n1, n2, named1, named2, any1, any2), row in states.items():
-                for verb, manner in product(verbs, manners):
-                    done = [
-                        verb[side]
-                        and (clause.adverb is None or clause.adverb in manner)
-                        and _is_object(side, clause, thing)
-                        for side, clause in enumerate(clauses)
-                    ]
-                    name = [
-                        done[side] and clause.object is not None and place < min(objects.named, clause.object.number)
-                        for side, clause in enumerate(clauses)
-                    ]
-                    uses = [verb[side] and thing.nouns[side] for side in (0, 1)]
-                    state = (
-                        *(n1 + done[0], n2 + done[1], named1 + name[0], named2 + name[1]),
-                        *(any1 or uses[0], any2 or uses[1]),
+class _Seen(NamedTuple):
+    """What the quantifiers see: members that do and that do not, up to as many as matter; named ones that do."""
+
+    n: int = 0
+    m: int = 0
+    named: int = 0
+
+    def add(self, fits: bool, does: bool, named: bool, most: int) -> "_Seen":
+        if not fits:
+            return self
+        return _Seen(min(most, self.n + does), min(most, self.m + (not does)), self.named + (does and named))
+
+    def holds(self, phrase: NounPhrase, coreferent: bool) -> bool:
+        if phrase.names(coreferent):
+            if self.named < phrase.number:
+                return False
+            if phrase.quantifier is Quantifier.THE:
+                return True
+        return phrase.holds(self.n, self.m)
+
+
+_RowState = tuple[_Seen, _Seen, bool, bool]
+"""What the premise and the hypothesis see of a row, and whether each of their verbs is used at all."""
+
+
+class _Rows:
+    """What one subject can do to the objects at one time; objects that come first are gone through once."""
+
+    def __init__(self, premise: Clause, hypothesis: Clause, lexicon: Lexicon, most: int) -> None:
+        self._clauses = (premise, hypothesis)
+        self._lexicon = lexicon
+        self._most = most
+        self._one_without = (premise.object is None) != (hypothesis.object is None)
+        adverbs = sorted({clause.adverb for clause in self._clauses if clause.adverb})
+        manners = [
+            frozenset(adverb for adverb, is_in in zip(adverbs, chosen, strict=True) if is_in)
+            for chosen in product((False, True), repeat=len(adverbs))
+        ]
+        self._choices = [
+            [Doing(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
+            for verbs in _verb_choices(premise, hypothesis, lexicon.verb)
+        ]
+        self._known: dict[tuple[int, tuple[Thing, ...], int], dict[_RowState, Row]] = {}
+
+    def by_truth(self, objects: _Domain) -> dict[Part, Row]:
+        """Return the truth values of the plain verb phrases, each with what the subject then does."""
+        found: dict[Part, Row] = {}
+        for choice in range(len(self._choices)):
+            for (*seen, any1, any2), row in self._states(choice, objects.things, objects.named).items():
+                if self._one_without and (any1, any2) in self._lexicon.verb.empty:
+                    continue
+                values = [
+                    one.n > 0 if clause.object is None else one.holds(clause.object, self._lexicon.coreferent)
+                    for clause, one in zip(self._clauses, seen, strict=True)
+                ]
+                found.setdefault((values[0], values[1]), row)
+        return found
+
+    def _states(self, choice: int, things: tuple[Thing, ...], named: int) -> dict[_RowState, Row]:
+        if not things:
+            return {(_Seen(), _Seen(), False, False): ()}
+        key = (choice, things, named)
+        if key not in self._known:
+            thing, place = things[-1], len(things) - 1
+            found: dict[_RowState, Row] = {}
+            for (first, second, any1, any2), row in self._states(choice, things[:-1], named).items():
+                for doing in self._choices[choice]:
+                    one, two = (
+                        self._added(side, seen, doing, thing, place < named, place)
+                        for side, seen in enumerate((first, second))
                     )
-                    longer.setdefault(state, (*row, Doing(verb, manner)))
-            states = longer
-        for (n1, n2, named1, named2, any1, any2), row in states.items():
-            if (premise.object is None) != (hypothesis.object is None) and (any1, any2) in lexicon.verb.empty:
-                continue
-            values = (
-                _object_holds(0, premise, lexicon, objects, n1, named1),
-                _object_holds(1, hypothesis, lexicon, objects, n2, named2),
-            )
-            found.setdefault(values, row)
-    return found
+                    if self._one_without:
+                        uses = [doing.verbs[side] and thing.nouns[side] for side in (0, 1)]
+                        state = (one, two, any1 or uses[0], any2 or uses[1])
+                    else:
+                        state = (one, two, False, False)
+                    found.setdefault(state, (*row, doing))
+            self._known[key] = found
+        return self._known[key]
+
+    def _added(self, side: int, seen: _Seen, doing: Doing, thing: Thing, named: bool, place: int) -> _Seen:
+        clause = self._clauses[side]
+        does = doing.verbs[side] and (clause.adverb is None or clause.adverb in doing.adverbs)
+        if clause.object is None:
+            return seen.add(thing.nouns[side], does, False, self._most)
+        named = named and place < clause.object.number
+        return seen.add(thing.fits(side, clause.object), does, named, self._most)
 
 
 def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> Iterator[list[Part]]:
@@ -306,53 +355,64 @@ def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> It
         yield [part for part in PARTS if part not in relation.empty]
 
 
-def _is_object(side: int, clause: Clause, thing: Thing) -> bool:
-    return thing.nouns[side] if clause.object is None else thing.fits(side, clause.object)
-
-
-def _object_holds(side: int, clause: Clause, lexicon: Lexicon, objects: _Domain, n: int, named: int) -> bool:
-    if clause.object is None:
-        return n > 0
-    if clause.object.names(lexicon.coreferent):
-        if named < clause.object.number:
-            return False
-        if clause.object.quantifier is Quantifier.THE:
-            return True
-    return clause.object.holds(n, sum(thing.fits(side, clause.object) for thing in objects.things) - n)
+class _Subject(NamedTuple):
+    thing: Thing
+    named: bool
+    values: Part  # of the two verb phrases
 
 
 @cache
 def _shared_out(
-    premise: NounPhrase,
-    hypothesis: NounPhrase,
-    lexicon: Lexicon,
-    subjects: _Domain,
-    combinations: tuple[Part, ...],
-) -> list[tuple[Part, tuple[Part, ...]]]:
-    """Return the truth values of the sentences, each with the verb phrases' truth values for each of the subjects."""
-    states: dict[tuple[int, int, int, int], tuple[Part, ...]] = {(0, 0, 0, 0): ()}
+    premise: NounPhrase, hypothesis: NounPhrase, lexicon: Lexicon, possible: frozenset[Part], most: int
+) -> dict[Part, list[_Subject]]:
+    """Return the truth values of the sentences, each with the fewest subjects that show it.
+
+    Args:
+        premise: the premise's subject.
+        hypothesis: the hypothesis's.
+        lexicon: how their nouns are related.
+        possible: the truth values that one subject's verb phrases can have.
+        most: as many subjects as a quantifier can tell from more.
+    """
+    named, kinds, closed = _kinds(premise, hypothesis, lexicon.subject, lexicon.coreferent)
     phrases = (premise, hypothesis)
-    for place, thing in enumerate(subjects.things):
-        fits = [thing.fits(side, phrase) for side, phrase in enumerate(phrases)]
-        named = [place < phrase.number for phrase in phrases]
-        longer: dict[tuple[int, int, int, int], tuple[Part, ...]] = {}
-        for (n1, n2, named1, named2), chosen in states.items():
-            for first, second in combinations:
-                done = (first and fits[0], second and fits[1])
-                state = (n1 + done[0], n2 + done[1], named1 + (done[0] and named[0]), named2 + (done[1] and named[1]))
-                longer.setdefault(state, (*chosen, (first, second)))
-        states = longer
-    sizes = [sum(thing.fits(side, phrase) for thing in subjects.things) for side, phrase in enumerate(phrases)]
-    found: dict[Part, tuple[Part, ...]] = {}
-    for (n1, n2, named1, named2), chosen in states.items():
-        values = []
-        for phrase, n, named_n, size in zip(phrases, (n1, n2), (named1, named2), sizes, strict=True):
-            value = phrase.holds(n, size - n)
-            if phrase.names(lexicon.coreferent):
-                value = named_n == phrase.number and (value or phrase.quantifier is Quantifier.THE)
-            values.append(value)
-        found.setdefault((values[0], values[1]), chosen)
-    return list(found.items())
+    values = [part for part in PARTS if part in possible]
+
+    def grown(state: tuple[_Seen, _Seen, bool, bool], subject: _Subject, place: int) -> tuple[_Seen, _Seen, bool, bool]:
+        one, two = (
+            seen.add(
+                subject.thing.fits(side, phrase) and (subject.named or not closed),
+                subject.values[side],
+                subject.named and place < phrase.number,
+                most,
+            )
+            for side, (seen, phrase) in enumerate(zip(state[:2], phrases, strict=True))
+        )
+        return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
+
+    layer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {(_Seen(), _Seen(), False, False): []}
+    for place in range(named):
+        longer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {}
+        for state, who in layer.items():
+            for kind, value in product(kinds, values):
+                subject = _Subject(kind, True, value)
+                longer.setdefault(grown(state, subject, place), [*who, subject])
+        layer = longer
+    reached = dict(layer)
+    while layer:
+        longer = {}
+        for state, who in layer.items():
+            for kind, value in product(kinds, values):
+                subject = _Subject(kind, False, value)
+                if (new := grown(state, subject, 0)) not in reached:
+                    reached[new] = longer[new] = [*who, subject]
+        layer = longer
+    found: dict[Part, list[_Subject]] = {}
+    for (one, two, *nonempty), who in reached.items():
+        if all(nonempty):
+            part = (one.holds(premise, lexicon.coreferent), two.holds(hypothesis, lexicon.coreferent))
+            found.setdefault(part, who)
+    return found
 
 
 def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
