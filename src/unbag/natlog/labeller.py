@@ -1,0 +1,100 @@
+"""The relation between two sentences, read off their finite models, and the models that show it."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from unbag.natlog.clauses import Clause, NounPhrase, Shape
+from unbag.natlog.models import Model, Thing, outcomes
+from unbag.natlog.relations import PARTS, Relation, relation_of
+
+
+def relate(shape: Shape) -> Relation:
+    """Return the relation of a premise to a hypothesis.
+
+    Each sentence is the set of the models that make it true; Table 3 of Akoju et al. (2023) says what relation two sets
+    have. Where one of the sentences is true in all models or in none, more than one would hold, and nothing is learnt
+    from it: independence, as where no relation of the words is known (section 3.3, 4).
+
+    Pairs of one shape have one answer, which is found once: what is unknown of a word is its name.
+    """
+    return _relate(_nameless(shape))
+
+
+@cache
+def _relate(shape: Shape) -> Relation:
+    return relation_of(outcomes(shape)) or Relation.INDEPENDENCE
+
+
+def _nameless(shape: Shape) -> Shape:
+    """Return the shape with its adjectives and adverbs numbered in the order they come."""
+    adjectives: dict[str, str] = {}
+    adverbs: dict[str, str] = {}
+
+    def numbered(names: dict[str, str], name: str | None) -> str | None:
+        return None if name is None else names.setdefault(name, str(len(names)))
+
+    def phrase(given: NounPhrase) -> NounPhrase:
+        return replace(given, adjective=numbered(adjectives, given.adjective)) if given.adjective else given
+
+    def clause(given: Clause) -> Clause:
+        return replace(
+            given,
+            subject=phrase(given.subject),
+            object=given.object and phrase(given.object),
+            adverb=numbered(adverbs, given.adverb),
+        )
+
+    return Shape(clause(shape.premise), clause(shape.hypothesis), shape.lexicon)
+
+
+_SAID: Final = {True: "true", False: "false"}
+
+
+def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
+    """Return what shows a relation, in words: for each pair of truth values, a model, or that there is none.
+
+    Args:
+        shape: the two sentences.
+        subjects: the subject's noun in the premise and in the hypothesis; in an exchanged pair, those of the premise's
+            subject and of the hypothesis's object, which are the same.
+        verbs: likewise the verbs.
+        objects: likewise the object's nouns; in an exchanged pair, the premise's object, the hypothesis's subject.
+    """
+    found = outcomes(shape)
+    lines = [f"{relate(shape).value}:"]
+    for part in PARTS:
+        said = f"premise {_SAID[part[0]]}, hypothesis {_SAID[part[1]]}: "
+        lines.append(said + (_told(shape, found[part], subjects, verbs, objects) if part in found else "in no model."))
+    return "\n".join(lines)
+
+
+def _told(
+    shape: Shape, model: Model, subjects: tuple[object, object], verbs: tuple[str, str], objects: tuple[str, str]
+) -> str:
+    who = [f"s{place}" for place in range(1, len(model.subjects) + 1)]
+    whom = [f"o{place}" for place in range(1, len(model.objects) + 1)]
+    things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
+    things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True) if any(thing.nouns)]
+    times = []
+    for time, rows in enumerate(model.times):
+        doings = []
+        for subject, row in zip(who, rows, strict=True):
+            for other, doing in zip(whom, row, strict=True):
+                names = [verb for verb, does in zip(verbs, doing.verbs, strict=True) if does]
+                if shape.lexicon.exchanged:
+                    pairs = zip(
+                        (f"{subject} {verbs[0]} {other}", f"{other} {verbs[1]} {subject}"), doing.verbs, strict=True
+                    )
+                    said = [text for text, does in pairs if does]
+                else:
+                    said = [f"{subject} {name} {other}" for name in dict.fromkeys(names)]
+                manner = "".join(f", {adverb}" for adverb in sorted(doing.adverbs))
+                doings += [text + manner for text in said]
+        times.append(("now " if time == 0 else "at another time ") + ("; ".join(doings) or "nothing is done"))
+    return f"{', '.join(things)}; {'; '.join(dict.fromkeys(times))}."
+
+
+def _is(name: str, thing: Thing, nouns: tuple[object, object]) -> str:
+    fits = [str(noun) for noun, does in zip(nouns, thing.nouns, strict=True) if does]
+    return f"{name} is " + " and ".join(dict.fromkeys([*sorted(thing.adjectives), *fits]))

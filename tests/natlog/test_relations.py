@@ -1,0 +1,166 @@
+from itertools import product
+
+import pytest
+
+from unbag.natlog.relations import FOUR_WAY, PARTS, Context, Relation, four_way, join, project, relation_of, three_way
+
+SYMBOLS = dict(zip("=<>^|v#", Relation, strict=True))
+
+# MacCartney & Manning (2009), section 2.3, typed in: the row joined with the column.
+TABLE = """
+    =  =      <       >       ^  |       v       #
+    =: =      <       >       ^  |       v       #
+    <: <      <       =<>|#   |  |       <^|v#   <|#
+    >: >      =<>v#   >       v  >^|v#   v       >v#
+    ^: ^      v       |       =  >       <       #
+    |: |      <^|v#   |       <  =<>|#   <       <|#
+    v: v      v       >^|v#   >  >       =<>v#   >v#
+    #: #      <v#     >|#     #  >|#     <v#     =<>^|v#
+"""
+
+
+def _subsets(n):
+    return [frozenset(i for i in range(n) if mask >> i & 1) for mask in range(2**n)]
+
+
+def _relation(x, y, universe):
+    return relation_of((item in x, item in y) for item in universe)
+
+
+def _proper(n):
+    return [x for x in _subsets(n) if 0 < len(x) < n]
+
+
+def test_each_relation_is_what_table_3_says():
+    universe = range(4)
+    seen = set()
+    for x, y in product(_proper(4), repeat=2):
+        relation = _relation(x, y, universe)
+        expected = {
+            Relation.EQUIVALENCE: x == y,
+            Relation.FORWARD_ENTAILMENT: x < y,
+            Relation.REVERSE_ENTAILMENT: x > y,
+            Relation.NEGATION: not x & y and x | y == set(universe),
+            Relation.ALTERNATION: not x & y and x | y != set(universe),
+            Relation.COVER: x & y and x | y == set(universe) and not (x <= y or y <= x),
+        }
+        holding = [name for name, holds in expected.items() if holds] or [Relation.INDEPENDENCE]
+        assert [relation] == holding
+        seen.add(relation)
+    assert seen == set(Relation)
+
+
+def test_no_relation_holds_of_the_empty_set_and_the_universe():
+    universe = range(3)
+    for x in _subsets(3):
+        for vacuous in (frozenset(), frozenset(universe)):
+            assert _relation(x, vacuous, universe) is None
+            assert _relation(vacuous, x, universe) is None
+
+
+def test_the_converse_is_the_relation_the_other_way_round():
+    for x, y in product(_proper(4), repeat=2):
+        assert _relation(x, y, range(4)).converse is _relation(y, x, range(4))
+
+
+def test_negating_both_sides():
+    universe = frozenset(range(4))
+    for x, y in product(_proper(4), repeat=2):
+        assert _relation(x, y, universe).negated is _relation(universe - x, universe - y, universe)
+    assert Relation.FORWARD_ENTAILMENT.negated is Relation.REVERSE_ENTAILMENT
+    assert Relation.ALTERNATION.negated is Relation.COVER
+    assert {relation.negated.negated for relation in Relation} == set(Relation)
+
+
+def test_the_join_table_is_the_published_one():
+    rows = [line.split() for line in TABLE.strip().splitlines()[1:]]
+    assert len(rows) == len(Relation)
+    for name, *cells in rows:
+        for column, cell in zip("=<>^|v#", cells, strict=True):
+            assert join(SYMBOLS[name[0]], SYMBOLS[column]) == {SYMBOLS[symbol] for symbol in cell}, (name, column)
+
+
+def test_the_join_table_holds_in_sets():
+    """An independent derivation: three sets over six elements, which leave room for every combination but the rarest."""
+    found = {pair: set() for pair in product(Relation, repeat=2)}
+    universe = range(5)
+    proper = _proper(5)
+    between = {(x, y): _relation(x, y, universe) for x, y in product(proper, repeat=2)}
+    for x, y, z in product(proper, repeat=3):
+        found[between[x, y], between[y, z]].add(between[x, z])
+    for pair, relations in found.items():
+        assert relations
+        assert relations <= join(*pair)
+
+
+def test_joins_are_associative_where_they_are_determinate():
+    checked = 0
+    for first, second, third in product(Relation, repeat=3):
+        left, right = join(first, second), join(second, third)
+        if len(left) == len(right) == 1:
+            (inner,), (outer,) = left, right
+            assert join(inner, third) == join(first, outer), (first, second, third)
+            checked += 1
+    assert checked > 100
+
+
+def test_equivalence_is_neutral_in_a_join_and_the_converse_turns_it_round():
+    for first, second in product(Relation, repeat=2):
+        assert join(Relation.EQUIVALENCE, first) == join(first, Relation.EQUIVALENCE) == {first}
+        assert join(first, second) == {relation.converse for relation in join(second.converse, first.converse)}
+        assert join(first.negated, second.negated) == {relation.negated for relation in join(first, second)}
+
+
+def _contexts(n):
+    """Every function on the subsets of a universe of n, by whether it is monotone."""
+    subsets = _subsets(n)
+    below = [(i, j) for i, x in enumerate(subsets) for j, y in enumerate(subsets) if x < y]
+    for images in product(range(len(subsets)), repeat=len(subsets)):
+        f = [subsets[i] for i in images]
+        yield Context.NON_MONOTONE, subsets, f
+        if all(f[i] <= f[j] for i, j in below):
+            yield Context.UPWARD, subsets, f
+        if all(f[i] >= f[j] for i, j in below):
+            yield Context.DOWNWARD, subsets, f
+
+
+def test_projection_promises_what_every_context_keeps_and_no_more():
+    """All functions on the subsets of two elements: no stronger promise than the one made holds of them all."""
+    kept = {}
+    for context, subsets, f in _contexts(2):
+        for (i, x), (j, y) in product(enumerate(subsets), repeat=2):
+            relation = _relation(x, y, range(2))
+            if relation is not None:
+                images = {(item in f[i], item in f[j]) for item in range(2)}
+                kept.setdefault((relation, context), set()).update(images)
+    assert kept
+    for (relation, context), images in kept.items():
+        assert frozenset(PARTS) - images == project(relation, context).empty
+
+
+@pytest.mark.parametrize("context", Context)
+def test_projecting_the_converse_is_the_converse_of_projecting(context):
+    for relation in Relation:
+        assert project(relation.converse, context) is project(relation, context).converse
+
+
+def test_four_and_three_labels():
+    assert [four_way(relation) for relation in Relation] == [
+        None,
+        "forward_entailment",
+        "reverse_entailment",
+        "contradiction",
+        "contradiction",
+        "neutral",
+        "neutral",
+    ]
+    assert [three_way(relation) for relation in Relation] == [
+        "entailment",
+        "entailment",
+        "neutral",
+        "contradiction",
+        "contradiction",
+        "neutral",
+        "neutral",
+    ]
+    assert {four_way(relation) for relation in Relation} - {None} == set(FOUR_WAY)
