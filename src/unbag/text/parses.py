@@ -126,6 +126,7 @@ def _parse(doc: Any) -> Parse:
     lemmas, pos, tags, morphs, deps = (
         tuple(strings[number] for number in column) for column in numbers[:, :5].T.tolist()
     )
+    morphs = tuple(morph.removeprefix("_") for morph in morphs)  # spaCy's sign for none
     # Heads are distances; they come as unsigned numbers.
     heads = tuple((np.arange(len(numbers)) + numbers[:, 5].astype(np.int64)).tolist())
     words = tuple(token.text for token in doc)
