@@ -28,7 +28,8 @@ FOLDS: Final = 5
 _CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
 _CODE: Final = (
     *(f"lexical/{name}.py" for name in ("features", "model", "regression", "training", "words")),
-    *("text/tags.py", "text/tokens.py", "perturb/draws.py", "labels.py", "examples.py", "rows.py"),
+    *(f"text/{name}.py" for name in ("pipeline", "store", "tags", "tokens")),
+    *("perturb/draws.py", "labels.py", "examples.py", "rows.py"),
 )
 
 

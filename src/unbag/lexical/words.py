@@ -4,7 +4,8 @@ from collections.abc import Iterable
 from typing import Final, Protocol
 
 from unbag.lexical.features import Words, content_words
-from unbag.text.tags import PIPELINE, Tagger
+from unbag.text.pipeline import PIPELINE
+from unbag.text.tags import Tagger
 from unbag.text.tokens import tokenize, tokenizer_identity
 
 ALL: Final = "all"

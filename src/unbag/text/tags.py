@@ -1,16 +1,13 @@
 """Universal part-of-speech tags of sentences, kept on disk: a sentence is tagged once, ever."""
 
-import hashlib
 import json
-import sqlite3
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.files import cache_folder
-
-PIPELINE: Final = "spacy/en_core_web_sm"
-"""The Hub repository, by spaCy's authors, of the pipeline that tags by default."""
+from unbag.text import pipeline as pipelines
+from unbag.text.pipeline import PIPELINE
+from unbag.text.store import Store
 
 Tagged = tuple[tuple[str, str], ...]
 """A sentence as (token, universal POS tag) pairs, white space left out."""
@@ -38,15 +35,13 @@ class Tagger:
             ImportError: without spaCy.
             ValueError: if there is no such pipeline, or it does not tag.
         """
-        self._nlp = _load(pipeline)
-        meta = self._nlp.meta
-        self.identity = f"{meta['lang']}_{meta['name']} {meta['version']}, spaCy {_spacy().__version__}"
-        folder = cache or cache_folder("tags")
-        folder.mkdir(parents=True, exist_ok=True)
-        name = hashlib.sha256(self.identity.encode()).hexdigest()[:16]
-        # SQLite: several processes may write, and a killed one leaves no half of a batch.
-        self._store = sqlite3.connect(folder / f"{name}.sqlite", timeout=60)
-        self._store.execute("CREATE TABLE IF NOT EXISTS tags (sentence TEXT PRIMARY KEY, tagged TEXT) WITHOUT ROWID")
+        self._nlp = pipelines.load(pipeline, _NOT_FOR_TAGS)
+        # Without the attribute ruler the universal tags of English pipelines stay empty.
+        names = self._nlp.pipe_names
+        if not {"tagger", "morphologizer"} & set(names) or not any(token.pos_ for token in self._nlp("A dog runs.")):
+            raise ValueError(f"the pipeline {str(pipeline)!r} gives no universal POS tags (it has {names})")
+        self.identity = pipelines.identity(self._nlp)
+        self._store = Store("tags", self.identity, cache)
 
     def tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
         """Return the tags of each different sentence."""
@@ -54,52 +49,17 @@ class Tagger:
         found: dict[str, Tagged] = {}
         for start in range(0, len(wanted), _AT_ONCE):
             some = wanted[start : start + _AT_ONCE]
-            known = self._known(some)
+            known = {sentence: _read(text) for sentence, text in self._store.get(some).items()}
             new = [sentence for sentence in some if sentence not in known]
             made = dict(zip(new, map(_tagged, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
-            with self._store:
-                rows = ((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in made.items())
-                self._store.executemany("INSERT OR REPLACE INTO tags VALUES (?, ?)", rows)
+            self._store.put((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in made.items())
             found |= known | made
         return found
-
-    def _known(self, sentences: Sequence[str]) -> dict[str, Tagged]:
-        known = {}
-        for start in range(0, len(sentences), 500):  # below SQLite's limit of variables
-            some = sentences[start : start + 500]
-            query = f"SELECT sentence, tagged FROM tags WHERE sentence IN ({','.join('?' * len(some))})"
-            for sentence, text in self._store.execute(query, some):
-                known[sentence] = tuple((token, tag) for token, tag in json.loads(text))
-        return known
 
 
 def _tagged(doc: Any) -> Tagged:
     return tuple((token.text, token.pos_) for token in doc if not token.is_space)
 
 
-def _spacy() -> Any:
-    try:
-        import spacy
-    except ImportError as error:
-        raise ImportError("tagging sentences needs spaCy: pip install 'unbag[parse]'") from error
-    return spacy
-
-
-def _load(pipeline: str | Path) -> Any:
-    spacy = _spacy()
-    source = pipeline
-    if "/" in str(pipeline) and not Path(pipeline).exists():
-        from huggingface_hub import snapshot_download
-
-        source = snapshot_download(str(pipeline))
-    try:
-        nlp = spacy.load(source, exclude=list(_NOT_FOR_TAGS))
-    except OSError as error:
-        raise ValueError(
-            f"expected an installed spaCy pipeline, a folder with one, or a Hub repository, found {str(pipeline)!r} "
-            f"({error})"
-        ) from error
-    # Without the attribute ruler the universal tags of English pipelines stay empty.
-    if not {"tagger", "morphologizer"} & set(nlp.pipe_names) or not any(token.pos_ for token in nlp("A dog runs.")):
-        raise ValueError(f"the pipeline {str(pipeline)!r} gives no universal POS tags (it has {nlp.pipe_names})")
-    return nlp
+def _read(text: str) -> Tagged:
+    return tuple((token, tag) for token, tag in json.loads(text))

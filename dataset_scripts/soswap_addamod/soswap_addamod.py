@@ -1,0 +1,111 @@
+"""The SOSwap and AddAmod set: the same words in premise and hypothesis, and another meaning."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import datasets
+import pyarrow as pa
+
+from unbag.building import ChallengeSet, SourceConfig
+from unbag.corpora import CORPORA, Corpus
+from unbag.examples import Example, Source
+from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
+from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, attestation, tables
+from unbag.text.parses import Parser
+from unbag.text.pipeline import PIPELINE
+
+PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
+_CITATION = """@article{nie-etal-2019-analyzing,
+  title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
+  author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
+  journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
+  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+_LANGUAGE = "en"  # the operators know English grammar only
+
+
+@dataclass
+class SoswapAddamodConfig(SourceConfig):
+    """Which pairs are made, and how.
+
+    Attributes:
+        kind: `soswap`, `addamod` or `both`.
+        seed: decides the adjectives of AddAmod and where they go.
+        min_count: how often an adjective must be attested with a noun.
+        attested_split: another split of the corpus whose sentences attest adjectives too, e.g. `train`.
+        pipeline: the spaCy pipeline that parses: a package, a folder or a Hub repository.
+    """
+
+    kind: str = BOTH
+    seed: int = DEFAULT_SEED
+    min_count: int = DEFAULT_MIN_COUNT
+    attested_split: str | None = None
+    pipeline: str = PIPELINE
+
+    def check(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            ValueError: if an option has no such value.
+        """
+        super().check()
+        if self.kind not in KINDS:
+            raise ValueError(f"expected one of the kinds {', '.join(KINDS)}, found {self.kind!r}")
+        if self.min_count < 1:
+            raise ValueError(f"expected min_count of at least 1, found {self.min_count}")
+        if (CORPORA[self.corpus].language if self.corpus in CORPORA else self.language) != _LANGUAGE:
+            raise ValueError("SOSwap and AddAmod are made of English sentences; found another language")
+        if self.attested_split and not self.corpus:
+            raise ValueError(f"expected attested_split with a corpus only, found it with data={self.data!r}")
+
+
+def _config(corpus: Corpus, split: str, kind: str) -> SoswapAddamodConfig:
+    name = "-".join([corpus.name, split, *([kind] if kind != BOTH else [])])
+    return SoswapAddamodConfig(
+        name=name, version=SoswapAddamod.VERSION, corpus=corpus.name, source_split=split, kind=kind
+    )
+
+
+class SoswapAddamod(ChallengeSet):
+    """The pairs made from each distinct premise of a corpus split.
+
+    Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English
+    corpus; `data=…` takes data of your own. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = SoswapAddamodConfig
+    SCHEMA = SCHEMA
+    CITATION = _CITATION
+    UNFIT = "whose premise was met before or makes no pair"
+
+    def sources(self, *, streaming: bool = False) -> list[Source]:
+        """Open the pairs, for one process: a premise is used once, wherever it comes again."""
+        return [replace(source, spans=((0, None),)) for source in super().sources(streaming=streaming)]
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield the pairs; for AddAmod the whole source is read first, for the adjectives that it attests."""
+        config = self.config
+        parser = Parser(config.pipeline)
+        attested = None
+        if config.kind != SOSWAP:
+            attested = attestation(source.examples(), parser)
+            if config.attested_split:
+                others = replace(config, source_split=config.attested_split).open()
+                attested = attestation(others.examples(), parser, attested)
+        return tables(
+            examples, parser, kind=config.kind, attested=attested, seed=config.seed, min_count=config.min_count
+        )
+
+    def made_with(self) -> dict[str, Any]:
+        """Return the parser's identity."""
+        return {"parser": Parser(self.config.pipeline).identity}
+
+
+SoswapAddamod.BUILDER_CONFIGS = [
+    _config(corpus, split, kind)
+    for corpus in CORPORA.values()
+    if corpus.language == _LANGUAGE
+    for split in corpus.splits
+    for kind in KINDS
+]

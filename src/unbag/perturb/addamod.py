@@ -1,0 +1,285 @@
+"""AddAmod: an adjective on one noun of a premise, and on another (Nie et al. 2019, section 3.1).
+
+"A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.":
+neither follows from the other, and neither rules the other out, so the label is neutral.
+
+The adjective is one that the corpus attests as a modifier of both nouns (`Attestation`). It goes before the noun, or
+before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an follows its sound. Beside
+adjectives that are already there it goes where English has its class (size before age before colour:
+`unbag.text.adjectives`), and not at all if a class is unknown, or one that the noun has already: a big dog is not also
+a small one. Nor does it go where the noun says it already (a young child).
+
+Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
+Left out are nouns that only measure or locate (front, pair, kind), plurals without a singular (jeans), nouns whose
+adjective could belong to a neighbour ("young men and women"), and both nouns of "a group of people" or "dressed as a
+clown", whose adjectives say the same of either. A premise with a negation is left out: "without a red hat" follows from
+"without a hat".
+"""
+
+from collections.abc import Iterable
+from enum import StrEnum
+from itertools import combinations
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from unbag.perturb import draws
+from unbag.text.adjectives import rank
+from unbag.text.articles import agree
+from unbag.text.capitals import lowered, named, raised
+from unbag.text.negations import NEGATIONS
+from unbag.text.parses import Parse
+
+DEFAULT_SEED: Final = 13
+DEFAULT_MIN_COUNT: Final = 2
+"""How often the corpus must attest an adjective with each of the nouns: once may be a slip of the parser."""
+
+
+class Refusal(StrEnum):
+    """Why a premise has no adjective to add."""
+
+    NEGATED = "a negation"
+    ONE_NOUN = "fewer than two nouns that take an adjective"
+    NOT_SHARED = "no adjective that is attested with two of its nouns"
+
+
+class Addition(NamedTuple):
+    """A pair that differs in the place of one adjective.
+
+    Attributes:
+        premise: the sentence with the adjective on the one noun.
+        hypothesis: likewise on the other.
+        adjective: the adjective.
+        premise_noun: the noun it modifies in the premise, as it stands there.
+        hypothesis_noun: likewise in the hypothesis.
+    """
+
+    premise: str
+    hypothesis: str
+    adjective: str
+    premise_noun: str
+    hypothesis_noun: str
+
+
+class Attestation:
+    """Which adjectives a corpus has as modifiers of which nouns, and how often; nouns by lemma."""
+
+    def __init__(self, parses: Iterable[Parse] = ()) -> None:
+        """Count the modifiers in some parses."""
+        self._counts: dict[str, dict[str, int]] = {}
+        for parse in parses:
+            self.add(parse)
+
+    def add(self, parse: Parse) -> None:
+        """Count the modifiers in one more parse."""
+        for i, dep in enumerate(parse.deps):
+            noun = parse.heads[i]
+            if dep == "amod" and parse.tags[i] == "JJ" and parse.pos[noun] == "NOUN" and i < noun:
+                adjective = parse.words[i].lower()
+                # Beside a hyphen it is a piece of an adjective (blond-haired).
+                whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
+                if whole and adjective.isalpha() and adjective not in _NOT_ADDED:
+                    counts = self._counts.setdefault(parse.lemmas[noun].lower(), {})
+                    counts[adjective] = counts.get(adjective, 0) + 1
+
+    def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
+        """Return the adjectives attested with both nouns at least so often, with the smaller of their two counts."""
+        one, other = self._counts.get(first, {}), self._counts.get(second, {})
+        smaller = {adjective: min(one[adjective], other[adjective]) for adjective in sorted(one.keys() & other.keys())}
+        return {adjective: n for adjective, n in smaller.items() if n >= min_count}
+
+
+def addamod(
+    parse: Parse, attested: Attestation, *, seed: int = DEFAULT_SEED, min_count: int = DEFAULT_MIN_COUNT
+) -> Addition | Refusal:
+    """Add an adjective to a sentence, in two places, or say why not.
+
+    The two nouns are drawn from those that share an adjective, each pair and each direction alike; the adjective from
+    those that they share, by the smaller of its two counts. The draw depends on the seed, the sentence and the attested
+    adjectives alone.
+    """
+    words = [word.lower() for word in parse.words]
+    if not _DENYING.isdisjoint(words):
+        return Refusal.NEGATED
+    nouns = _nouns(parse)
+    pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
+    if not pairs:
+        return Refusal.ONE_NOUN
+    choice, weight, direction = draws.numbers(draws.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
+    begin = choice % len(pairs)
+    for one, other in pairs[begin:] + pairs[:begin]:
+        found = attested.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
+        places = {
+            adjective: (first, second)
+            for adjective in found
+            if adjective not in words
+            and not any(adjective in _INHERENT.get(parse.lemmas[noun.head].lower(), ()) for noun in (one, other))
+            and (first := one.place(parse, adjective)) is not None
+            and (second := other.place(parse, adjective)) is not None
+        }
+        if places:
+            adjective = _weighted({adjective: found[adjective] for adjective in places}, weight)
+            first, second = places[adjective]
+            one_way = [(_with(parse, adjective, first), one), (_with(parse, adjective, second), other)]
+            (premise, noun), (hypothesis, other_noun) = one_way if direction % 2 else one_way[::-1]
+            return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
+    return Refusal.NOT_SHARED
+
+
+class _Noun(NamedTuple):
+    """A noun that takes an adjective: its head, where its adjectives and compounds begin, and its adjectives."""
+
+    head: int
+    start: int
+    adjectives: tuple[int, ...]
+
+    def place(self, parse: Parse, adjective: str) -> int | None:
+        """Return the token before which an adjective goes, or None if it does not go well with those there are."""
+        new = rank(adjective)
+        there = [rank(parse.words[i]) for i in self.adjectives]
+        if there and (new is None or None in there or new in there):
+            return None
+        after = [
+            i
+            for i, other in zip(self.adjectives, there, strict=True)
+            if other is not None and new is not None and other > new
+        ]
+        return after[0] if after else (self.adjectives[-1] + 1 if self.adjectives else self.start)
+
+
+def _nouns(parse: Parse) -> list[_Noun]:
+    common = [i for i, tag in enumerate(parse.tags) if tag in ("NN", "NNS")]
+    return [noun for i in common if (noun := _noun(parse, i)) is not None]
+
+
+def _noun(parse: Parse, head: int) -> _Noun | None:
+    """Return a token as a noun that takes an adjective, if it is one."""
+    word = parse.words[head].lower()
+    if parse.pos[head] != "NOUN" or not word.isalpha() or not _stands_alone(parse, head):
+        return None
+    if word in _WITHOUT or parse.lemmas[head].lower() in _WITHOUT:
+        return None
+    left = [i for i in parse.children(head) if i < head]
+    outer = [
+        i for i in left if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.words[i].lower() in _QUANTITIES
+    ]
+    inner = [i for i in left if i not in outer]
+    if (not outer and parse.tags[head] == "NN") or any(parse.words[i].lower() in _REFERRING for i in left):
+        return None
+    if outer and inner and max(outer) > min(inner):
+        return None
+    if any(parse.deps[i] == "poss" and parse.pos[i] != "PRON" for i in outer):
+        return None  # "a fisherman's hat": the adjective would go before the fisherman
+    start = head
+    for i in reversed(inner):
+        inside = parse.subtree(i)
+        if inside != list(range(inside[0], start)) or not _premodifies(parse, i):
+            return None
+        start = inside[0]
+    if start and not parse.spaces[start - 1]:
+        return None
+    adjectives = [
+        i for i in inner if parse.deps[i] == "amod" or rank(parse.words[i]) is not None
+    ]  # orange is a noun too
+    return _Noun(head, start, tuple(adjectives))
+
+
+def _premodifies(parse: Parse, i: int) -> bool:
+    """Tell whether a token is a plain adjective, a compound, or the hyphen of a compound (t-shirt)."""
+    if parse.deps[i] == "amod":
+        return not parse.children(i) and parse.tags[i] == "JJ"
+    return parse.deps[i] == "compound" or (parse.words[i] == "-" and not parse.spaces[i])
+
+
+def _stands_alone(parse: Parse, head: int) -> bool:
+    """Tell whether an adjective before a noun would modify it alone, and say something of it."""
+    dep, above = parse.deps[head], parse.heads[head]
+    if dep not in ("nsubj", "nsubjpass", "dobj", "dative", "pobj", "conj", "ROOT", "attr"):
+        return False
+    if dep == "attr" and not any(parse.deps[i] == "expl" for i in parse.children(above)):
+        return False  # "is a man", unlike "there is a man", says who somebody is
+    if dep == "pobj" and parse.words[above].lower() == "as":
+        return False
+    nouns = [i for i in parse.children(head) if parse.deps[i] in ("conj", "appos")]
+    return all(parse.deps[i] == "conj" and _determined(parse, i) for i in nouns)
+
+
+def _determined(parse: Parse, noun: int) -> bool:
+    return any(parse.deps[i] in ("det", "poss", "nummod") for i in parse.children(noun))
+
+
+def _differ(parse: Parse, one: int, other: int) -> bool:
+    """Tell whether two nouns are two things: with other lemmas, and neither the other's `of`."""
+    return parse.lemmas[one].lower() != parse.lemmas[other].lower() and not any(
+        parse.words[parse.heads[a]].lower() == "of" and parse.heads[parse.heads[a]] == b
+        for a, b in ((one, other), (other, one))
+    )
+
+
+def _weighted(weights: dict[str, int], number: int) -> str:
+    """Return the name that a random number falls on."""
+    left = number % sum(weights.values())
+    for name, weight in weights.items():
+        left -= weight
+        if left < 0:
+            return name
+    raise AssertionError("weights are positive")
+
+
+def _with(parse: Parse, adjective: str, place: int) -> str:
+    """Return the sentence with an adjective before one of its tokens."""
+    words, adjective = list(parse.words), named(adjective)
+    if place == 0 and words[0][:1].isupper():
+        adjective, words[0] = raised(adjective), lowered(words[0], parse.pos[0])
+    elif place:
+        words[place - 1] = agree(words[place - 1], adjective)
+    pieces = [word + " " * space for word, space in zip(words, parse.spaces, strict=True)]
+    return "".join([*pieces[:place], adjective, " ", *pieces[place:]])
+
+
+_DENYING: Final = NEGATIONS | {"without", "except"}
+_QUANTITIES: Final = frozenset("many several few various numerous more most multiple countless".split())
+_REFERRING: Final = frozenset("another other others each every both either own same no".split())
+
+_NOT_ADDED: Final = (
+    _QUANTITIES
+    | _REFERRING
+    | frozenset(
+        """aged apparent assorted available away average back bare certain close clear common complete different
+        distant double down due entire extra fake final first former front future general half haired impromptu
+        individual inner intent last late latter least left less lone main male female mid middle much necessary
+        nearby nearest new next nice only open opposite original outer outside overhead past possible present
+        previous prior real recent respective right second separate similar single sleeved solo soon sole special
+        specific such surrounding third toy top total twin typical unique unknown upcoming upper usual whole""".split()
+    )
+)
+"""Modifiers that tell no property of the thing itself: quantity, place, order, identity."""
+
+_INHERENT: Final = {
+    **dict.fromkeys(
+        "baby boy child girl infant kid puppy toddler teenager youth".split(), ("young", "little", "small")
+    ),
+    **{
+        "elder": ("old", "elderly"),
+        "grass": ("green",),
+        "sky": ("blue",),
+        "snow": ("white", "cold"),
+        "water": ("wet",),
+    },
+}
+"""What the noun says already, so that it would follow from the noun alone."""
+
+_WITHOUT: Final = frozenset(
+    """afternoon air amount area attempt back background base bit bottom bunch center centre chance copy corner couple
+    course day direction distance edge end event evening fashion floor foreground form front gear half hour inside job
+    kind left length level lot manner matter meter middle midair minute moment month morning name night noon number
+    order outside pace pair part peace picture piece pile place point portion position presence process purpose race
+    rest right row scene season section series set shape side sort source space speed spot stage start state step style
+    summer sunset surface surroundings task thing time top trip turn type unison variety version view way week while
+    width winter work year
+    body face hair head mouth skin
+    binoculars clothes clothing glasses goggles headphones jeans overalls pajamas pants scissors shorts stairs
+    sunglasses surroundings tights trousers""".split()
+)
+"""Nouns that measure, locate or name an event rather than a thing; parts of a body, of which an adjective tells as much
+as of the whole (bald, dirty); and plurals without a singular."""

@@ -1,0 +1,76 @@
+"""SOSwap and AddAmod pairs for training: so many an epoch, other ones each epoch.
+
+Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", made from the training set (section 4.2,
+note 6).
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import count, islice
+from typing import Final
+
+import numpy as np
+
+from unbag.examples import Example
+from unbag.perturb import draws
+from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Attestation, addamod
+from unbag.perturb.soswap import Swap, soswap
+from unbag.perturb.soswap_addamod import LABELS_OF, SOSWAP
+from unbag.text.parses import Parser
+
+DEFAULT_PAIRS: Final = 20_000
+
+
+def augmentation(
+    premises: Sequence[str],
+    parser: Parser,
+    *,
+    kind: str,
+    epoch: int,
+    pairs: int = DEFAULT_PAIRS,
+    seed: int = DEFAULT_SEED,
+    attested: Attestation | None = None,
+    min_count: int = DEFAULT_MIN_COUNT,
+) -> Iterator[Example]:
+    """Yield the pairs of one epoch, as they are made.
+
+    The premises are gone through in an order of the epoch's own until there are enough pairs; if they do not suffice,
+    again in another order. Each time AddAmod draws other adjectives, while SOSwap makes the same pair of a premise
+    always.
+
+    Args:
+        premises: distinct sentences.
+        parser: parses them, once ever.
+        kind: `soswap` or `addamod`.
+        epoch: its number. It decides the pairs, together with the seed and the premises.
+        pairs: how many.
+        seed: see `epoch`.
+        attested: which adjectives go with which nouns, for AddAmod.
+        min_count: how often an adjective must be attested with a noun.
+
+    Raises:
+        ValueError: if there is no such kind, AddAmod has no adjectives, or no premise makes a pair.
+    """
+    if kind not in LABELS_OF:
+        raise ValueError(f"expected one of the kinds {', '.join(LABELS_OF)}, found {kind!r}")
+    if kind != SOSWAP and attested is None:
+        raise ValueError("AddAmod needs to know which adjectives go with which nouns; pass attested=attestation(…)")
+    return islice(_pairs(premises, parser, kind, epoch, seed, attested or Attestation(), min_count), pairs)
+
+
+def _pairs(
+    premises: Sequence[str], parser: Parser, kind: str, epoch: int, seed: int, attested: Attestation, min_count: int
+) -> Iterator[Example]:
+    """Yield pairs without end."""
+    for turn in count():
+        key = draws.key(seed, "augmentation", kind, epoch, turn)
+        order = np.argsort(draws.numbers(key, np.arange(len(premises))), kind="stable")
+        made = 0
+        for number, parse in zip(order.tolist(), parser.parses(premises[i] for i in order.tolist()), strict=True):
+            found = soswap(parse) if kind == SOSWAP else addamod(parse, attested, seed=int(key), min_count=min_count)
+            if isinstance(found, str):
+                continue
+            made += 1
+            premise = str(parse) if isinstance(found, Swap) else found.premise
+            yield Example(f"{number}#{kind}#{epoch}.{turn}", premise, found.hypothesis, LABELS_OF[kind])
+        if not made:
+            raise ValueError(f"none of the {len(premises)} premises makes a pair of the kind {kind!r}")

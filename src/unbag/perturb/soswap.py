@@ -1,0 +1,386 @@
+"""SOSwap: a premise whose subject and object change places (Nie et al. 2019, section 3.1).
+
+"A dog chases two cats." becomes "Two cats chase a dog.", which contradicts it.
+
+Which sentences: those with an active clause whose verb has a subject and a *direct* object. The paper asks for "a
+subject-verb-object structure" and speaks of no other object, so objects of prepositions do not count, nor do the
+participles of captions that are noun phrases, which have no subject ("A man with a hat riding a horse"). The clause is
+the sentence's root, or a verb coordinated with it or an open complement of either (which share its subject where they
+have none of their own, as in the Stanford dependencies that the paper used), or else a clause after as, while or when.
+
+What moves: both phrases whole, with determiners, adjectives, prepositional phrases, relative clauses and coordinated
+nouns, as the parser attaches them. What is repaired: the verb's number and that of verbs coordinated with it, the case
+of personal pronouns, the capital at the start. Nothing else changes, so both sentences have the same words up to
+inflection and case.
+
+What is left out, beside other structures: `Refusal`. Some are left out since the swapped sentence need not contradict:
+verbs that hold both ways (meet), or may (watch, of people), phrases with the same words, negation, modals.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from unbag.text.agreement import OBJECTIVE, SUBJECTIVE, Person, agreeing
+from unbag.text.capitals import lowered, raised
+from unbag.text.negations import NEGATIONS
+from unbag.text.parses import Parse
+
+
+class Refusal(StrEnum):
+    """Why a premise cannot be swapped."""
+
+    QUESTION = "a question"
+    IMPERATIVE = "an imperative"
+    EXPLETIVE = "an expletive (there is)"
+    PASSIVE = "a passive"
+    COPULA = "a copula"
+    NO_CLAUSE = "no verb with subject and direct object"
+    BROKEN = "a phrase with a gap, out of order, or cut off"
+    PUNCTUATED = "punctuation within a phrase"
+    HEAD = "a phrase that is not headed by a noun or pronoun"
+    BARE = "a subject that lacks its determiner"
+    CAPITAL = "a first word that may be a name"
+    PRONOUN = "a pronoun that cannot move"
+    REFLEXIVE = "a reflexive or reciprocal"
+    REFERS_BACK = "a phrase that refers to the other (another, own)"
+    IDIOM = "an object that makes one verb with its verb (make way)"
+    TWO_OBJECTS = "an indirect object before the direct one"
+    CONTRACTED = "a contracted verb"
+    MODAL = "a modal verb"
+    NEGATED = "a negation"
+    SAME_WORDS = "both phrases have the same words"
+    BOTH_WAYS = "a verb that may hold both ways"
+
+
+class Swap(NamedTuple):
+    """A swapped sentence.
+
+    Attributes:
+        hypothesis: the sentence.
+        subject: the phrase that was the premise's subject, as it stands there.
+        object: likewise the object.
+        repaired: whether a verb's number or a pronoun's case was changed.
+    """
+
+    hypothesis: str
+    subject: str
+    object: str
+    repaired: bool
+
+
+class _Clause(NamedTuple):
+    """The tokens of a clause: its verb, the heads of its subject and object, and all verbs that share the subject."""
+
+    verb: int
+    subject: int
+    object: int
+    verbs: tuple[int, ...]
+
+
+def soswap(parse: Parse) -> Swap | Refusal:
+    """Swap subject and object of a sentence, or say why not."""
+    if parse.words and parse.words[-1] == "?":
+        return Refusal.QUESTION
+    clause = _clause(parse)
+    if isinstance(clause, Refusal):
+        return clause
+    spans = []
+    for head in (clause.subject, clause.object):
+        span = _span(parse, head)
+        if isinstance(span, Refusal):
+            return span
+        spans.append(span)
+    subject, object_ = spans
+    if refusal := _unfit_verb(parse, clause, subject, object_) or _unfit_phrases(parse, clause, subject, object_):
+        return refusal
+    words = list(parse.words)
+    person = _person(parse, clause.object)
+    for verb in clause.verbs:
+        finite = _finite(parse, verb)
+        if finite is not None:
+            words[finite] = _agreeing(parse, finite, person)
+    _change_case(words, clause.subject, subject, OBJECTIVE)
+    _change_case(words, clause.object, object_, SUBJECTIVE)
+    repaired = words != list(parse.words)
+    if subject.start == 0 and parse.words[0][:1].isupper():
+        words[0] = lowered(words[0], parse.pos[0])
+        words[object_.start] = raised(words[object_.start])
+    order = [
+        *range(subject.start),
+        *object_,
+        *range(subject.stop, object_.start),
+        *subject,
+        *range(object_.stop, len(words)),
+    ]
+    spaces = list(parse.spaces)
+    # The space after a phrase belongs to its place, not to it.
+    spaces[subject.stop - 1], spaces[object_.stop - 1] = spaces[object_.stop - 1], spaces[subject.stop - 1]
+    return Swap(
+        hypothesis="".join(words[i] + " " * spaces[i] for i in order),
+        subject=parse.text(subject.start, subject.stop),
+        object=parse.text(object_.start, object_.stop),
+        repaired=repaired,
+    )
+
+
+def _clause(parse: Parse) -> _Clause | Refusal:
+    """Find the first clause with a subject and a direct object."""
+    root = parse.deps.index("ROOT") if "ROOT" in parse.deps else 0
+    if refusal := _other_structure(parse, root):
+        return refusal
+    top = _together(parse, root, ("conj", "xcomp"))
+    scenes = [child for verb in top for child in parse.children(verb) if _is_scene(parse, child)]
+    for verbs in (top, *([scene] for scene in scenes)):
+        bearer, subject = verbs[0], None
+        for verb in verbs:
+            own = _child(parse, verb, "nsubj")
+            if own is not None:
+                bearer, subject = verb, own
+            object_ = _child(parse, verb, "dobj")
+            if subject is not None and object_ is not None:
+                sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if _child(parse, v, "nsubj") is None]
+                return _Clause(verb, subject, object_, (bearer, *sharing))
+    return Refusal.NO_CLAUSE
+
+
+def _is_scene(parse: Parse, verb: int) -> bool:
+    """Tell whether a verb is that of a clause that goes on at the same time: as, while or when."""
+    marks = {parse.words[i].lower() for i in parse.children(verb) if parse.deps[i] in ("mark", "advmod")}
+    return parse.deps[verb] == "advcl" and bool(marks & {"as", "while", "when"})
+
+
+def _other_structure(parse: Parse, root: int) -> Refusal | None:
+    """Say what a sentence is that has no active clause at its top."""
+    deps = {parse.deps[child] for child in parse.children(root)}
+    if "expl" in deps:
+        return Refusal.EXPLETIVE
+    if "nsubjpass" in deps or "csubjpass" in deps:
+        return Refusal.PASSIVE
+    if deps & {"attr", "acomp"} or parse.lemmas[root] == "be":
+        return Refusal.COPULA
+    if parse.tags[root] == "VB" and not deps & {"nsubj", "csubj", "aux"}:
+        return Refusal.IMPERATIVE
+    return None
+
+
+def _together(parse: Parse, verb: int, deps: tuple[str, ...]) -> list[int]:
+    """Return a verb and the verbs that depend on it, or on one of these, in one of some ways, in order."""
+    found = [verb]
+    for above in found:  # which grows: a list of three is a chain of two
+        found += [i for i in parse.children(above) if parse.deps[i] in deps and parse.pos[i] in ("VERB", "AUX")]
+    return sorted(found)
+
+
+def _child(parse: Parse, head: int, dep: str) -> int | None:
+    return next((i for i in parse.children(head) if parse.deps[i] == dep), None)
+
+
+def _span(parse: Parse, head: int) -> range | Refusal:
+    """Return the run of tokens that is the phrase of a head."""
+    inside = parse.subtree(head)
+    span = range(inside[0], inside[-1] + 1)
+    if len(span) != len(inside):
+        return Refusal.BROKEN
+    if parse.pos[head] not in ("NOUN", "PROPN", "PRON", "NUM"):
+        return Refusal.HEAD
+    if parse.deps[span[-1]] in ("cc", "mark", "prep", "det", "aux") or parse.pos[span[0]] in ("ADP", "AUX", "SCONJ"):
+        return Refusal.BROKEN
+    for i in span:
+        if parse.words[i].lower() in ("as", "while", "when"):  # parsers hang the next clause here
+            return Refusal.BROKEN
+        if parse.pos[i] in ("PUNCT", "SPACE") and not _harmless(parse, i, span):
+            return Refusal.PUNCTUATED
+    return span
+
+
+def _harmless(parse: Parse, i: int, span: range) -> bool:
+    """Tell whether a punctuation mark may stay in a phrase: a hyphen, or a comma between adjectives or in a list."""
+    if not span.start < i < span.stop - 1:
+        return False
+    if parse.words[i] == "-":
+        return not parse.spaces[i] and not parse.spaces[i - 1]
+    between_adjectives = parse.pos[i - 1] == "ADJ" and parse.pos[i + 1] in ("ADJ", "NOUN")
+    return parse.words[i] == "," and (
+        between_adjectives or any(_begins(parse, j) - i in (1, 2) for j in _listed(parse, i, span))
+    )
+
+
+def _listed(parse: Parse, comma: int, span: range) -> list[int]:
+    """Return the coordinated nouns after a comma."""
+    return [j for j in span if j > comma and parse.deps[j] == "conj" and parse.pos[j] in ("NOUN", "PROPN")]
+
+
+def _begins(parse: Parse, head: int) -> int:
+    return parse.subtree(head)[0]
+
+
+def _unfit_verb(parse: Parse, clause: _Clause, subject: range, object_: range) -> Refusal | None:
+    """Say what stands against a clause's verb."""
+    bearer = clause.verbs[0]
+    # Only auxiliaries and adverbs may stand between a subject and its verb; an auxiliary before it makes a question.
+    if not subject.stop <= bearer <= clause.verb < object_.start or any(
+        parse.pos[i] not in ("AUX", "ADV", "PART") for i in range(subject.stop, bearer)
+    ):
+        return Refusal.BROKEN
+    if any(parse.deps[i] == "aux" and i < subject.start for i in parse.children(bearer)):
+        return Refusal.QUESTION
+    for verb in (clause.verb, bearer):
+        children = parse.children(verb)
+        if "expl" in {parse.deps[i] for i in children}:
+            return Refusal.EXPLETIVE
+        if any(parse.words[i].lower() in NEGATIONS for i in children):
+            return Refusal.NEGATED
+        if any(parse.tags[i] == "MD" for i in children if parse.deps[i] == "aux"):
+            return Refusal.MODAL
+    for verb in clause.verbs:
+        finite = _finite(parse, verb)
+        if finite is not None and (parse.words[finite][0] in "'’" or parse.words[finite].lower() == "ai"):
+            return Refusal.CONTRACTED
+    # Verbs of one subject that differ in number are not of one subject.
+    if {"VBZ", "VBP"} <= {parse.tags[finite] for verb in clause.verbs if (finite := _finite(parse, verb)) is not None}:
+        return Refusal.BROKEN
+    # "gives her a flower"; "gives a flower to her" is no such thing.
+    if any(
+        parse.deps[i] == "dative" and parse.pos[i] != "ADP" and i < clause.object for i in parse.children(clause.verb)
+    ):
+        return Refusal.TWO_OBJECTS
+    lemma = parse.lemmas[clause.verb].lower()
+    if lemma in _SYMMETRIC or (lemma in _MUTUAL and _animate(parse, clause.object)):
+        return Refusal.BOTH_WAYS
+    return None
+
+
+_REFERRING: Final = frozenset("another other others own each respective same".split())
+_IDIOMATIC: Final = frozenset("advantage aim care part place way".split())
+_INDEFINITE: Final = frozenset(
+    f"{every}{one}" for every in ("some", "every", "any") for one in ("one", "body", "thing")
+)
+
+
+def _unfit_phrases(parse: Parse, clause: _Clause, subject: range, object_: range) -> Refusal | None:
+    """Say what stands against a clause's subject and object."""
+    words = [word.lower() for word in parse.words]
+    if any(word.endswith(("self", "selves")) for word in words):
+        return Refusal.REFLEXIVE
+    for head, span in ((clause.subject, subject), (clause.object, object_)):
+        if words[head] in NEGATIONS or any(words[i] in NEGATIONS for i in parse.children(head)):
+            return Refusal.NEGATED
+        if words[head] in ("other", "another") and len(span) > 1:
+            return Refusal.REFLEXIVE  # each other
+        if any(words[i] in _REFERRING for i in span):
+            return Refusal.REFERS_BACK
+        questions = [i for i in span if parse.tags[i] in ("WP", "WDT", "WP$")]
+        if questions and not any(parse.deps[i] == "relcl" for i in span):
+            return Refusal.PRONOUN  # one of which
+        if "who" in words[span.start : span.stop] and not _animate(parse, head):
+            return Refusal.BROKEN
+        if parse.pos[head] in ("PRON", "NUM") and words[head] not in _PERSONAL | _INDEFINITE:
+            return Refusal.PRONOUN  # some, one, those: they stand for what was said before
+        # A pronoun within a larger phrase ("he and a friend") has its case from there.
+        personal = [i for i in span if parse.pos[i] == "PRON" and words[i] in _PERSONAL and parse.deps[i] != "poss"]
+        alone = len(span) == 1 and personal == [head]
+        if personal and not alone and head in (*personal, *(parse.heads[i] for i in personal)):
+            return Refusal.PRONOUN
+    if not NEGATIONS.isdisjoint(words[i] for i in object_):
+        return Refusal.NEGATED  # gray shorts and no shirt
+    if words[clause.object] in _IDIOMATIC:
+        return Refusal.IDIOM
+    if parse.tags[clause.subject] == "NN" and not _has_determiner(parse, clause.subject):
+        return Refusal.BARE
+    # Taggers take a sentence's first word for a name if it lacks an article ("Dogs run"); two in a row are names.
+    if subject.start == 0 and parse.pos[0] == "PROPN" and (len(subject) == 1 or parse.pos[1] != "PROPN"):
+        return Refusal.CAPITAL
+    # "picks up a ball", but "picks her up": the pronoun would follow the particle.
+    between = range(clause.verb + 1, object_.start)
+    if words[clause.subject] in _PERSONAL and any(parse.deps[i] == "prt" for i in between):
+        return Refusal.PRONOUN
+    if _content(words, subject) == _content(words, object_):
+        return Refusal.SAME_WORDS
+    return None
+
+
+def _has_determiner(parse: Parse, noun: int) -> bool:
+    # A mass noun needs none, but as the subject of an action it is mostly a caption's "Man rides horse".
+    return any(parse.deps[i] in ("det", "poss", "nummod", "predet") for i in parse.children(noun))
+
+
+_PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word in pair)
+_DETERMINERS: Final = frozenset("a an the one some this that these those".split())
+
+
+def _content(words: list[str], span: range) -> list[str]:
+    return [words[i] for i in span if words[i] not in _DETERMINERS]
+
+
+def _finite(parse: Parse, verb: int) -> int | None:
+    """Return the token that agrees with a verb's subject: its first auxiliary, or itself; None if none does."""
+    auxiliaries = [i for i in parse.children(verb) if parse.deps[i] in ("aux", "auxpass") and i < verb]
+    first = auxiliaries[0] if auxiliaries else verb
+    if parse.tags[first] in ("VBZ", "VBP"):
+        return first
+    # Taggers take a plural verb for an infinitive now and then.
+    if parse.tags[first] == "VB" and not auxiliaries and parse.deps[verb] != "conj":
+        return first
+    return first if parse.words[first].lower() in ("was", "were") else None
+
+
+def _agreeing(parse: Parse, finite: int, person: Person) -> str:
+    third = parse.tags[finite] == "VBZ"
+    return agreeing(parse.words[finite], parse.lemmas[finite].lower(), person, third=third)
+
+
+_PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
+_OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())
+
+
+def _person(parse: Parse, head: int) -> Person:
+    """Return what a phrase makes of the verb whose subject it is."""
+    word = parse.words[head].lower()
+    if word in ("i", "me"):
+        return Person.I
+    children = parse.children(head)
+    # "a helmet and clothing" is read as "helmet-and-clothing" now and then.
+    nouns = [head, *(i for i in children if parse.deps[i] in ("nmod", "compound") and parse.pos[i] == "NOUN")]
+    conjunctions = {parse.words[i].lower() for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc"}
+    if "and" in conjunctions or "&" in conjunctions:
+        return Person.PLURAL
+    if word in _OF_MANY:
+        of = next((i for i in children if parse.words[i].lower() == "of"), None)
+        inner = None if of is None else _child(parse, of, "pobj")
+        return Person.SINGULAR if inner is None else _person(parse, inner)
+    counted = any(parse.deps[i] == "nummod" and parse.words[i].lower() not in ("one", "1") for i in children)
+    many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
+    if parse.pos[head] == "NUM":
+        many = word not in ("one", "1")
+    return Person.PLURAL if many else Person.SINGULAR
+
+
+def _change_case(words: list[str], head: int, span: range, cases: dict[str, str]) -> None:
+    if len(span) == 1:
+        word = words[head] if words[head] == "I" else words[head].lower()
+        words[head] = cases.get(word, words[head])
+
+
+_SYMMETRIC: Final = frozenset(
+    """accompany approach battle border box combine compare contact date dance double embrace encounter equal exchange
+    face fight greet hug intersect join kiss marry match meet mirror neighbor oppose race resemble rival share touch
+    trade wed wrestle""".split()
+)
+"""Verbs that hold, or are likely to hold in the same scene, both ways."""
+
+_MUTUAL: Final = frozenset(
+    """address admire adore assist challenge enjoy entertain follow help hear ignore impress interview know like listen
+    love notice observe play recognize see teach tease watch witness""".split()
+)
+"""Verbs that may hold both ways between people or animals: that he watches her does not say that she does not."""
+
+_ANIMATE: Final = frozenset(
+    """adult animal artist athlete audience baby band bird boy brother cat child couple cow crowd dancer daughter dog
+    family father female fisherman friend gentleman girl group guy him her horse individual kid lady male man me member
+    mother musician opponent parent people performer person pet player police policeman puppy runner sister son student
+    team teacher them toddler us woman worker you""".split()
+)
+
+
+def _animate(parse: Parse, head: int) -> bool:
+    return parse.lemmas[head].lower() in _ANIMATE or parse.words[head].lower() in _ANIMATE or parse.pos[head] == "PROPN"

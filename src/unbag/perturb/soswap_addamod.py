@@ -1,0 +1,150 @@
+"""The rows of the SOSwap and AddAmod set: each distinct premise of a source, once a kind."""
+
+import logging
+from collections import Counter, deque
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import pyarrow as pa
+
+from unbag.examples import Example
+from unbag.labels import CONTRADICTION, NEUTRAL, label_id
+from unbag.perturb import draws
+from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
+from unbag.perturb.soswap import Swap, soswap
+from unbag.text.parses import Parse, Parser
+
+logger = logging.getLogger(__name__)
+
+SOSWAP: Final = "soswap"
+ADDAMOD: Final = "addamod"
+BOTH: Final = "both"
+KINDS: Final = (BOTH, SOSWAP, ADDAMOD)
+"""What a set holds: the pairs of either operator, or of both."""
+
+LABELS_OF: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
+
+SCHEMA: Final = pa.schema(
+    [
+        ("id", pa.string()),  # unique: the source's id and the kind
+        ("source_id", pa.string()),  # of the first example with this premise
+        ("kind", pa.string()),
+        ("premise", pa.string()),
+        ("hypothesis", pa.string()),
+        ("label", pa.int64()),
+        ("source_premise", pa.string()),
+        # SOSwap: the phrases that change places, as they stand in the premise; null for AddAmod.
+        ("subject", pa.string()),
+        ("object", pa.string()),
+        # AddAmod: what is added, and the noun it is added to in each sentence; null for SOSwap.
+        ("adjective", pa.string()),
+        ("premise_noun", pa.string()),
+        ("hypothesis_noun", pa.string()),
+    ]
+)
+_ROWS_PER_TABLE: Final = 1_000
+
+
+def tables(
+    examples: Iterable[Example],
+    parser: Parser,
+    *,
+    kind: str = BOTH,
+    attested: Attestation | None = None,
+    seed: int = DEFAULT_SEED,
+    min_count: int = DEFAULT_MIN_COUNT,
+    counts: Counter[str] | None = None,
+) -> Iterator[pa.Table]:
+    """Yield the pairs made from some examples' premises as Arrow tables of `SCHEMA`.
+
+    Args:
+        examples: pairs of a corpus; a premise that was met before makes none.
+        parser: parses the premises.
+        kind: one of `KINDS`.
+        attested: which adjectives go with which nouns, for AddAmod (`attestation`).
+        seed: decides the adjectives and where they go.
+        min_count: how often an adjective must be attested with a noun.
+        counts: counts up, while tables are taken: `premises`, and for each kind the pairs made (`soswap`) and the
+            premises refused (`soswap: a passive`).
+    """
+    counts = Counter() if counts is None else counts
+    kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
+    rows: list[dict[str, Any]] = []
+    for source_id, parse in parsed(distinct_premises(examples), parser):
+        counts["premises"] += 1
+        for name in kinds:
+            if name == SOSWAP:
+                made: Swap | Addition | str = soswap(parse)
+            else:
+                made = addamod(parse, attested or Attestation(), seed=seed, min_count=min_count)
+            if isinstance(made, str):
+                counts[f"{name}: {made}"] += 1
+                continue
+            counts[name] += 1
+            rows.append(
+                {
+                    "id": f"{source_id}#{name}",
+                    "source_id": source_id,
+                    "kind": name,
+                    "premise": str(parse),
+                    "label": label_id(LABELS_OF[name]),
+                    "source_premise": str(parse),
+                    **{column: value for column, value in made._asdict().items() if column in SCHEMA.names},
+                }
+            )
+            if len(rows) == _ROWS_PER_TABLE:
+                yield pa.Table.from_pylist(rows, schema=SCHEMA)
+                rows = []
+    if rows:
+        yield pa.Table.from_pylist(rows, schema=SCHEMA)
+    logger.info("of %d premises: %s", counts["premises"], dict(counts.most_common()))
+
+
+def attestation(examples: Iterable[Example], parser: Parser, attested: Attestation | None = None) -> Attestation:
+    """Count the adjectives of the nouns in some examples, each distinct sentence once.
+
+    Args:
+        examples: pairs of a corpus, both sentences of which count.
+        parser: parses them.
+        attested: what to count on to; a new one by default.
+    """
+    attested = attested or Attestation()
+    sentences = (text for example in examples for text in (example.premise, example.hypothesis))
+    for parse in parser.parses(_distinct(sentences)):
+        attested.add(parse)
+    return attested
+
+
+def distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
+    """Yield the source id of the first example with each premise, and the premise."""
+    seen: set[int] = set()
+    for example in examples:
+        if _is_new(example.premise, seen):
+            yield example.source_id, example.premise
+
+
+def parsed(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
+    """Yield the ids of some premises with their parses, in order."""
+    waiting: deque[str] = deque()  # ids of sentences that the parser has taken and not given back
+
+    def sentences() -> Iterator[str]:
+        for source_id, premise in premises:
+            waiting.append(source_id)
+            yield premise
+
+    for parse in parser.parses(sentences()):
+        yield waiting.popleft(), parse
+
+
+def _distinct(sentences: Iterable[str]) -> Iterator[str]:
+    seen: set[int] = set()
+    return (sentence for sentence in sentences if _is_new(sentence, seen))
+
+
+def _is_new(sentence: str, seen: set[int]) -> bool:
+    """Tell whether a sentence was not met before; 64 bits of it are remembered, not the sentence."""
+    key = int(draws.key(sentence))
+    if key in seen:
+        return False
+    seen.add(key)
+    return True

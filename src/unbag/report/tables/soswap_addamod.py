@@ -1,0 +1,44 @@
+"""Label shares on SOSwap and AddAmod as a table."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from unbag.report.cells import headed, interval, left_out
+from unbag.results import Result
+
+_KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}
+_ENOUGH: Final = 50  # pairs of a kind: the standard error of a share is then a few hundredths
+_BLIND, _SOME = 1 / 3, 0.8  # of the accuracy: what guessing gets; the paper's humans have .84 and .88
+
+
+def table(result: Result) -> RenderableType:
+    """Return each label's share with its interval, a column a kind, and the accuracy."""
+    parts = _parts(result)
+    shown = headed(result, "answers [95 %]", *(_KINDS[kind] for kind in parts))
+    for label in result.scores["shares"]:
+        shown.add_row(label, *(interval(part["shares"][label]) for part in parts.values()))
+    shown.add_row("right", *(interval(part["accuracy"]) for part in parts.values()))
+    pairs = ", ".join(f"{part['n_examples']:,} {_KINDS[kind]}" for kind, part in parts.items())
+    return Group(shown, Text(f"{pairs} pairs, of {left_out(result.data)}", style="dim"))
+
+
+def verdict(result: Result) -> str:
+    """Return what the accuracies say of a model."""
+    parts = _parts(result)
+    if few := [_KINDS[kind] for kind, part in parts.items() if part["n_examples"] < _ENOUGH]:
+        return f"none yet; {_ENOUGH} pairs of {' and '.join(few)} are needed to judge by."
+    right = {_KINDS[kind]: part["accuracy"].value for kind, part in parts.items()}
+    figures = " and ".join(f"{share:.0%} of {name} right" for name, share in right.items())
+    if max(right.values()) <= _BLIND:
+        return f"who does what, and which noun is meant, is all one to it: {figures}."
+    if min(right.values()) >= _SOME:
+        return f"it sees what moved within the sentence: {figures}."
+    return f"it sees some of what moved within the sentence: {figures}."
+
+
+def _parts(result: Result) -> dict[str, Mapping[str, Any]]:
+    parts = result.scores["by_subset"]
+    return {kind: parts[kind] for kind in _KINDS if kind in parts}

@@ -1,0 +1,88 @@
+"""How often a model gives each label, on pairs whose label is known by construction (Nie et al. 2019, Table 2)."""
+
+from collections.abc import Hashable, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
+from unbag.scoring.checks import labelled
+
+NAMES: Final = ("entailment", "neutral", "contradiction")
+
+
+def label_distribution(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    groups: Sequence[Hashable] | NDArray[Any],
+    *,
+    subsets: Sequence[str] | NDArray[Any] | None = None,
+    names: Sequence[str] = NAMES,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Score predictions by how often each label is given.
+
+    - `shares`: by label, the share of pairs with that prediction (Nie et al. 2019, Table 2: "% of predictions").
+    - `accuracy`: the share of pairs predicted right. Where all pairs have one label, it is that label's share.
+    - `by_subset`: the same two and `n_examples` of each subset, e.g. SOSwap and AddAmod.
+
+    The shares sum to 1. A model to which premise and hypothesis of such a pair are the same words answers entailment.
+
+    Args:
+        predictions: predicted label ids, shape (n,).
+        references: gold label ids, shape (n,).
+        groups: which source a pair is made from, shape (n,); pairs of one source are drawn together.
+        subsets: the name of each pair's subset, shape (n,); None for no `by_subset`.
+        names: the labels by id.
+        resamples: bootstrap draws of the 95 % intervals, over sources; 0 for none.
+        seed: decides the draws.
+
+    Returns:
+        The quantities above, each an `Estimate` (value, low, high, n), n being the number of sources; and `n_examples`,
+        the number of pairs. All are in [0, 1].
+
+    Raises:
+        ValueError: if lengths differ, there is no pair, or an id is none of the labels'.
+
+    >>> scores = label_distribution([0, 0, 1, 2], [2, 2, 2, 2], ["a", "b", "c", "d"])
+    >>> {name: share.value for name, share in scores["shares"].items()}, scores["accuracy"].value
+    ({'entailment': 0.5, 'neutral': 0.25, 'contradiction': 0.25}, 0.25)
+    """
+    gold, predicted = labelled(references, predictions=predictions)
+    for what, ids in (("references", gold), ("predictions", predicted)):
+        if (unknown := (ids < 0) | (ids >= len(names))).any():
+            row = int(unknown.argmax())
+            raise ValueError(
+                f"expected {what} from 0 to {len(names) - 1} ({', '.join(names)}), found {ids[row]} in row {row}"
+            )
+    lengths = {"references": len(gold), "groups": len(groups)} | ({} if subsets is None else {"subsets": len(subsets)})
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
+    source = np.array([numbers[group] for group in groups])
+
+    def by_source(rows: NDArray[np.bool_]) -> NDArray[Any]:
+        return np.bincount(source, weights=rows, minlength=len(numbers))
+
+    everything = np.ones(len(gold), dtype=bool)
+    parts: dict[str | None, NDArray[np.bool_]] = {None: everything}
+    if subsets is not None:
+        parts |= {name: np.asarray(subsets, dtype=object) == name for name in dict.fromkeys(subsets)}
+    ratios: dict[tuple[str | None, str | None], tuple[NDArray[Any], NDArray[Any]]] = {}
+    for part, rows in parts.items():
+        below = by_source(rows)
+        for label, name in enumerate(names):
+            ratios[part, name] = (by_source(rows & (predicted == label)), below)
+        ratios[part, None] = (by_source(rows & (predicted == gold)), below)
+    estimates = named_estimates(ratios, resamples=resamples, seed=seed)
+
+    def scores(part: str | None) -> dict[str, Any]:
+        shares: dict[str, Estimate] = {name: estimates[part, name] for name in names}
+        return {"n_examples": int(parts[part].sum()), "shares": shares, "accuracy": estimates[part, None]}
+
+    whole = scores(None)
+    return (
+        whole if subsets is None else whole | {"by_subset": {part: scores(part) for part in parts if part is not None}}
+    )

@@ -1,0 +1,98 @@
+import json
+
+import pytest
+
+from unbag import sets
+from unbag.built import Request, build
+from unbag.corpora import CORPORA
+from unbag.evaluation import evaluate
+from unbag.perturb.soswap_addamod import KINDS
+
+PAIRS = [
+    ("A man is pushing a red car.", "A red man has a car.", "neutral"),
+    ("A man is pushing a red car.", "A man sleeps.", "contradiction"),
+    ("The dog sleeps.", "The red man sleeps near a red car.", "neutral"),
+    ("Two boys are chasing a cat near a bus.", "An old cat and an old bus.", "-"),  # unlabelled
+    ("A woman is painting a man in a car.", "Somebody paints.", "entailment"),
+]
+
+
+@pytest.fixture
+def options(shared, tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps({"premise": p, "hypothesis": h, "label": g}) + "\n" for p, h, g in PAIRS))
+    return {"data": str(path), "pipeline": str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")}
+
+
+def test_both_kinds_are_made_from_each_distinct_labelled_premise(options):
+    rows = sets.load("soswap_addamod", **options)
+    made = [(row["id"], row["hypothesis"], row["label"]) for row in rows if row["kind"] == "soswap"]
+    assert made == [
+        ("pairs-0#soswap", "A red car is pushing a man.", 2),
+        ("pairs-4#soswap", "A man is painting a woman in a car.", 2),
+    ]
+    [added] = [row for row in rows if row["kind"] == "addamod"]
+    assert (added["id"], added["adjective"], added["source_premise"]) == ("pairs-4#addamod", "red", PAIRS[4][0])
+    assert {added["premise"], added["hypothesis"]} == {
+        "A woman is painting a red man in a car.",
+        "A woman is painting a man in a red car.",
+    }
+    assert rows.features["label"].int2str(rows["label"][:]) == ["contradiction", "contradiction", "neutral"]
+
+
+def test_a_kind_is_asked_for_and_processes_and_streaming_change_nothing(options):
+    rows = sets.load("soswap_addamod", kind="soswap", **options).to_list()
+    assert [row["kind"] for row in rows] == ["soswap", "soswap"]
+    assert list(sets.load("soswap_addamod", kind="soswap", streaming=True, **options)) == rows
+    assert sets.load("soswap_addamod", kind="soswap", num_proc=2, seed=5, **options).to_list() == rows
+
+
+def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
+    built = build(Request("soswap_addamod", options=options))
+    assert built.data["left_out"] == {"unlabelled": 1, "whose premise was met before or makes no pair": 2}
+    assert built.config["parser"].startswith("en_core_web_sm")
+
+
+def test_the_scores_by_hand(options, tmp_path):
+    """A bag of words takes both sentences for the same."""
+    [result] = evaluate(
+        lambda premises, _: ["entailment"] * len(premises), [Request("soswap_addamod", options=options)], out=tmp_path
+    )
+    for part, n in (("soswap", 2), ("addamod", 1)):
+        scores = result.scores["by_subset"][part]
+        assert scores["n_examples"] == n
+        assert {name: share.value for name, share in scores["shares"].items()} == {
+            "entailment": 1.0,
+            "neutral": 0.0,
+            "contradiction": 0.0,
+        }
+        assert scores["accuracy"].value == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ({"kind": "swap"}, "expected one of the kinds both, soswap, addamod, found 'swap'"),
+        ({"min_count": 0}, "expected min_count of at least 1, found 0"),
+        ({"language": "zh"}, "English sentences"),
+        ({"attested_split": "train"}, "attested_split with a corpus only"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(options, option, words):
+    with pytest.raises(ValueError, match=words):
+        sets.load("soswap_addamod", **options, **option)
+
+
+def test_there_is_a_config_for_every_english_split_and_kind():
+    configs = sets.builder("soswap_addamod", "snli").builder_configs
+    english = [corpus for corpus in CORPORA.values() if corpus.language == "en"]
+    assert 0 < len(english) < len(CORPORA)
+    for corpus in english:
+        for split in corpus.splits:
+            for kind in KINDS:
+                config = configs[f"{corpus.name}-{split}" + ("" if kind == "both" else f"-{kind}")]
+                assert (config.corpus, config.source_split, config.kind) == (corpus.name, split, kind)
+    assert len(configs) == sum(len(corpus.splits) for corpus in english) * len(KINDS)

@@ -1,0 +1,34 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.label_distribution import label_distribution
+
+ROWS = {"predictions": [0, 0, 1, 2], "references": [2, 2, 2, 1], "groups": ["a", "b", "c", "d"]}
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "label_distribution")), cache_dir=cache)
+
+
+@pytest.mark.parametrize("options", [{}, {"subsets": ["swap", "swap", "add", "add"], "resamples": 50}])
+def test_the_module_gives_what_the_function_gives(metric, options):
+    computed = metric.compute(**ROWS, **options)
+    expected = label_distribution(**ROWS, **options)
+    assert list(computed) == list(expected)
+    assert computed["accuracy"] == expected["accuracy"]._asdict()
+    assert computed["shares"]["entailment"] == expected["shares"]["entailment"]._asdict()
+    for name, part in expected.get("by_subset", {}).items():
+        assert computed["by_subset"][name]["accuracy"] == part["accuracy"]._asdict()
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 2), slice(2, 4)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["accuracy"]["value"] == 0
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == label_distribution.__doc__

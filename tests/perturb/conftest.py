@@ -1,0 +1,44 @@
+"""What the tests of parsed perturbations share: parses written by hand, and those of real premises."""
+
+import pyarrow.parquet as pq
+import pytest
+
+from unbag.text.parses import Parse, Parser
+
+REAL_PREMISES = 600
+
+
+@pytest.fixture(scope="session")
+def parser(shared, tmp_path_factory):
+    pytest.importorskip("spacy")
+    return Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
+
+
+@pytest.fixture(scope="session")
+def real_premises(shared):
+    [file] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
+    return list(dict.fromkeys(pq.read_table(file)["premise"].to_pylist()))[:REAL_PREMISES]
+
+
+@pytest.fixture(scope="session")
+def real_parses(parser, real_premises):
+    return list(parser.parses(real_premises))
+
+
+def parse_of(text):
+    """Read a parse from lines of word, lemma, POS, tag, head and dependency; a leading + glues it to the one before.
+
+    Heads are counted from 1; the root's is its own.
+    """
+    rows = [line.split() for line in text.strip().splitlines()]
+    words, lemmas, pos, tags, heads, deps = zip(*rows, strict=True)
+    return Parse(
+        words=tuple(word.removeprefix("+") for word in words),
+        spaces=tuple(not following.startswith("+") for following in [*words[1:], "+"]),
+        lemmas=lemmas,
+        pos=pos,
+        tags=tags,
+        morphs=("",) * len(words),
+        heads=tuple(int(head) - 1 for head in heads),
+        deps=deps,
+    )

@@ -1,0 +1,207 @@
+from collections import Counter
+from itertools import pairwise, zip_longest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.perturb.conftest import parse_of
+from unbag.perturb.addamod import Addition, Attestation, Refusal, addamod
+from unbag.text.adjectives import rank
+from unbag.text.parses import Parse
+
+ADJECTIVES = ["red", "old", "honest", "tiny", "asian", "unusual", "wooden"]
+
+
+def attesting(adjectives, nouns, times=2):
+    """Give a corpus in which each noun has had each adjective so often."""
+    return Attestation([_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns] * times)
+
+
+def _noun_phrase(adjective, noun):
+    return parse_of(f"{adjective} {adjective} ADJ JJ 2 amod\n{noun} {noun} NOUN NN 2 ROOT")
+
+
+def sentence(first, second):
+    """Build "<first> sees <second>." where both are lists of (word, POS, tag, dependency), the head last."""
+    words, pos, tags, deps = zip(
+        *first, ("sees", "VERB", "VBZ", "ROOT"), *second, (".", "PUNCT", ".", "punct"), strict=True
+    )
+    verb = len(first)
+    heads = [verb - 1] * (verb - 1) + [verb, verb] + [verb + len(second)] * (len(second) - 1) + [verb, verb]
+    words = [words[0].capitalize(), *words[1:]]
+    spaces = [True] * (len(words) - 2) + [False, False]
+    lemmas = [word.lower().removesuffix("s") for word in words]
+    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, [""] * len(words), heads, deps)))
+
+
+def phrase(determiner, adjectives, compound, noun, dep):
+    """Build a noun phrase for `sentence`."""
+    tag = "NNS" if noun.endswith("s") else "NN"
+    return [
+        *([(determiner, "DET", "DT", "det")] if determiner else []),
+        *((adjective, "ADJ", "JJ", "amod") for adjective in adjectives),
+        *([(compound, "NOUN", "NN", "compound")] if compound else []),
+        (noun, "NOUN", tag, dep),
+    ]
+
+
+def phrases(nouns, dep):
+    """Draw noun phrases: with and without article, adjective and compound; singular ones with an article."""
+    return st.builds(
+        lambda determiner, adjectives, compound, noun: phrase(
+            determiner if noun.endswith("s") or determiner else "a", adjectives, compound, noun, dep
+        ),
+        st.sampled_from(["a", "the", ""]),
+        st.sampled_from([[], ["big"], ["new"], ["blue"]]),
+        st.sampled_from(["", "street"]),
+        st.sampled_from(nouns),
+    )
+
+
+def _words(text):
+    return ["a" if word in ("a", "an") else word for word in text.lower().removesuffix(".").split()]
+
+
+@given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
+def test_both_sentences_are_the_premise_with_one_adjective_more(first, second, seed):
+    parse = sentence(first, second)
+    made = addamod(parse, attesting(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    for text in (made.premise, made.hypothesis):
+        words = _words(text)
+        words.remove(made.adjective)
+        assert words == _words(str(parse))
+    assert made.premise != made.hypothesis
+    nouns = {noun.lower() for noun in (made.premise_noun, made.hypothesis_noun)}
+    assert nouns == {first[-1][0], second[-1][0]}
+
+
+@given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
+def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(first, second, seed):
+    made = addamod(sentence(first, second), attesting(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    for text in (made.premise, made.hypothesis):
+        words = text.lower().removesuffix(".").split()
+        ranks = [rank(word) for word in words]
+        runs = [pair for pair in pairwise(ranks) if None not in pair]
+        assert all(before < after for before, after in runs)
+        at = words.index(made.adjective)
+        assert words[at + 1] in {"street", "lamp", "lamps", "bird", "birds", "big", "new", "blue"}
+        if at and words[at - 1] in ("a", "an"):
+            assert words[at - 1] == ("an" if words[at][0] in "aeiou" or words[at] == "honest" else "a")
+
+
+THE_MAN = phrase("the", [], "", "man", "nsubj")
+A_DOG = phrase("a", [], "", "dog", "dobj")
+
+
+def test_what_comes_out_by_hand():
+    made = addamod(sentence(THE_MAN, A_DOG), attesting(["old"], ["man", "dog"]), seed=0)
+    sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
+    assert made == Addition(
+        sentences[made.premise_noun], sentences[made.hypothesis_noun], "old", made.premise_noun, made.hypothesis_noun
+    )
+
+
+def test_the_first_word_hands_its_capital_on():
+    parse = sentence(phrase("", [], "", "dogs", "nsubj"), [*A_DOG[:1], ("cat", "NOUN", "NN", "dobj")])
+    made = addamod(parse, attesting(["asian", "old"], ["dog", "cat"]))
+    [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
+    assert first == f"{made.adjective.capitalize()} dogs sees a cat."
+
+
+def test_a_or_an_follows_the_adjective():
+    parse = sentence(phrase("an", [], "", "egg", "nsubj"), phrase("a", [], "", "dog", "dobj"))
+    assert addamod(parse, attesting(["red"], ["egg", "dog"])).premise in (
+        "A red egg sees a dog.",
+        "An egg sees a red dog.",
+    )
+    made = addamod(parse, attesting(["unusual"], ["egg", "dog"]))
+    assert {made.premise, made.hypothesis} == {"An unusual egg sees a dog.", "An egg sees an unusual dog."}
+
+
+def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_another():
+    big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
+    assert addamod(big_man, attesting(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_SHARED
+    rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
+    assert addamod(rusty_man, attesting(["red"], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(big_man, attesting(["red"], ["man", "dog"])).adjective == "red"
+
+
+def test_an_adjective_must_be_attested_often_enough_with_both():
+    attested = attesting(["red"], ["man"], times=9)
+    attested.add(_noun_phrase("red", "dog"))
+    parse = sentence(THE_MAN, A_DOG)
+    assert addamod(parse, attested) is Refusal.NOT_SHARED
+    assert addamod(parse, attested, min_count=1).adjective == "red"
+
+
+def test_adjectives_are_drawn_by_the_smaller_of_their_counts():
+    attested = attesting(["red"], ["man", "dog"], times=30)
+    for parse in [_noun_phrase("old", "man")] * 500 + [_noun_phrase("old", "dog")] * 10:
+        attested.add(parse)
+    drawn = Counter(addamod(sentence(THE_MAN, A_DOG), attested, seed=seed).adjective for seed in range(1000))
+    # 30 to 10; three standard deviations of a share of 3/4 among 1,000 are 4 hundredths.
+    assert drawn["red"] / 1000 == pytest.approx(0.75, abs=0.045)
+
+
+def test_both_directions_are_drawn_and_the_seed_decides():
+    attested = attesting(["old"], ["man", "dog"])
+    made = [addamod(sentence(THE_MAN, A_DOG), attested, seed=seed) for seed in range(200)]
+    assert 60 < sum(addition.premise_noun == "man" for addition in made) < 140
+    assert made == [addamod(sentence(THE_MAN, A_DOG), attested, seed=seed) for seed in range(200)]
+
+
+# What is refused, parsed by the pipeline, in words of ours; every adjective below is attested with every noun.
+NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
+REFUSED = {
+    "The man sleeps.": Refusal.ONE_NOUN,
+    "A dog sees a dog.": Refusal.ONE_NOUN,
+    "Tom sees a dog.": Refusal.ONE_NOUN,
+    "He sees a dog.": Refusal.ONE_NOUN,
+    "A man in jeans": Refusal.ONE_NOUN,
+    "A group of people sleeps.": Refusal.ONE_NOUN,
+    "The man is a teacher.": Refusal.ONE_NOUN,
+    "A man is dressed as a clown.": Refusal.ONE_NOUN,
+    "The dog sleeps in front of the house.": None,
+    "The men and women sleep.": Refusal.ONE_NOUN,
+    "The man has a fisherman's hat.": Refusal.ONE_NOUN,
+    "Another man sees a dog.": Refusal.ONE_NOUN,
+    "The man does not see the dog.": Refusal.NEGATED,
+    "The man sleeps without a hat.": Refusal.NEGATED,
+    "The red man sees a dog.": Refusal.NOT_SHARED,
+}
+
+
+@pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
+def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, refusal):
+    [parse] = parser.parses([premise])
+    made = addamod(parse, attesting(["red"], NOUNS))
+    if refusal is None:
+        assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
+    else:
+        assert made is refusal
+
+
+def test_real_pairs_differ_in_one_adjectives_place(real_parses):
+    attested = Attestation(real_parses)
+    made = [
+        (parse, addition)
+        for parse in real_parses
+        if isinstance(addition := addamod(parse, attested, min_count=1), Addition)
+    ]
+    assert len(made) > 30
+    for parse, addition in made:
+        without = []
+        for text in (addition.premise, addition.hypothesis):
+            words = text.split()
+            at = next(i for i, (new, old) in enumerate(zip_longest(words, str(parse).split())) if not _like(new, old))
+            assert words[at].lower() == addition.adjective
+            without.append(_words(" ".join(words[:at] + words[at + 1 :])))
+        assert without[0] == without[1] == _words(str(parse))
+        assert addition.premise != addition.hypothesis
+        assert addition.premise_noun in parse.words
+        assert addition.hypothesis_noun in parse.words
+
+
+def _like(new, old):
+    return new.lower() == old.lower() or {new.lower(), old.lower()} == {"a", "an"}

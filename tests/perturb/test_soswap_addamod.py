@@ -1,0 +1,112 @@
+from collections import Counter
+
+import pyarrow as pa
+import pytest
+
+from unbag.examples import Example
+from unbag.labels import LABELS
+from unbag.perturb.augmentation import augmentation
+from unbag.perturb.soswap_addamod import SCHEMA, attestation, tables
+
+PREMISES = [
+    "A man is pushing a red car.",
+    "The dog sleeps.",
+    "Two boys are painting a red house near a red car.",
+    "A man is pushing a red car.",
+    "A red dog is near a car and a house.",
+    "A red dog is chasing a man with a car.",
+]
+EXAMPLES = [Example(f"p-{i}", text, "A red man sees a red house.", "neutral") for i, text in enumerate(PREMISES)]
+
+
+@pytest.fixture(scope="module")
+def attested(parser):
+    return attestation(
+        [*EXAMPLES, Example("x", "The red man has a red hat.", "A red house is red.", "neutral")], parser
+    )
+
+
+def _rows(parser, **options):
+    return pa.concat_tables([*tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]).to_pylist()
+
+
+def test_each_distinct_premise_is_used_once_a_kind(parser, attested):
+    counts = Counter()
+    rows = _rows(parser, attested=attested, counts=counts)
+    assert [row["id"] for row in rows if row["kind"] == "soswap"] == ["p-0#soswap", "p-2#soswap", "p-5#soswap"]
+    assert counts["premises"] == 5
+    assert len({row["id"] for row in rows}) == len(rows) == counts["soswap"] + counts["addamod"]
+    for kind in ("soswap", "addamod"):
+        assert sum(n for name, n in counts.items() if name.startswith(kind)) == 5
+
+
+def test_a_row_has_what_was_swapped_or_added(parser, attested):
+    rows = {row["id"]: row for row in _rows(parser, attested=attested, min_count=1)}
+    swapped = rows["p-0#soswap"]
+    assert {name: value for name, value in swapped.items() if value is not None} == {
+        "id": "p-0#soswap",
+        "source_id": "p-0",
+        "kind": "soswap",
+        "premise": PREMISES[0],
+        "hypothesis": "A red car is pushing a man.",
+        "label": LABELS.index("contradiction"),
+        "source_premise": PREMISES[0],
+        "subject": "A man",
+        "object": "a red car",
+    }
+    added = [row for row in rows.values() if row["kind"] == "addamod"]
+    assert {row["label"] for row in added} <= {LABELS.index("neutral")}
+    assert all(row["source_premise"] in PREMISES and row["premise"] not in PREMISES for row in added)
+
+
+def test_a_kind_alone_has_the_rows_it_has_beside_the_other(parser, attested):
+    both = _rows(parser, attested=attested)
+    for kind in ("soswap", "addamod"):
+        assert _rows(parser, attested=attested, kind=kind) == [row for row in both if row["kind"] == kind]
+
+
+def test_a_sentence_attests_once_however_often_it_comes(parser):
+    once, often = (attestation(EXAMPLES[:2] * times, parser) for times in (1, 5))
+    assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
+
+
+@pytest.fixture(scope="module")
+def real_attested(real_parses):
+    from unbag.perturb.addamod import Attestation
+
+    return Attestation(real_parses)
+
+
+@pytest.mark.parametrize("kind", ["soswap", "addamod"])
+def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_attested, kind):
+    def epoch(number, seed=13, pairs=40):
+        options = {"kind": kind, "epoch": number, "pairs": pairs, "seed": seed, "attested": real_attested}
+        return list(augmentation(real_premises, parser, **options))
+
+    first = epoch(1)
+    assert len(first) == len({example.source_id for example in first}) == 40
+    assert {example.label for example in first} == {{"soswap": "contradiction", "addamod": "neutral"}[kind]}
+    assert first == epoch(1)
+    assert first[:25] == epoch(1, pairs=25)
+    assert first != epoch(2)
+    assert first != epoch(1, seed=14)
+
+
+def test_too_few_premises_are_gone_through_again(parser, attested):
+    premises = [*dict.fromkeys(PREMISES)]
+    made = list(augmentation(premises, parser, kind="soswap", epoch=0, pairs=8))
+    assert len(made) == 8
+    assert len({example.source_id for example in made}) == 8
+    assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
+
+
+def test_premises_without_a_pair_are_no_endless_search(parser):
+    with pytest.raises(ValueError, match="none of the 1 premises makes a pair of the kind 'soswap'"):
+        list(augmentation(["The dog sleeps."], parser, kind="soswap", epoch=0))
+
+
+def test_what_cannot_be_made_is_refused_at_once(parser):
+    with pytest.raises(ValueError, match="expected one of the kinds soswap, addamod, found 'swap'"):
+        augmentation(PREMISES, parser, kind="swap", epoch=0)
+    with pytest.raises(ValueError, match="pass attested"):
+        augmentation(PREMISES, parser, kind="addamod", epoch=0)

@@ -1,0 +1,56 @@
+import pytest
+
+from unbag.text.agreement import OBJECTIVE, SUBJECTIVE, Person, agreeing, third_singular
+
+FORMS = [
+    # plural, third person singular
+    ("are", "is", "be"),
+    ("were", "was", "be"),
+    ("have", "has", "have"),
+    ("do", "does", "do"),
+    ("go", "goes", "go"),
+    ("undergo", "undergoes", "undergo"),
+    ("ride", "rides", "ride"),
+    ("watch", "watches", "watch"),
+    ("pass", "passes", "pass"),
+    ("focus", "focuses", "focus"),
+    ("carry", "carries", "carry"),
+    ("lie", "lies", "lie"),
+    ("play", "plays", "play"),
+    ("fix", "fixes", "fix"),
+    ("push", "pushes", "push"),
+    ("close", "closes", "close"),
+]
+
+
+@pytest.mark.parametrize(("plural", "singular", "lemma"), FORMS)
+def test_a_verb_agrees_both_ways_and_stays_where_it_agrees(plural, singular, lemma):
+    for person, expected in ((Person.SINGULAR, singular), (Person.PLURAL, plural)):
+        assert agreeing(singular, lemma, person, third=True) == expected
+        assert agreeing(plural, lemma, person, third=False) == expected
+
+
+def test_i_has_forms_of_its_own():
+    assert [agreeing(verb, "", Person.I, third=True) for verb in ("is", "are", "was", "holds")] == [
+        "am",
+        "am",
+        "was",
+        "hold",
+    ]
+
+
+def test_a_lemma_that_cannot_be_is_not_believed():
+    assert agreeing("rides", "rid", Person.PLURAL, third=True) == "ride"
+    assert agreeing("catches", "", Person.PLURAL, third=True) == "catch"
+
+
+def test_a_capital_stays():
+    assert agreeing("Is", "be", Person.PLURAL, third=True) == "Are"
+
+
+def test_the_third_person_always_ends_in_s():
+    assert all(third_singular(base).endswith("s") for _, _, base in FORMS if base != "be")
+
+
+def test_case_is_changed_and_back():
+    assert all(SUBJECTIVE[OBJECTIVE[pronoun]] == pronoun for pronoun in OBJECTIVE)

@@ -1,0 +1,89 @@
+import sqlite3
+
+import pytest
+
+from unbag.text.parses import Parse, Parser
+
+SENTENCE = "A man's T-shirt  has two\nholes, hasn't it?"
+
+
+@pytest.fixture(scope="module")
+def pipeline(shared):
+    pytest.importorskip("spacy")
+    return shared / "hub" / "models" / "spacy" / "en_core_web_sm"
+
+
+@pytest.fixture(scope="module")
+def parser(pipeline, tmp_path_factory):
+    return Parser(pipeline, cache=tmp_path_factory.mktemp("parses"))
+
+
+def test_a_parse_holds_what_spacy_found(parser):
+    [parse] = parser.parses(["Two dogs chase him."])
+    assert parse == Parse(
+        words=("Two", "dogs", "chase", "him", "."),
+        spaces=(True, True, True, False, False),
+        lemmas=("two", "dog", "chase", "he", "."),
+        pos=("NUM", "NOUN", "VERB", "PRON", "PUNCT"),
+        tags=("CD", "NNS", "VBP", "PRP", "."),
+        morphs=parse.morphs,
+        heads=(1, 2, 2, 2, 2),
+        deps=("nummod", "nsubj", "ROOT", "dobj", "punct"),
+    )
+    assert parse.morphs[1] == "Number=Plur"
+
+
+def test_a_parse_agrees_with_spacy_token_by_token(pipeline, parser):
+    import spacy
+
+    [parse] = parser.parses([SENTENCE])
+    doc = spacy.load(pipeline)(SENTENCE)
+    for i, token in enumerate(doc):
+        assert (parse.words[i], parse.lemmas[i], parse.tags[i], parse.heads[i], parse.deps[i]) == (
+            token.text,
+            token.lemma_,
+            token.tag_,
+            token.head.i,
+            token.dep_,
+        )
+        assert parse.morphs[i] == str(token.morph)
+        assert parse.subtree(i) == [below.i for below in token.subtree]
+        assert parse.children(i) == [child.i for child in token.children]
+    assert str(parse) == SENTENCE
+    assert parse.text(1, 3) == "man's"
+
+
+def test_parses_come_in_order_and_again_from_disk(pipeline, tmp_path, monkeypatch):
+    sentences = ["A man sleeps.", SENTENCE, "A man sleeps.", ""]
+    first = list(Parser(pipeline, cache=tmp_path).parses(sentences))
+    assert [str(parse) for parse in first] == sentences
+    again = Parser(pipeline, cache=tmp_path)
+    asked = []
+    monkeypatch.setattr(again._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
+    assert list(again.parses(sentences)) == first
+    assert asked == []
+
+
+def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
+    monkeypatch.setattr("unbag.text.parses._AT_ONCE", 2)
+    taken = []
+    stream = parser.parses(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
+    next(stream)
+    assert len(taken) == 2
+    assert [str(parse) for parse in stream] == [f"Dog {n} sleeps." for n in range(1, 6)]
+
+
+def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch):
+    list(Parser(pipeline, cache=tmp_path).parses(["A man sleeps."]))
+    monkeypatch.setattr("spacy.__version__", "99")
+    list(Parser(pipeline, cache=tmp_path).parses(["A dog runs."]))
+    files = list(tmp_path.glob("*.sqlite"))
+    assert len(files) == 2
+    assert all(sqlite3.connect(file).execute("SELECT count(*) FROM parses").fetchone() == (1,) for file in files)
+
+
+def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
+    spacy = pytest.importorskip("spacy")
+    spacy.blank("en").to_disk(tmp_path / "blank")
+    with pytest.raises(ValueError, match=r"gives no DEP, POS, TAG, LEMMA \(it has \[\]\)"):
+        Parser(tmp_path / "blank", cache=tmp_path)
