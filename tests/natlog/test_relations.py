@@ -81,7 +81,7 @@ def test_the_join_table_is_the_published_one():
 
 
 def test_the_join_table_holds_in_sets():
-    """An independent derivation: three sets over six elements, which leave room for every combination but the rarest."""
+    """An independent derivation: three sets over six elements, room for all but the rarest combination."""
     found = {pair: set() for pair in product(Relation, repeat=2)}
     universe = range(5)
     proper = _proper(5)
