@@ -119,7 +119,7 @@ def test_a_model2vec_model_has_its_mapping_and_weights_applied(tmp_path):
         load(str(tmp_path))
 
 
-def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path):
+def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path, monkeypatch):
     import spacy
 
     nlp = spacy.blank("en")
@@ -129,8 +129,10 @@ def test_a_spacy_pipeline_is_read_from_its_folder_and_from_its_package(tmp_path)
     package = tmp_path / "en_tiny"
     package.mkdir()
     nlp.to_disk(package / "en_tiny-0.0.0")
-    for folder in (package / "en_tiny-0.0.0", package):
-        table = load(str(folder))
+    (package / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    for name in (str(package / "en_tiny-0.0.0"), str(package), "en_tiny"):
+        table = load(name)
         assert table.means([("The dog", "DOG")])[0] == pytest.approx([(8 + 1 + 1) / 3, -10 / 3])
     assert find(str(package)).kind == "spacy"
     spacy.blank("en").to_disk(tmp_path / "none")

@@ -91,7 +91,7 @@ def test_what_is_not_known_is_not_shown():
     scores = _scores(0.8, 0.4) | {"rank_correlation": None}
     del scores["unseen"]
     shown = _shown(scores)
-    assert "training split" not in shown
+    assert "not from train" not in shown
     [line] = [line for line in shown.splitlines() if "rank correlation" in line]
     assert line.split()[-1] == "–"
 

@@ -21,7 +21,7 @@ def table(result: Result) -> RenderableType:
     shown.add_row("all", interval(scores["accuracy"]), _bar(scores["accuracy"]))
     if "unseen" in scores:
         unseen = scores["unseen"]
-        shown.add_row("… not from its training split", interval(unseen), _bar(unseen), end_section=True)
+        shown.add_row("… not from train", interval(unseen), _bar(unseen), end_section=True)
     last = scores["n_partitions"] - 1
     for row in scores["by_partition"]:
         number = row["partition"]

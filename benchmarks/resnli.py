@@ -1,0 +1,138 @@
+"""How fast a corpus is rearranged as ReSNLI is, beside scikit-learn on the mean embeddings as they are.
+
+    python benchmarks/resnli.py --data train.parquet validation.parquet test.parquet --embeddings ORG/MODEL
+
+Claims: on the pairs of the files the same uncertainties as scikit-learn's `LogisticRegression` without penalty, in a
+fraction of its time and at its memory; with pairs made by re-pairing the files' sentences, growth in proportion to the
+pairs, and SNLI's 569,033 in minutes. Two peers, given the same means: `as written` is what one would write, with the
+default tolerance, which stops far from the optimum; `converged` has the tolerance that ours has, and is run on the
+files' pairs only, for it is slow. Each run is in a process of its own, for its memory to be its own. `token_seconds`
+turn text into counts and are the same for all; `fit_seconds` are means, fit and uncertainties, and for ours the
+rearrangement. One JSON line on standard output.
+"""
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unbag.examples import open_data
+from unbag.labels import LABELS, label_id
+from unbag.lexical import averaged, embeddings
+from unbag.lexical.embeddings import mean_embeddings
+from unbag.lexical.rearrangement import rearrange
+
+SNLI: Final = 569_033  # labelled pairs of its three splits
+K_TE = K_DV = 9_800  # about its test and validation pairs
+PEERS: Final = {"as written": 1e-4, "converged": 1e-9}  # their tolerances
+
+
+def main() -> None:
+    """Run ours and the peers, print one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", nargs="+", required=True, help="files with premise, hypothesis and label")
+    parser.add_argument("--embeddings", default=embeddings.DEFAULT, help="table of embeddings")
+    parser.add_argument("--pairs", type=int, nargs="*", default=[4 * 42_254, SNLI], help="re-paired numbers of pairs")
+    parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # what a child is started with: engine, pairs, file
+    args = parser.parse_args()
+    if args.run:
+        engine, n, out = args.run
+        print(json.dumps(run(engine, int(n), args, Path(out))))
+        return
+    n_files = sum(1 for file in args.data for _ in open_data(file, labels=LABELS).examples())
+    record: dict[str, Any] = {"benchmark": "resnli", "embeddings": embeddings.find(args.embeddings).identity}
+    with tempfile.TemporaryDirectory() as folder:
+        for n in (n_files, *args.pairs):
+            ours = alone("ours", n, args, Path(folder))
+            record[f"ours_{n}"] = ours[0]
+            for peer in PEERS if n == n_files else ["as written"]:
+                theirs = alone(peer, n, args, Path(folder))
+                apart = float(np.abs(ours[1] - theirs[1]).max())
+                record[f"{peer}_{n}"] = theirs[0] | {"largest_difference_of_uncertainty": float(f"{apart:.2g}")}
+    print(json.dumps(record))
+
+
+def alone(engine: str, n: int, args: argparse.Namespace, folder: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
+    """Run one fit in a process of its own; return its record and the uncertainties."""
+    out = folder / "uncertainty.npy"
+    command = [sys.executable, __file__, "--data", *args.data, "--embeddings", args.embeddings]
+    done = subprocess.run([*command, "--run", engine, str(n), str(out)], check=True, stdout=subprocess.PIPE, text=True)
+    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(f"{engine}, {n:,} pairs: {result}", file=sys.stderr)
+    uncertainty: NDArray[np.float64] = np.load(out)
+    return result, uncertainty
+
+
+def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, Any]:
+    """Fit and rearrange n pairs; write the uncertainties, return seconds, peak memory and the loss."""
+    pairs = [
+        (example.premise, example.hypothesis, label_id(example.label))
+        for file in args.data
+        for example in open_data(file, labels=LABELS).examples()
+    ]
+    table = embeddings.load(args.embeddings)
+    gold = np.fromiter((label for _, _, label in repaired(pairs, n)), dtype=np.int64, count=n)
+    begin = time.perf_counter()
+    counts = table.counts((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n)).matrix
+    counted, before = time.perf_counter(), peak_mb()
+    if engine == "ours":
+        model = averaged.fit(counts, table.vectors, gold)
+        uncertainty, steps = model.uncertainty(counts, gold), model.steps
+        rearrange(uncertainty, min(K_TE, n // 10), min(K_DV, n // 10), seed=13)
+    else:
+        uncertainty, steps = peer(counts, table.vectors, gold, PEERS[engine])
+    fitted = time.perf_counter()
+    np.save(out, uncertainty)
+    return {
+        "pairs": n,
+        "dimensions": table.vectors.shape[1],
+        "token_seconds": round(counted - begin, 2),
+        "fit_seconds": round(fitted - counted, 2),
+        "steps": steps,
+        "peak_mb": peak_mb(),
+        "mb_before": before,
+        "loss": round(float(-np.log(1 - uncertainty).mean()), 8),
+    }
+
+
+def peer(
+    counts: sparse.csr_matrix, vectors: NDArray[np.float32], gold: NDArray[np.int64], tolerance: float
+) -> tuple[NDArray[np.float64], int]:
+    """Return the uncertainties and the steps of scikit-learn's solver on the means as they are."""
+    from sklearn.linear_model import LogisticRegression
+
+    means = mean_embeddings(counts, vectors)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        solver = LogisticRegression(C=np.inf, fit_intercept=False, tol=tolerance, max_iter=100_000).fit(means, gold)
+    certain = solver.predict_proba(means)[np.arange(len(gold)), gold]
+    return 1 - certain, int(solver.n_iter_[0])
+
+
+def repaired(pairs: list[tuple[str, str, int]], n: int) -> Iterator[tuple[str, str, int]]:
+    """Yield n pairs: the pairs themselves, then each premise with a hypothesis from further and further on."""
+    size = len(pairs)
+    for i in range(n):
+        # The label goes with the hypothesis: it carries most of what words tell of a label (hypothesis-only baselines).
+        _, hypothesis, label = pairs[(i + 7 * (i // size)) % size]
+        yield pairs[i % size][0], hypothesis, label
+
+
+def peak_mb() -> int:
+    """Return the most memory this process has had; not getrusage's figure, which a child inherits from its parent."""
+    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
+    return int(line.split()[1]) // 1024
+
+
+if __name__ == "__main__":
+    main()
