@@ -91,7 +91,7 @@ def score(
     )
     for name in LABELS:
         found = scores[gold.index(name)] if name in gold else None
-        words = "  ".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in found.misleading) if found else ""
+        words = "\n".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in found.misleading) if found else ""
         table.add_row(name, f"{probabilities[name]:.3f}", f"{found.lms:.3f}" if found else "", words)
     console().print(table)
 
