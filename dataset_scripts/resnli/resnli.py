@@ -109,11 +109,9 @@ class Resnli(ChallengeSet):
     EVALUATED = "test"
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        name = kwargs.get("embeddings")
-        if name and not embeddings.is_pinned(name):
+        if kwargs.get("embeddings"):
             # What a name stands for may change. The cache knows a commit by its name, and a file by its content.
-            found = embeddings.find(name)
-            kwargs["embeddings"] = found.identity if embeddings.is_pinned(found.identity) else str(found.path)
+            kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
         super().__init__(*args, **kwargs)
 
     def sources(self, *, streaming: bool = False) -> list[Source]:

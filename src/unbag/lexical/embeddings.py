@@ -193,6 +193,18 @@ def find(name: str) -> Found:
     return Found(kind, folder, f"{repository}@{folder.name}")
 
 
+def fixed_name(name: str) -> str:
+    """Return a name whose content does not change for what a name stands for now: a Hub id with a commit, or a path.
+
+    Raises:
+        ValueError: as `find` does.
+    """
+    if is_pinned(name):
+        return name
+    found = find(name)
+    return found.identity if is_pinned(found.identity) else str(found.path)
+
+
 def is_pinned(name: str) -> bool:
     """Tell whether a name is a Hub id with a commit, whose content never changes and which is its identity.
 

@@ -1,4 +1,4 @@
-"""Baselines that need no network: what words tell, what the hypothesis alone tells, what the labels' shares tell."""
+"""Baselines that need no network: what words, the hypothesis alone, the labels' shares or WordNet tell."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -82,9 +82,18 @@ def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
     return LexicalPredictor(fitted(words))
 
 
+def _wordnet(recipe: Recipe) -> Any:
+    if recipe != Recipe():
+        raise ValueError("the built-in model 'wordnet' is fitted to nothing, so it takes no training pairs")
+    from unbag.inference.wordnet import WordNetPredictor  # NLTK only where it is asked for
+
+    return WordNetPredictor.load()
+
+
 BASELINES: Final[Mapping[str, Any]] = {
     "lexical": _lexical,
     "hypothesis-only": _hypothesis_only,
     "majority": MajorityPredictor,
+    "wordnet": _wordnet,
 }
 """What makes each built-in model from a `Recipe`, by the name that stands for it wherever a model is named."""

@@ -1,0 +1,266 @@
+"""Breaking NLI: pairs that differ in one word, the authors' own and such as are made from any corpus."""
+
+import json
+import zipfile
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+from typing import Any, Final
+
+import datasets
+import numpy as np
+import pyarrow as pa
+
+from unbag.building import ChallengeSet, SourceConfig
+from unbag.corpora import CORPORA
+from unbag.examples import Example, Source, open_data
+from unbag.files import cache_folder, whole
+from unbag.lexical import embeddings
+from unbag.lexical.attested import Attested, attested
+from unbag.lexical.training import Recipe, training_sources
+from unbag.perturb import substituted
+from unbag.perturb.substituted import Row, WordPair
+from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
+from unbag.perturb.word_lists import WORD_LISTS
+from unbag.pinned import PinnedFile, fetch
+from unbag.rows import DataError
+
+PAPER = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
+_CITATION = """@inproceedings{glockner-etal-2018-breaking,
+  title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
+  author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
+  booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}}"""
+
+OFFICIAL: Final = "official"
+# The commit is that at which an index of public repositories has the file; the bytes were those of a copy got elsewhere
+# and are what the hash says, wherever they come from.
+PINNED: Final = PinnedFile(
+    url="https://raw.githubusercontent.com/BIU-NLP/Breaking_NLI/efbf39cbd7bfc1f6d4c5324f0530934b2926a736/"
+    "breaking_nli_dataset.zip",
+    sha256="b209e8d4ab15bcd8a5fc76be1c70452e4e253a92eaccb1c66c0b1b973e445371",
+    name="breaking_nli_dataset.zip",
+)
+_MEMBER: Final = "data/dataset.jsonl"
+_COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
+_LICENCE: Final = "cc-by-sa-4.0"
+_REJECTED: Final = "rejected.json"
+
+
+def read_rows(path: Path) -> Iterator[dict[str, Any]]:
+    """Yield the rows of the official zip file, as it names them.
+
+    Raises:
+        DataError: if it is another file, or a row has other columns.
+    """
+    wanted = {*_COLUMNS.values(), "category", "annotator_labels"}
+    try:
+        with zipfile.ZipFile(path) as archive, archive.open(_MEMBER) as lines:
+            for number, line in enumerate(lines, start=1):
+                row = json.loads(line)
+                if missing := sorted(wanted - set(row)):
+                    raise DataError(f"{path}, {_MEMBER}, line {number}: missing {missing}, found {sorted(row)}")
+                yield row
+    except (zipfile.BadZipFile, KeyError) as error:
+        raise DataError(f"{path}: expected a zip file with {_MEMBER} ({error})") from error
+
+
+@dataclass
+class BreakingNliConfig(SourceConfig):
+    """Which pairs are made, and what is known of their words.
+
+    Attributes:
+        file: the official config: your copy of the authors' zip file; without it, it is downloaded.
+        training: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
+            pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
+            your own data; the official config then counts nothing.
+        embeddings: a table (`unbag.lexical.embeddings.find`) for the column `similarity`; none by default.
+        wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
+        q: replacements of each premise at most.
+        least_bigrams: how often the training corpus must have each bigram that a replacement makes.
+        seed: decides what is replaced and by what.
+    """
+
+    file: str | None = None
+    training: Sequence[str] | None = None
+    embeddings: str | None = None
+    wordnet: bool = False
+    q: int = DEFAULT_Q
+    least_bigrams: int = 1
+    seed: int = DEFAULT_SEED
+
+    @property
+    def is_official(self) -> bool:
+        """Whether these are the authors' pairs."""
+        return bool(self.name == OFFICIAL)
+
+    def own_options(self) -> dict[str, Any]:
+        """Return the options that decide the rows: not where the file is, since its content is known."""
+        return {name: value for name, value in super().own_options().items() if name != "file"}
+
+    def check(self) -> None:
+        """Refuse what cannot be.
+
+        Raises:
+            ValueError: if an option has no such value.
+        """
+        if not self.is_official:
+            super().check()
+            if self.file:
+                raise ValueError(f"expected a file with the config {OFFICIAL!r} only, found {self.file!r}")
+            if self.language != "en":
+                raise ValueError(f"expected English pairs, found the language {self.language!r}: the words are English")
+        elif self.wordnet:
+            raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no WordNet")
+        Substituter(Attested(Counter(), Counter(), Counter()), self.q, self.least_bigrams)  # refuses what cannot be
+
+
+class BreakingNli(ChallengeSet):
+    """Premises, each with a hypothesis that differs in one word or phrase.
+
+    Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs made from the premises of a corpus;
+    `data=…` takes data of your own.
+    """
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = BreakingNliConfig
+    DEFAULT_CONFIG_NAME = OFFICIAL
+    SCHEMA = substituted.SCHEMA
+    CITATION = _CITATION
+    UNFIT = "with a premise met before or no word to replace"
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if kwargs.get("embeddings"):
+            kwargs["embeddings"] = embeddings.fixed_name(kwargs["embeddings"])
+        super().__init__(*args, **kwargs)
+
+    def sources(self, *, streaming: bool = False) -> list[Source]:
+        """Open the official pairs, or the corpus whose premises are taken."""
+        if not self.config.is_official:
+            # In one piece: a premise that several examples have is taken once, wherever they are.
+            return [replace(self.config.open(streaming=streaming), spans=((0, None),))]
+        lines = cache_folder("files") / PINNED.sha256[:16] / Path(_MEMBER).name
+        with whole(lines) as beside, zipfile.ZipFile(self._official()) as archive:
+            beside.write_bytes(archive.read(_MEMBER))
+        opened = open_data(str(lines), columns=_COLUMNS)
+        return [replace(opened, name="official", licence=_LICENCE, origin=PINNED.url, revision=PINNED.sha256)]
+
+    def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
+        """Yield the pairs; count, for the record, the candidates that were not used."""
+        if self.config.is_official:
+            yield from substituted.tables(self._authors(examples), self._measure)
+            return
+        rejected: Counter[str] = Counter()
+        rows = substituted.generated(examples, self._substituter, rejected)
+        yield from substituted.tables(rows, self._measure)
+        if self._rejected_file.parent.suffix == ".incomplete":  # being prepared, not streamed
+            with whole(self._rejected_file) as beside:
+                beside.write_text(json.dumps(dict(sorted(rejected.items()))))
+
+    def made_with(self) -> dict[str, Any]:
+        """Return what the training corpus was, which WordNet, and why candidates were not used, by reason."""
+        made: dict[str, Any] = {
+            "attested_in": [
+                {"origin": source.origin, "split": source.split, "revision": source.revision}
+                for source in self._training()
+            ]
+        }
+        if self.config.wordnet:
+            from unbag.lexical.wordnet import open_wordnet
+
+            made["wordnet_version"] = open_wordnet().identity
+        if self._rejected_file.is_file():
+            made["rejected"] = json.loads(self._rejected_file.read_text())
+        return made
+
+    def _info(self) -> datasets.DatasetInfo:
+        info = super()._info()
+        if self.config.is_official:
+            info.license = _LICENCE
+        return info
+
+    def _official(self) -> Path:
+        return fetch(PINNED, given=Path(self.config.file) if self.config.file else None)
+
+    def _authors(self, examples: Iterator[Example]) -> Iterator[Row]:
+        categories = {str(row["pairID"]): row["category"] for row in read_rows(self._official())}
+        for name, premise, hypothesis, label, annotators in examples:
+            yield Row(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
+
+    def _training(self) -> list[Source]:
+        """Open the training corpus; nothing for the official pairs where none is named."""
+        config = self.config
+        if config.training or config.corpus:
+            names = tuple(config.training or (config.corpus,))
+            return training_sources(Recipe(names, config.language))
+        return [] if config.is_official else self.sources()
+
+    @cached_property
+    def _attested(self) -> Attested:
+        vocabulary = {word for words in WORD_LISTS for word in (*words.old, *words.new)}
+        if self.config.is_official:
+            [source] = self.sources()
+            vocabulary = {word for row in self._authors(source.examples()) for word in row.words()}
+        single = {word.lower() for word in vocabulary if word and " " not in word}
+        return attested(chain.from_iterable(source.examples() for source in self._training()), single)
+
+    @cached_property
+    def _substituter(self) -> Substituter:
+        config = self.config
+        more: Candidates | None = None
+        if config.wordnet:
+            from unbag.lexical.wordnet import open_wordnet
+            from unbag.lexical.wordnet_candidates import WordNetCandidates
+
+            more = WordNetCandidates(open_wordnet())
+        return Substituter(self._attested, config.q, config.least_bigrams, config.seed, more=more)
+
+    def _measure(self, old: str, new: str) -> WordPair:
+        frequency = self._attested.pairs.get((old, new), 0) if self._counts(old, new) else None
+        return WordPair(frequency, self._similarity(old, new))
+
+    def _counts(self, old: str, new: str) -> bool:
+        """Tell whether contradictions with two words were counted: WordNet's words are too many."""
+        if self.config.is_official:
+            return bool(self.config.training)
+        return {old, new} <= _LISTED
+
+    @cached_property
+    def _similarity(self) -> Callable[[str, str], float | None]:
+        if not self.config.embeddings:
+            return lambda old, new: None
+        table = embeddings.load(self.config.embeddings)
+        known: dict[str, Any] = {}
+
+        def similarity(old: str, new: str) -> float | None:
+            for word in (old, new):
+                if word not in known:
+                    [known[word]] = table.means([(word,)])
+            norms = np.linalg.norm([known[old], known[new]], axis=1)
+            if not norms.all():
+                return None  # a word that the table lacks
+            return float(np.clip(known[old] @ known[new] / norms.prod(), -1, 1))
+
+        return similarity
+
+    @property
+    def _rejected_file(self) -> Path:
+        return Path(self._output_dir) / _REJECTED  # where the rows are: it moves and is kept with them
+
+
+_LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*words.old, *words.new))
+
+
+BreakingNli.BUILDER_CONFIGS = [
+    BreakingNliConfig(name=OFFICIAL, version=BreakingNli.VERSION),
+    *(
+        BreakingNliConfig(
+            name=f"{corpus.name}-{split}", version=BreakingNli.VERSION, corpus=corpus.name, source_split=split
+        )
+        for corpus in CORPORA.values()
+        if corpus.language == "en"
+        for split in corpus.splits
+    ),
+]
