@@ -14,6 +14,7 @@ _WHICH: Final = "Which pairs"
 _PERMUTED: Final = "For the permuted set"
 _CS_LAMBDA: Final = "For the cs_lambda set"
 _RESNLI: Final = "For the resnli set"
+_BREAKING_NLI: Final = "For the breaking_nli set"
 
 Requests = Callable[..., "list[Request]"]
 """Takes names of sets and returns a request for each; refuses options that none of them has."""
@@ -98,6 +99,18 @@ def _pairs(
             help="Word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a GloVe text file.",
         ),
     ] = None,
+    wordnet: Annotated[
+        bool | None,
+        typer.Option(
+            "--wordnet",
+            rich_help_panel=_BREAKING_NLI,
+            help="Replace by WordNet's antonyms, synonyms and hypernyms too.",
+        ),
+    ] = None,
+    file: Annotated[
+        str | None,
+        typer.Option(rich_help_panel=_BREAKING_NLI, help="Your copy of the authors' zip file, which is fetched else."),
+    ] = None,
 ) -> Requests:
     """Return what makes the requests for some sets from the options that say which pairs."""
     from unbag.built import Request
@@ -119,6 +132,8 @@ def _pairs(
         "lexical": lexical,
         "least_lms": least_lms,
         "embeddings": embeddings,
+        "wordnet": wordnet,
+        "file": file,
     }
     given = {name: value for name, value in given.items() if value is not None}
 

@@ -5,10 +5,13 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.labels import CONTRADICTION, ENTAILMENT
 from unbag.report.cells import headed, interval, left_out
 from unbag.results import Result
 
 _ENOUGH: Final = 50
+_CONSTANT: Final = 0.55  # mean of the two shares; one answer for all has 0.5
+_SEES: Final = 0.5  # of the contradictions
 
 
 def table(result: Result) -> RenderableType:
@@ -33,19 +36,23 @@ def table(result: Result) -> RenderableType:
 
 
 def verdict(result: Result) -> str:
-    """Return how much the model knows of words, and where least."""
-    scores = result.scores
-    accuracy, share = scores["accuracy"], scores["majority"]
-    if accuracy.n < _ENOUGH:
-        return f"none yet; {accuracy.n} pairs, and {_ENOUGH} are needed to judge by."
-    constant = f"one label for all would get {share:.0%}"
-    known = [row for row in scores["by_category"] if row["accuracy"].n >= _ENOUGH]
-    weakest = min(known, key=lambda row: row["accuracy"].value, default=None)
-    where = f"; it knows {weakest['category']} least ({weakest['accuracy'].value:.0%})" if weakest else ""
-    said = f"of pairs that differ in a word it gets {accuracy.value:.0%} ({constant}){where}."
-    if accuracy.low is not None and accuracy.low <= share:
-        return f"no sign that it knows words: {said}"
-    return f"it knows some words: {said}"
+    """Return whether the model knows words, or goes by what the sentences share."""
+    names = result.scores["labels"]
+    rows = [row for row in result.scores["by_label"] if row["accuracy"].n >= _ENOUGH]
+    shares = {names[row["label"]]: row["accuracy"].value for row in rows}
+    true = shares.pop(ENTAILMENT, None)
+    if true is None or not shares:
+        return f"none yet; {_ENOUGH} pairs each that entail and that do not are needed to judge by."
+    false = shares.get(CONTRADICTION, min(shares.values()))
+    said = f"{true:.0%} of the entailments right and {false:.0%} of the contradictions"
+    if (true + false) / 2 <= _CONSTANT:
+        return f"no sign that it knows words: {said}, hardly more than one answer for all."
+    if false < _SEES:
+        return f"it goes by the words that both sentences share: {said}."
+    known = [row for row in result.scores["by_category"] if row["accuracy"].n >= _ENOUGH]
+    least = min(known, key=lambda row: row["accuracy"].value, default=None)
+    where = f"; of {least['category']} {least['accuracy'].value:.0%}" if least else ""
+    return f"it knows words: {said}{where}."
 
 
 def _times(row: dict[str, Any]) -> str:

@@ -1,0 +1,207 @@
+import hashlib
+import json
+import zipfile
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from unbag import sets
+from unbag.built import Request, build
+from unbag.evaluation import evaluate
+from unbag.labels import LABELS
+from unbag.report.terminal import view
+from unbag.rooms import module
+from unbag.rows import DataError
+
+builder = module("dataset_scripts", "breaking_nli")
+
+PAIRS = [
+    ("A man plays a guitar.", "A person plays an instrument.", "entailment"),
+    ("A man plays a guitar.", "A woman plays an accordion.", "contradiction"),
+    ("Two dogs run in a park.", "Three dogs sleep.", "contradiction"),
+    ("Two dogs run in a park.", "Two animals run in a park.", "entailment"),
+    ("A man plays an accordion.", "He is outside.", "neutral"),
+    ("Nothing to see here.", "-", "neutral"),
+]
+# In the form of the authors' file; the sentences are ours.
+OFFICIAL = [
+    ("The girl has a red kite.", "The girl has a blue kite.", "contradiction", "colors", 7),
+    ("The girl has a red kite.", "The girl has an orange kite.", "contradiction", "colors", 8),
+    ("He sits on the sofa.", "He sits on the couch.", "entailment", "synonyms", 9),
+    ("He drinks wine.", "He drinks champagne.", "neutral", "drinks", 10),
+]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    keys = ("premise", "hypothesis", "label")
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps(dict(zip(keys, pair, strict=True))) + "\n" for pair in PAIRS))
+    return str(path)
+
+
+@pytest.fixture
+def official(tmp_path, monkeypatch):
+    keys = ("sentence1", "sentence2", "gold_label", "category", "pairID")
+    rows = [{**dict(zip(keys, row, strict=True)), "annotator_labels": [row[2]] * 3} for row in OFFICIAL]
+    path = tmp_path / "breaking_nli_dataset.zip"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("data/dataset.jsonl", "".join(json.dumps(row) + "\n" for row in rows))
+    sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
+    monkeypatch.setattr(builder, "PINNED", replace(builder.PINNED, sha256=sha256))
+    return str(path)
+
+
+def test_pairs_are_made_from_each_different_premise(pairs):
+    rows = sets.load("breaking_nli", data=pairs)
+    assert rows.features["label"].names == list(LABELS)
+    assert len(set(rows["id"][:])) == len(rows)
+    assert set(rows["source_id"][:]) == {"pairs-0", "pairs-2", "pairs-4"}  # a premise that is met again gives no more
+    made = {row["hypothesis"]: LABELS[row["label"]] for row in rows}
+    assert made.items() <= {
+        ("A woman plays a guitar.", "contradiction"),
+        ("A person plays a guitar.", "entailment"),
+        ("A man plays an accordion.", "contradiction"),
+        ("A man plays an instrument.", "entailment"),
+        ("Three dogs run in a park.", "contradiction"),
+        ("Two animals run in a park.", "entailment"),
+        ("A woman plays an accordion.", "contradiction"),
+        ("A person plays an accordion.", "entailment"),
+        ("A man plays a guitar.", "contradiction"),
+    }
+    assert len(made) >= 5
+
+
+def test_a_row_says_what_was_replaced_and_how_often_training_contradicts_so(pairs):
+    rows = sets.load("breaking_nli", data=pairs, q=9)
+    by_words = {(row["replaced"], row["replacement"]): row for row in rows}
+    row = by_words["Two", "Three"]
+    assert (row["category"], row["relation"], row["pair_frequency"], row["similarity"]) == (
+        *("cardinals", "co_hyponym", 1),
+        None,
+    )
+    assert all(" " not in row["replaced"] for row in rows)
+
+
+def test_what_is_attested_comes_from_the_training_corpus(pairs, tmp_path):
+    training = tmp_path / "training.jsonl"
+    training.write_text(
+        json.dumps({"premise": "Three dogs run.", "hypothesis": "Two dogs.", "label": "neutral"}) + "\n"
+    )
+    rows = sets.load("breaking_nli", data=pairs, training=(str(training),))
+    assert rows["hypothesis"][:] == ["Three dogs run in a park."]
+
+
+def test_streaming_and_processes_change_nothing(pairs):
+    rows = sets.load("breaking_nli", data=pairs).to_list()
+    assert list(sets.load("breaking_nli", data=pairs, streaming=True)) == rows
+    assert sets.load("breaking_nli", data=pairs, num_proc=2, seed=13).to_list() == rows
+
+
+def test_the_record_says_what_was_not_made_and_why(pairs):
+    first = build(Request("breaking_nli", options={"data": pairs}))
+    again = build(Request("breaking_nli", options={"data": pairs}))  # from the cache
+    assert first.config == again.config
+    assert first.config["rejected"]["word not in the training corpus"] >= 1
+    assert first.config["attested_in"][0]["origin"] == "pairs.jsonl"
+    assert first.data["left_out"] == {"with a premise met before or no word to replace": 3}
+
+
+def test_the_authors_pairs_come_with_category_and_annotators(official):
+    rows = sets.load("breaking_nli", "official", file=official)
+    assert rows["id"][:] == ["7", "8", "9", "10"]
+    assert rows["category"][:] == ["colors", "colors", "synonyms", "drinks"]
+    assert (rows[1]["replaced"], rows[1]["replacement"]) == ("red", "orange")
+    assert [LABELS[label] for label in rows[3]["annotator_labels"]] == ["neutral"] * 3
+    assert rows["pair_frequency"][:] == [None] * 4
+
+
+def test_pair_frequencies_of_the_authors_pairs_where_a_training_corpus_is_named(official, tmp_path):
+    training = tmp_path / "training.jsonl"
+    row = {"premise": "A red hat.", "hypothesis": "A blue hat.", "label": "contradiction"}
+    training.write_text((json.dumps(row) + "\n") * 2)
+    rows = sets.load("breaking_nli", "official", file=official, training=(str(training),))
+    assert rows["pair_frequency"][:] == [2, 0, 0, 0]
+
+
+def test_similarities_come_from_a_table_of_embeddings(official, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    vectors.write_text("red 1 0\nblue 1 1\norange -1 0\nsofa 1 2\n")
+    rows = sets.load("breaking_nli", "official", file=official, embeddings=str(vectors))
+    assert rows["similarity"][:] == [pytest.approx(0.5**0.5), -1.0, None, None]  # None: words it lacks
+
+
+def test_another_file_is_refused(official, tmp_path):
+    other = tmp_path / "other.zip"
+    other.write_bytes(b"something else")
+    with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with the sha256"):
+        sets.load("breaking_nli", "official", file=str(other))
+    with pytest.raises(DataError, match=r"expected a zip file with data/dataset\.jsonl"):
+        list(builder.read_rows(other))
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "words"),
+    [
+        ("official", {"wordnet": True}, "takes no WordNet"),
+        (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
+        (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
+        (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
+        ("ocnli-validation", {}, "no config 'ocnli-validation'"),
+    ],
+)
+def test_what_cannot_be_is_refused(config, options, words):
+    with pytest.raises(ValueError, match=words):
+        sets.builder("breaking_nli", config, **options)
+
+
+def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
+    def half_sure(premises, hypotheses):
+        # A contradiction where the kite changed, no idea elsewhere.
+        return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
+
+    request = Request("breaking_nli", "official", {"file": official})
+    [result] = evaluate(half_sure, [request], out=tmp_path / "out")
+    assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
+        "colors": 1.0,
+        "drinks": 0.0,
+        "synonyms": 0.0,  # though the first of equals is entailment
+    }
+    assert result.scores["unanswered"] == 2
+    assert "by_similarity" not in result.scores
+    assert view(result)
+
+
+def test_the_official_counts(shared):
+    path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
+    rows = sets.load("breaking_nli", "official", file=str(path))
+    assert len(rows) == 8193
+    labels = Counter(rows.features["label"].int2str(rows["label"][:]))
+    assert labels == {"contradiction": 7164, "entailment": 982, "neutral": 47}  # Table 2
+    assert Counter(rows["category"][:]) == {  # Table 4
+        **{"antonyms": 1147, "cardinals": 759, "nationalities": 755, "drinks": 731, "antonyms_wordnet": 706},
+        **{"colors": 699, "ordinals": 663, "countries": 613, "rooms": 595, "materials": 397, "vegetables": 109},
+        **{"instruments": 65, "planets": 60, "synonyms": 894},
+    }
+    assert {len(votes) for votes in rows["annotator_labels"][:]} == {3}
+    assert all(old or new for old, new in zip(rows["replaced"][:], rows["replacement"][:], strict=True))
+
+
+def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
+    path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
+    request = Request("breaking_nli", "official", {"file": str(path)})
+    [result] = evaluate("wordnet", [request], out=tmp_path / "out")
+    assert result.scores["accuracy"].value == pytest.approx(0.858, abs=0.005)  # Table 3
+    ours = {row["category"]: row["accuracy"].value for row in result.scores["by_category"]}
+    published = {  # Table 4, where it comes out
+        **{"cardinals": 0.986, "drinks": 0.948, "colors": 0.987, "ordinals": 0.407, "countries": 1, "planets": 1},
+        **{"materials": 0.753, "antonyms": 0.955, "antonyms_wordnet": 0.945},
+    }
+    assert {name: ours[name] for name in published} == pytest.approx(published, abs=0.01)
