@@ -14,15 +14,16 @@ from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.natlog.clauses import NOT, Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.natlog.models import outcomes
 from unbag.natlog.relations import Relation, relation_of, three_way
+from unbag.text.articles import ARTICLES
 
 NUMBERS: Final = {
     word: number
     for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
-ARTICLES: Final = ("a", "an")
 _DETERMINERS: Final = {**dict.fromkeys(ARTICLES, Quantifier.A), "the": Quantifier.THE, "some": Quantifier.SOME}
-_BE: Final = ("is", "are", "was", "were")
-_AUXILIARIES: Final = (*_BE, "has", "have", "can", "could", "will", "would", "may", "might", "must", "should")
+INFLECTED: Final = ("is", "are", "was", "were")
+"""The auxiliaries that agree with their subject."""
+_AUXILIARIES: Final = (*INFLECTED, "can", "could", "will", "would", "may", "might", "must", "should")
 _PREPOSITIONS: Final = frozenset(
     "about above across against along among around at behind below beneath beside between by down for from in inside "
     "into near of off on onto out outside over past through to toward towards under underneath up upon with".split()

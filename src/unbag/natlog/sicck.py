@@ -148,9 +148,7 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
         part=places["part"],
         relations=relations,
     )
-    declared = {"FE": FORWARD_ENTAILMENT, "RE": REVERSE_ENTAILMENT}.get(
-        cells["four_way"], cells["four_way"].lower()
-    )
+    declared = {"FE": FORWARD_ENTAILMENT, "RE": REVERSE_ENTAILMENT}.get(cells["four_way"], cells["four_way"].lower())
     if row.four_way is not None and row.four_way != declared:
         raise ValueError(f"row {number}: the relations {cells['relations']!r} give {row.four_way}, found {declared!r}")
     return row
