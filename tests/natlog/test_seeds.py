@@ -10,7 +10,7 @@ R = Relation
 def test_parts_by_hand():
     found = parts("Two small cats are sleeping on the wall.")
     assert found.subject == Noun("two", "small cats")
-    assert (found.auxiliary, found.negated, found.verb) == ("are", False, "sleeping on")
+    assert (found.auxiliary, found.negation, found.verb) == ("are", "", "sleeping on")
     assert found.object == Noun("the", "wall")
 
 

@@ -2,13 +2,26 @@
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from unbag.natlog.clauses import Shape
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import four_way
 from unbag.natlog.sicck import Row
-from unbag.perturb.modifiers import BOTH, BY_NAME, HYPOTHESIS, NONE, PREMISE, Seed, modified_shape
+from unbag.perturb.modifiers import (
+    ADJECTIVE_ADVERB,
+    BOTH,
+    BY_NAME,
+    HYPOTHESIS,
+    NONE,
+    PREMISE,
+    SUBJECT,
+    VERB,
+    Modified,
+    Seed,
+    modified_shape,
+    modify,
+)
 
 
 def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
@@ -64,3 +77,49 @@ def agreement(rows: Sequence[Row]) -> dict[str, Any]:
             if four_way(relation) != row.four_way
         ),
     }
+
+
+def reproduced(rows: Sequence[Row]) -> Counter[str]:
+    """Return how many of the modified pairs of the file our operator makes to the letter, and why not the others.
+
+    Case and white space do not count. The causes are what the authors' sentences have and ours have not.
+    """
+    made = {
+        (name, pair.modifier, pair.position, pair.part): pair
+        for name, seed in official_seeds(rows).items()
+        for pair in modify(seed)
+    }
+    found: Counter[str] = Counter()
+    for row in rows:
+        if row.type != NONE:
+            pair = made.get((row.seed, row.modifier, row.position, row.part))
+            found[_cause(row, pair)] += 1
+    return found
+
+
+SAME: Final = "to the letter"
+
+
+def _cause(row: Row, pair: Modified | None) -> str:
+    if pair is None:
+        return "a second negation of the verb"
+    if all(
+        _plain(ours) == _plain(theirs) for ours, theirs in zip(pair[:2], (row.premise, row.hypothesis), strict=True)
+    ):
+        return SAME
+    if " n't" in row.premise + row.hypothesis:
+        return "is n't in two words"
+    if row.modifier in ("abnormal", "elegant"):
+        return "another article before abnormal or elegant (a an abnormal)"
+    if row.type == ADJECTIVE_ADVERB and row.part == SUBJECT:
+        return "no article before an adjective (green man)"
+    causes = {"at least": "at least without number", "every one of": "everyone of man"}
+    if row.part == VERB:
+        return "the modifier before the auxiliary (not is)"
+    if row.modifier in ("exactly one", "all but one") and " of " in row.premise + row.hypothesis:
+        return "of without article (exactly two of children)"
+    return causes.get(row.modifier, "anything else")
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())

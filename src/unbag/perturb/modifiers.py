@@ -258,12 +258,17 @@ def _verb(parts: Parts, modifier: Modifier | None, *, singular: bool) -> list[st
     person = Person.PLURAL if parts.subject.plural and not singular else Person.SINGULAR
     if parts.auxiliary:
         auxiliary = _agreeing(parts.auxiliary, parts, person) if parts.auxiliary in INFLECTED else parts.auxiliary
-        return list(filter(None, [auxiliary, NOT if parts.negated else "", *put, parts.verb]))
+        negated = _contracted(auxiliary) if parts.negation == "n't" else f"{auxiliary} {parts.negation}".rstrip()
+        return [negated, *put, parts.verb]
     verb, _, rest = parts.verb.partition(" ")
     if put == [NOT]:
         does = "do" if person is Person.PLURAL else "does"
         return list(filter(None, [does, NOT, _agreeing(verb, parts, Person.PLURAL), rest]))
     return list(filter(None, [*put, _agreeing(verb, parts, person), rest]))
+
+
+def _contracted(auxiliary: str) -> str:
+    return {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
 
 
 def _agreeing(verb: str, parts: Parts, person: Person) -> str:
