@@ -20,6 +20,12 @@ LABELS: Final = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 TWO_WAY: Final = (ENTAILMENT, NOT_ENTAILMENT)
 """The labels of a two-label model. Gold labels fold into them: neutral and contradiction are both `not_entailment`."""
 
+FORWARD_ENTAILMENT: Final = "forward_entailment"
+REVERSE_ENTAILMENT: Final = "reverse_entailment"
+FOUR_WAY: Final = (FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, CONTRADICTION, NEUTRAL)
+"""The labels of SICCK (Akoju et al. 2023, section 4.1): entailment either way, contradiction, neutral. Names only: no
+model has them as outputs."""
+
 _SPELLINGS: Final = {
     "entailment": ENTAILMENT,
     "entail": ENTAILMENT,

@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Final
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.labels import CONTRADICTION, ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 
 Part = tuple[bool, bool]
 """A part of the universe: whether it is in X, and whether it is in Y."""
@@ -24,9 +24,9 @@ class Relation(Enum):
 
     EQUIVALENCE = "equivalence"
     """X = Y."""
-    FORWARD_ENTAILMENT = "forward_entailment"
+    FORWARD_ENTAILMENT = FORWARD_ENTAILMENT
     """X ⊂ Y: crow, bird."""
-    REVERSE_ENTAILMENT = "reverse_entailment"
+    REVERSE_ENTAILMENT = REVERSE_ENTAILMENT
     """X ⊃ Y: Asian, Thai."""
     NEGATION = "negation"
     """X ∩ Y = ∅ and X ∪ Y = U: able, unable."""
@@ -134,15 +134,12 @@ def project(relation: Relation, context: Context) -> Relation:
     return Relation.INDEPENDENCE
 
 
-FOUR_WAY: Final = ("forward_entailment", "reverse_entailment", CONTRADICTION, NEUTRAL)
-"""The labels of section 4.1 of Akoju et al. (2023)."""
-
 _CONTRADICTIONS: Final = (Relation.NEGATION, Relation.ALTERNATION)
 _NEUTRALS: Final = (Relation.COVER, Relation.INDEPENDENCE)
 
 
 def four_way(relation: Relation) -> str | None:
-    """Return which of `FOUR_WAY` a relation is (Akoju et al. 2023, section 4.1, 2); None for equivalence.
+    """Return which of `labels.FOUR_WAY` a relation is (Akoju et al. 2023, section 4.1, 2); None for equivalence.
 
     >>> four_way(Relation.ALTERNATION), four_way(Relation.COVER)
     ('contradiction', 'neutral')

@@ -14,15 +14,16 @@ from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.natlog.clauses import NOT, Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.natlog.models import outcomes
 from unbag.natlog.relations import Relation, relation_of, three_way
+from unbag.text.articles import ARTICLES
 
 NUMBERS: Final = {
     word: number
     for number, word in enumerate(("two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"), start=2)
 }
-ARTICLES: Final = ("a", "an")
 _DETERMINERS: Final = {**dict.fromkeys(ARTICLES, Quantifier.A), "the": Quantifier.THE, "some": Quantifier.SOME}
-_BE: Final = ("is", "are", "was", "were")
-_AUXILIARIES: Final = (*_BE, "has", "have", "can", "could", "will", "would", "may", "might", "must", "should")
+INFLECTED: Final = ("is", "are", "was", "were")
+"""The auxiliaries that agree with their subject."""
+_AUXILIARIES: Final = (*INFLECTED, "can", "could", "will", "would", "may", "might", "must", "should")
 _PREPOSITIONS: Final = frozenset(
     "about above across against along among around at behind below beneath beside between by down for from in inside "
     "into near of off on onto out outside over past through to toward towards under underneath up upon with".split()
@@ -55,16 +56,21 @@ class Parts:
     Attributes:
         subject: the subject.
         auxiliary: `is`, `can`, …; empty where there is none.
-        negated: whether "not" follows the auxiliary.
+        negation: what follows the auxiliary, `not` or `n't`; empty where nothing does.
         verb: the verb with its preposition (`sitting in`), or what stands for it (`on`, `empty`).
         object: the object; None where there is none.
     """
 
     subject: Noun
     auxiliary: str
-    negated: bool
+    negation: str
     verb: str
     object: Noun | None
+
+    @property
+    def negated(self) -> bool:
+        """Whether the verb is negated."""
+        return bool(self.negation)
 
 
 def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts | None:
@@ -86,12 +92,12 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     words = sentence.strip().rstrip(".").strip().lower().split()
     words = [piece for word in words for piece in _pieces(word)]
     found = [place for place, word in enumerate(words) if word in _AUXILIARIES]
-    negated = False
+    negation = ""
     if len(found) == 1:
         [place] = found
         auxiliary, rest = words[place], words[place + 1 :]
         if rest and rest[0] in (NOT, "n't"):
-            negated, rest = True, rest[1:]
+            negation, rest = rest[0], rest[1:]
     elif not found and tags is not None and (verb_place := _finite(words, tags)) is not None:
         place, auxiliary, rest = verb_place, "", words[verb_place:]
     else:
@@ -103,7 +109,7 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     verb, object_ = _verb_and_object(rest)
     if subject is None or not verb:
         return None
-    return Parts(subject, auxiliary, negated, verb, object_)
+    return Parts(subject, auxiliary, negation, verb, object_)
 
 
 def _pieces(word: str) -> list[str]:

@@ -8,15 +8,21 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from unbag.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.natlog.relations import Relation, four_way, three_way
 from unbag.perturb import draws
+from unbag.pinned import PinnedFile
 
-COMMIT: Final = "sushma/acl2023-nlrse-sicck"
-"""The branch of the repository where the authors keep it; the content is checked by its hash."""
-URL: Final = (
-    f"https://raw.githubusercontent.com/clulab/releases/{COMMIT}/acl2023-nlrse-sicck/data/SICCK-Ground-Truth-apr24.csv"
+COMMIT: Final = "05e41251ddc30ca463d1f2daba92b1444cc9e969"
+"""Of the authors' repository, https://github.com/clulab/releases."""
+FILE: Final = PinnedFile(
+    url=(
+        f"https://raw.githubusercontent.com/clulab/releases/{COMMIT}/acl2023-nlrse-sicck/data/SICCK/"
+        "SICCK-Ground-Truth-apr24.csv"
+    ),
+    sha256="e1161c19e7340bc01a16c7d6cde262399056569a17a2517a5f89a0a8621fa9d8",
+    name="SICCK-Ground-Truth-apr24.csv",
 )
-SHA256: Final = "e1161c19e7340bc01a16c7d6cde262399056569a17a2517a5f89a0a8621fa9d8"
 
 _COLUMNS: Final = {
     "number": "Sno",
@@ -142,9 +148,7 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
         part=places["part"],
         relations=relations,
     )
-    declared = {"FE": "forward_entailment", "RE": "reverse_entailment"}.get(
-        cells["four_way"], cells["four_way"].lower()
-    )
+    declared = {"FE": FORWARD_ENTAILMENT, "RE": REVERSE_ENTAILMENT}.get(cells["four_way"], cells["four_way"].lower())
     if row.four_way is not None and row.four_way != declared:
         raise ValueError(f"row {number}: the relations {cells['relations']!r} give {row.four_way}, found {declared!r}")
     return row

@@ -16,8 +16,10 @@ from typing import Final, NamedTuple
 from unbag.natlog.clauses import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import Relation
-from unbag.natlog.seeds import ARTICLES, Noun, Parts, clauses, lexicon, parts
-from unbag.perturb.english import article, base_form, plural, third_person
+from unbag.natlog.seeds import INFLECTED, Noun, Parts, clauses, lexicon, parts
+from unbag.text.agreement import Person, agreeing
+from unbag.text.articles import agree
+from unbag.text.plurals import plural
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"
@@ -226,8 +228,7 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
     if modifier is None:
         return " ".join(filter(None, [noun.determiner, noun.words]))
     if modifier.quantifier is None:
-        words = f"{modifier.name} {noun.words}"
-        return " ".join(filter(None, [article(words) if noun.determiner in ARTICLES else noun.determiner, words]))
+        return " ".join(filter(None, [agree(noun.determiner, modifier.name), modifier.name, noun.words]))
     number = noun.determiner if noun.plural else ""
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:
@@ -254,13 +255,23 @@ def _plural_phrase(words: str) -> str:
 
 def _verb(parts: Parts, modifier: Modifier | None, *, singular: bool) -> list[str]:
     put = [] if modifier is None else [modifier.name]
-    auxiliary = parts.auxiliary
-    if auxiliary:
-        if singular:
-            auxiliary = {"are": "is", "were": "was", "have": "has"}.get(auxiliary, auxiliary)
-        return list(filter(None, [auxiliary, NOT if parts.negated else "", *put, parts.verb]))
+    person = Person.PLURAL if parts.subject.plural and not singular else Person.SINGULAR
+    if parts.auxiliary:
+        auxiliary = _agreeing(parts.auxiliary, parts, person) if parts.auxiliary in INFLECTED else parts.auxiliary
+        negated = _contracted(auxiliary) if parts.negation == "n't" else f"{auxiliary} {parts.negation}".rstrip()
+        return [negated, *put, parts.verb]
     verb, _, rest = parts.verb.partition(" ")
-    plain = verb if parts.subject.plural else base_form(verb)
     if put == [NOT]:
-        return list(filter(None, ["does" if singular or not parts.subject.plural else "do", NOT, plain, rest]))
-    return list(filter(None, [*put, third_person(verb) if singular else verb, rest]))
+        does = "do" if person is Person.PLURAL else "does"
+        return list(filter(None, [does, NOT, _agreeing(verb, parts, Person.PLURAL), rest]))
+    return list(filter(None, [*put, _agreeing(verb, parts, person), rest]))
+
+
+def _contracted(auxiliary: str) -> str:
+    return {"can": "can't", "will": "won't"}.get(auxiliary, f"{auxiliary}n't")
+
+
+def _agreeing(verb: str, parts: Parts, person: Person) -> str:
+    # Of the verbs in -ies only the shortest have a base form in -ie: dies, lies, ties.
+    lemma = verb[:-1] if verb.endswith("ies") and len(verb) == len("dies") else ""
+    return agreeing(verb, lemma, person, third=not parts.subject.plural)

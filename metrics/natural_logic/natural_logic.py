@@ -1,0 +1,34 @@
+"""Natural logic: macro F1, precision, recall, accuracy over entailment either way, contradiction and neutral."""
+
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.natural_logic import natural_logic
+
+_CITATION = """@inproceedings{akoju-etal-2023-synthetic,
+  title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
+  author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},
+  booktitle = {Proceedings of the 1st Workshop on Natural Language Reasoning and Structured Explanations (NLRSE)},
+  year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}}"""
+
+
+class NaturalLogic(evaluate.Metric):
+    """The shell of `unbag.scoring.natural_logic.natural_logic` for `evaluate`."""
+
+    def _info(self) -> evaluate.MetricInfo:
+        return evaluate.MetricInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=natural_logic.__doc__,
+            features=datasets.Features(
+                {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
+            ),
+            reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
+        )
+
+    def _compute(self, predictions: list[str], references: list[str], **options: Any) -> dict[str, Any]:
+        scores: dict[str, Any] = plain(natural_logic(predictions, references, **options))
+        return scores

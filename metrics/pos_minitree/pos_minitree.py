@@ -1,0 +1,51 @@
+"""POS mini-trees: whether permuted words stand among the parts of speech they are used to."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import datasets
+import evaluate
+
+from unbag.scoring.pos_minitree import DEFAULT_K, DEFAULT_RADIUS, pos_minitree, sentence_signature
+
+_CITATION = """@inproceedings{sinha-etal-2021-unnatural,
+  title = {{UnNatural} {L}anguage {I}nference},
+  author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
+  booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
+_STRINGS = datasets.Sequence(datasets.Value("string"))
+
+
+class PosMiniTree(evaluate.Measurement):
+    """The shell of `unbag.scoring.pos_minitree` for `evaluate`."""
+
+    def _info(self) -> evaluate.MeasurementInfo:
+        return evaluate.MeasurementInfo(
+            description=__doc__,
+            citation=_CITATION,
+            inputs_description=f"{sentence_signature.__doc__}\n{pos_minitree.__doc__}",
+            features=datasets.Features(
+                {"words": _STRINGS, "tags": _STRINGS, "original_words": _STRINGS, "original_tags": _STRINGS}
+            ),
+            reference_urls=["https://aclanthology.org/2021.acl-long.569"],
+        )
+
+    def _compute(
+        self,
+        words: list[list[str]],
+        tags: list[list[str]],
+        original_words: list[list[str]],
+        original_tags: list[list[str]],
+        *,
+        usual: Mapping[str, Sequence[float]],
+        radius: int = DEFAULT_RADIUS,
+        k: int = DEFAULT_K,
+        **options: Any,
+    ) -> dict[str, Any]:
+        permuted, original = (
+            [sentence_signature(*row, usual, radius=radius, k=k) for row in zip(*columns, strict=True)]
+            for columns in ((words, tags), (original_words, original_tags))
+        )
+        scores = pos_minitree(permuted, original, **options)
+        if "by_ratio" in scores:
+            scores["by_ratio"] = [row._asdict() for row in scores["by_ratio"]]
+        return scores

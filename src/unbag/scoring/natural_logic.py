@@ -1,0 +1,187 @@
+"""The metric of SICCK: macro F1, precision, recall and accuracy over the labels of natural logic."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate
+
+MEASURES: Final = ("f1", "precision", "recall", "accuracy")
+_BLOCK_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
+
+
+def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
+    """Return the four-way labels of a model that predicts three, by the reverse rule.
+
+    Akoju et al. (2023), section 4.1, 1: predicted neutral, and the hypothesis predicted to entail the premise, is
+    reverse entailment; entailment is forward entailment; the rest stays. A two-label model's `not_entailment` is
+    treated as neutral is.
+
+    Args:
+        predictions: names of the labels predicted for (premise, hypothesis), shape (n,).
+        reverse_predictions: those predicted for (hypothesis, premise), shape (n,).
+
+    >>> four_way(["entailment", "neutral", "neutral"], ["neutral", "entailment", "contradiction"]).tolist()
+    ['forward_entailment', 'reverse_entailment', 'neutral']
+    """
+    forward, back = np.asarray(predictions, dtype=np.str_), np.asarray(reverse_predictions, dtype=np.str_)
+    if forward.shape != back.shape or forward.ndim != 1:
+        raise ValueError(
+            f"expected as many predictions for (hypothesis, premise) as for (premise, hypothesis), found the shapes "
+            f"{back.shape} and {forward.shape}"
+        )
+    undecided = (forward == NEUTRAL) | (forward == NOT_ENTAILMENT)
+    labels = np.where(forward == ENTAILMENT, FORWARD_ENTAILMENT, forward)
+    turned: NDArray[np.str_] = np.where(undecided & (back == ENTAILMENT), REVERSE_ENTAILMENT, labels)
+    return turned
+
+
+def natural_logic(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    *,
+    reverse_predictions: ArrayLike | None = None,
+    groups: Mapping[str, Sequence[str]] | None = None,
+    source_ids: Sequence[str] | NDArray[Any] | None = None,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> dict[str, Any]:
+    """Score labels of natural logic.
+
+    Akoju et al. (2023), section 4, Tables 8 and 11-17. With TP, FP and FN of one label against the others:
+
+    - `precision` = TP / (TP + FP), `recall` = TP / (TP + FN), `f1` = 2 TP / (2 TP + FP + FN), each 0 where it would
+      divide by 0, then averaged over the labels that occur in the references or the predictions, all weighing the same
+      (macro average).
+    - `accuracy`: share predicted right.
+
+    A model that always answers one label has accuracy a, the share of that label, precision a / m, recall 1 / m and f1
+    2a / (1 + a) / m, for m labels: Table 8's third row is that (a = 259 / 1304, m = 4).
+
+    Args:
+        predictions: names of the predicted labels, shape (n,): four-way (`labels.FOUR_WAY`), or any others; three-way
+            where `reverse_predictions` are given.
+        references: names of the gold labels, shape (n,).
+        reverse_predictions: names of the labels predicted for (hypothesis, premise), shape (n,); the predictions are
+            then made four-way by the reverse rule (`four_way`).
+        groups: columns by name, shape (n,) each, by whose values all is repeated.
+        source_ids: the example each pair was made from, shape (n,); intervals then resample those. By default each
+            pair is an example.
+        resamples: bootstrap draws of the 95 % intervals; 0 for none.
+        seed: decides the draws.
+
+    Returns:
+        `n_examples`, the four, each an `Estimate` (value, low, high, n); `by_label`, precision, recall, f1 and how
+        often it is `gold` and `predicted`, by label; `by`, the four by value of each column in `groups`. All in [0, 1],
+        higher is better.
+
+    Raises:
+        ValueError: if lengths differ, or there is no example.
+
+    >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
+    >>> [scores[name].value for name in MEASURES]
+    [0.3333333333333333, 0.25, 0.5, 0.5]
+    """
+    predicted = np.asarray(predictions, dtype=np.str_)
+    if reverse_predictions is not None:
+        predicted = four_way(predicted, reverse_predictions)
+    gold = np.asarray(references, dtype=np.str_)
+    columns = {name: np.asarray(column, dtype=np.str_) for name, column in (groups or {}).items()}
+    sources = np.arange(len(gold)) if source_ids is None else np.asarray(source_ids, dtype=np.str_)
+    lengths = {"predictions": len(predicted), "references": len(gold), "source_ids": len(sources)}
+    lengths |= {name: len(column) for name, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+    if not len(gold):
+        raise ValueError("expected at least one example, found none")
+
+    def measured(inside: NDArray[np.bool_]) -> dict[str, Estimate]:
+        return _estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
+
+    everything = np.ones(len(gold), dtype=bool)
+    return {
+        "n_examples": len(gold),
+        **measured(everything),
+        "by_label": _by_label(gold, predicted),
+        "by": {
+            name: {str(value): measured(column == value) for value in dict.fromkeys(column.tolist())}
+            for name, column in columns.items()
+        },
+    }
+
+
+def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[str], NDArray[np.int64]]:
+    """Return the labels and, for each example, the cell of the confusion table (gold by predicted) it falls into."""
+    labels, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
+    return labels.tolist(), codes[: len(gold)] * len(labels) + codes[len(gold) :]
+
+
+def _estimates(
+    gold: NDArray[np.str_], predicted: NDArray[np.str_], sources: NDArray[Any], resamples: int, seed: int
+) -> dict[str, Estimate]:
+    labels, cells = _tables(gold, predicted)
+    k, n = len(labels), len(gold)
+    names, source = np.unique(sources, return_inverse=True)
+    values = _measures(np.bincount(cells, minlength=k * k).reshape(1, k, k))[0]
+    bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
+    if resamples:
+        rng = np.random.default_rng(seed)
+        if len(names) == n:  # drawing examples is drawing cells of the table, each as likely as it is frequent
+            counts = np.bincount(cells, minlength=k * k)
+            drawn = rng.multinomial(n, counts / n, size=resamples)
+        else:
+            by_source = np.zeros((len(names), k * k))
+            np.add.at(by_source, (source, cells), 1)
+            block = max(1, _BLOCK_CELLS // len(names))
+            share = np.full(len(names), 1 / len(names))
+            drawn = np.concatenate(
+                [
+                    rng.multinomial(len(names), share, size=min(block, resamples - start)) @ by_source
+                    for start in range(0, resamples, block)
+                ]
+            )
+        low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
+        bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
+    return {
+        name: Estimate(float(value), *bound, n) for name, value, bound in zip(MEASURES, values, bounds, strict=True)
+    }
+
+
+def _measures(tables: NDArray[Any]) -> NDArray[np.float64]:
+    """Return macro F1, precision, recall, and accuracy of confusion tables (m, k, k), gold by predicted: (m, 4)."""
+    f1, precision, recall, occurs = _per_label(tables)
+    number = occurs.sum(axis=1)
+    macro = [np.where(occurs, values, 0.0).sum(axis=1) / number for values in (f1, precision, recall)]
+    accuracy = np.trace(tables, axis1=1, axis2=2) / tables.sum(axis=(1, 2))
+    return np.stack([*macro, accuracy], axis=1)
+
+
+def _per_label(tables: NDArray[Any]) -> tuple[NDArray[np.float64], ...]:
+    """Return F1, precision and recall of each label, and whether it occurs at all, shape (m, k) each."""
+    right = np.diagonal(tables, axis1=1, axis2=2).astype(np.float64)
+    gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
+
+    def ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
+        found: NDArray[np.float64] = np.divide(above, below, out=np.zeros(right.shape), where=below > 0)
+        return found
+
+    return ratio(2 * right, gold + predicted), ratio(right, predicted), ratio(right, gold), gold + predicted > 0
+
+
+def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, dict[str, float | int]]:
+    labels, cells = _tables(gold, predicted)
+    table = np.bincount(cells, minlength=len(labels) ** 2).reshape(1, len(labels), len(labels))
+    f1, precision, recall, _ = _per_label(table)
+    return {
+        label: {
+            "f1": float(f1[0, place]),
+            "precision": float(precision[0, place]),
+            "recall": float(recall[0, place]),
+            "gold": int(table[0, place].sum()),
+            "predicted": int(table[0, :, place].sum()),
+        }
+        for place, label in enumerate(labels)
+    }

@@ -1,0 +1,165 @@
+import json
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from unbag import measures, sets
+from unbag.built import Request, build
+from unbag.evaluation import evaluate
+from unbag.labels import LABELS, TWO_WAY
+from unbag.measures import Answers
+
+PAIRS = [
+    ("A black cat is eating a fish.", "A cat is eating a fish.", "entailment"),
+    ("A cat is eating a fish.", "A cat is chasing a fish.", "neutral"),
+    ("A box is full.", "A box is empty.", "contradiction"),
+    ("There are cats.", "A cat is eating.", "neutral"),  # of another form
+    ("A cat is eating.", "A dog is eating.", "-"),  # unlabelled
+]
+
+
+@pytest.fixture(autouse=True)
+def caches(tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    path.write_text("".join(json.dumps({"premise": p, "hypothesis": h, "label": g}) + "\n" for p, h, g in PAIRS))
+    return str(path)
+
+
+@pytest.fixture
+def file(shared):
+    return str(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+
+
+def test_each_pair_is_there_in_both_directions(data):
+    rows = sets.load("sicck", data=data)
+    as_they_are = {row["pair"]: row for row in rows if not row["reverse"]}
+    exchanged = {row["pair"]: row for row in rows if row["reverse"]}
+    assert len(rows) == 2 * len(as_they_are) == 2 * len(exchanged)
+    assert len(set(rows["id"])) == len(rows)
+    mirrored = {"forward_entailment": "reverse_entailment", "reverse_entailment": "forward_entailment"}
+    for name, row in as_they_are.items():
+        other = exchanged[name]
+        assert (other["premise"], other["hypothesis"]) == (row["hypothesis"], row["premise"])
+        assert other["four_way"] == mirrored.get(row["four_way"], row["four_way"])
+    seed = as_they_are["pairs-0#0"]
+    assert (seed["premise"], seed["hypothesis"]) == ("a black cat is eating a fish", "a cat is eating a fish")
+    assert (seed["modifier"], seed["target"], LABELS[seed["label"]]) == ("none", "forward_entailment", "entailment")
+    assert exchanged["pairs-0#0"]["label"] == LABELS.index("neutral")
+
+
+def test_what_cannot_be_a_seed_is_counted(data):
+    built = build(Request("sicck", options={"data": data}))
+    assert built.data["left_out"] == {"unlabelled": 1, "of another form than subject, verb, object": 1}
+    assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
+
+
+def test_processes_and_streaming_change_nothing(data):
+    rows = sets.load("sicck", data=data).to_list()
+    assert list(sets.load("sicck", data=data, streaming=True)) == rows
+    assert sets.load("sicck", data=data, num_proc=2, seed=5).to_list() == rows
+
+
+def test_combinations_are_more_pairs(data):
+    parts = set(sets.load("sicck", data=data, combinations=True)["part"])
+    assert parts == {"none", "subject", "verb", "object", "subject+object", "verb+object"}
+
+
+def test_equivalence_has_no_four_way_label(tmp_path):
+    path = tmp_path / "same.jsonl"
+    path.write_text(json.dumps({"premise": "a cat is up", "hypothesis": "a cat is up", "label": "entailment"}) + "\n")
+    four = sets.load("sicck", data=str(path))
+    seven = sets.load("sicck", data=str(path), space="seven_way")
+    assert "equivalence" in seven["target"]
+    assert "equivalence" not in four["relation"]
+    assert len(four) < len(seven) == len(sets.load("sicck", data=str(path), space="three_way"))
+
+
+def test_the_official_set(file):
+    rows = sets.load("sicck", "official", file=file)
+    pairs = rows.filter(lambda row: not row["reverse"])
+    assert len(rows) == 2 * 1304
+    assert len(pairs) == 1304
+    assert Counter(pairs["target"]) == {
+        "neutral": 593, "contradiction": 422, "forward_entailment": 259, "reverse_entailment": 30,
+    }  # fmt: skip
+    assert Counter(pairs["modifier_type"]) == {
+        "universal": 217, "existential": 303, "negation": 167, "adjective/adverb": 602, "none": 15,
+    }  # fmt: skip
+    assert set(Counter(pairs["fold"]).values()) <= {260, 261}
+    assert len(set(pairs["source_id"])) == 15
+
+
+def test_the_official_set_in_other_labels(file):
+    seven = sets.load("sicck", "official-seven_way", file=file)
+    assert Counter(seven.filter(lambda row: not row["reverse"])["target"])["negation|alternation"] == 252
+    three = sets.load("sicck", "official-three_way", file=file)
+    assert set(three["target"]) == set(LABELS)
+    assert [LABELS[label] for label in three["label"]] == list(three["target"])
+
+
+def test_seeds_can_be_kept_in_one_fold(file):
+    rows = sets.load("sicck", "official", file=file, whole_seeds=True)
+    folds = {}
+    for row in rows:
+        folds.setdefault(row["source_id"], set()).add(row["fold"])
+    assert all(len(found) == 1 for found in folds.values())
+    assert set.union(*folds.values()) == set(range(5))
+
+
+def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
+    rows = sets.load("sicck", "official", file=file)
+    known = {}
+    for row in rows:  # three pairs come twice in the file, with the same labels
+        known[row["premise"], row["hypothesis"]] = row["label"]
+
+    def oracle(premises, hypotheses):
+        return np.eye(3)[[known[pair] for pair in zip(premises, hypotheses, strict=True)]]
+
+    [result] = evaluate(oracle, [Request("sicck", "official", {"file": file})], out=tmp_path / "out")
+    assert result.scores["n_examples"] == 1304
+    assert result.scores["f1"].value > 0.99
+
+
+def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
+    [result] = evaluate(
+        lambda premises, _: ["entailment"] * len(premises),
+        [Request("sicck", "official", {"file": file})],
+        out=tmp_path / "out",
+    )
+    scores = result.scores
+    assert [round(scores[name].value, 4) for name in ("f1", "precision", "recall", "accuracy")] == [
+        0.0829, 0.0497, 0.25, 0.1986,
+    ]  # fmt: skip
+    assert round(scores["by"]["part"]["verb"]["accuracy"].value, 4) == 0.1545
+    assert scores["accuracy"].high - scores["accuracy"].low > 0.2  # over 15 seeds
+    assert result.data["left_out"] == {}
+
+
+def test_two_label_models_are_scored_on_three(file):
+    rows = sets.load("sicck", "official", file=file)
+    answers = Answers(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, doubts=True)
+    scores = measures.score("sicck", rows, answers)
+    assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
+    assert scores["accuracy"].value == (593 + 422) / 1304
+
+
+@pytest.mark.parametrize(
+    ("config", "options", "words"),
+    [
+        ("official", {"space": "two_way"}, "expected one of the label spaces four_way, seven_way, three_way"),
+        ("official", {"combinations": True}, "'official' modifies nothing"),
+        (None, {"data": "x.csv", "file": "y.csv"}, "expected a file with the config 'official' only"),
+        (None, {"data": "x.csv", "language": "zh"}, "expected English pairs"),
+        (None, {}, "expected either a corpus or data"),
+    ],
+)
+def test_options_that_cannot_be_are_refused(config, options, words):
+    with pytest.raises(ValueError, match=words):
+        sets.builder("sicck", config, **options)

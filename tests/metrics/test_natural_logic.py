@@ -1,0 +1,46 @@
+import pytest
+
+from unbag import rooms
+from unbag.scoring.natural_logic import natural_logic
+
+ROWS = {
+    "predictions": ["entailment", "neutral", "neutral"],
+    "references": ["forward_entailment", "reverse_entailment", "contradiction"],
+}
+OPTIONS = {
+    "reverse_predictions": ["neutral", "entailment", "neutral"],
+    "groups": {"part": ["subject", "subject", "verb"]},
+}
+
+
+@pytest.fixture(scope="module")
+def metric(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "natural_logic")), cache_dir=cache)
+
+
+@pytest.mark.parametrize("options", [{}, OPTIONS])
+def test_the_module_gives_what_the_function_gives(metric, options):
+    computed = metric.compute(**ROWS, **options)
+    expected = natural_logic(**ROWS, **options)
+    assert list(computed) == list(expected)
+    assert computed["f1"] == expected["f1"]._asdict()
+    assert computed["by_label"] == expected["by_label"]
+    for name, column in expected["by"].items():
+        assert computed["by"][name]["subject"]["recall"] == column["subject"]["recall"]._asdict()
+
+
+def test_the_card_says_what_comes_out(metric):
+    scores = metric.compute(**ROWS, **OPTIONS)
+    assert (scores["accuracy"]["value"], scores["by"]["part"]["subject"]["f1"]["value"]) == (2 / 3, 1.0)
+
+
+def test_rows_may_come_in_batches(metric):
+    for half in (slice(0, 2), slice(2, 3)):
+        metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
+    assert metric.compute()["n_examples"] == 3
+
+
+def test_the_text_is_the_functions(metric):
+    assert metric.inputs_description == natural_logic.__doc__

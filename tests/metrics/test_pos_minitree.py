@@ -1,0 +1,29 @@
+import pytest
+
+from unbag import rooms
+
+ROWS = {
+    "words": [["sleeps", "the", "cat"], ["the", "cat", "sleeps"]],
+    "tags": [["VERB", "DET", "NOUN"], ["DET", "NOUN", "VERB"]],
+    "original_words": [["the", "cat", "sleeps"]] * 2,
+    "original_tags": [["DET", "NOUN", "VERB"]] * 2,
+}
+USUAL = {"cat": [0, 0, 0, 0, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]}
+
+
+@pytest.fixture(scope="module")
+def measurement(tmp_path_factory):
+    evaluate = pytest.importorskip("evaluate")
+    cache = str(tmp_path_factory.mktemp("cache"))
+    return evaluate.load(str(rooms.folder("metrics", "pos_minitree")), cache_dir=cache)
+
+
+def test_the_card_says_what_comes_out(measurement):
+    scores = measurement.compute(**ROWS, usual=USUAL, radius=1, k=2, accepted=[False, True])
+    assert scores["ratios"] == [0.5, 1.0]
+    assert scores["ratio"] == 0.75
+    assert scores["by_ratio"][1] == {"low": 1.0, "high": 1.1, "n": 1, "acceptance": 1.0}
+
+
+def test_without_predictions_there_is_no_acceptance(measurement):
+    assert set(measurement.compute(**ROWS, usual=USUAL)) == {"n", "ratio", "ratios"}

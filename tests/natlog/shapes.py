@@ -1,0 +1,43 @@
+"""Shapes to try the labeller on: one modifier at a time on the parts of seeds with every kind of lexicon."""
+
+from itertools import product
+
+from unbag.natlog.clauses import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.natlog.relations import Relation
+
+A, THE = NounPhrase(), NounPhrase(Quantifier.THE)
+LEXICONS = {
+    "same": Lexicon(),
+    "subject": Lexicon(subject=Relation.FORWARD_ENTAILMENT),
+    "object": Lexicon(object=Relation.FORWARD_ENTAILMENT),
+    "verb": Lexicon(verb=Relation.FORWARD_ENTAILMENT),
+    "excluding verbs": Lexicon(verb=Relation.ALTERNATION),
+    "excluding verbs, one scene": Lexicon(verb=Relation.ALTERNATION, coreferent=True),
+    "excluding objects, one scene": Lexicon(object=Relation.ALTERNATION, coreferent=True),
+    "nothing known": Lexicon(subject=Relation.INDEPENDENCE, verb=Relation.INDEPENDENCE),
+}
+EXCHANGED = Lexicon(verb=Relation.ALTERNATION, coreferent=True, exchanged=True)
+MODIFIERS = [(), ("not",), ("always",), ("never",), ("not", "always")]
+
+
+def phrases(number=1):
+    yield from (NounPhrase(quantifier, number) for quantifier in Quantifier)
+    yield NounPhrase(Quantifier.A, number, "green")
+
+
+def variants(plain: Clause):
+    """Give a clause with each thing that can be done to one of its parts."""
+    for new in phrases(plain.subject.number):
+        yield Clause(new, plain.object, plain.modifiers)
+    for new in phrases() if plain.object else ():
+        yield Clause(plain.subject, new, plain.modifiers)
+    for modifiers in MODIFIERS:
+        yield Clause(plain.subject, plain.object, modifiers)
+    yield Clause(plain.subject, plain.object, plain.modifiers, "neatly")
+
+
+def shapes():
+    """Give the shapes of seeds modified like SICCK's: premise, hypothesis or both."""
+    for lexicon, plain in product([*LEXICONS.values(), EXCHANGED], [Clause(A, A), Clause(THE, A)]):
+        for new in variants(plain):
+            yield from (Shape(new, plain, lexicon), Shape(plain, new, lexicon), Shape(new, new, lexicon))

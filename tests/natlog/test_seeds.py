@@ -1,0 +1,100 @@
+import pytest
+
+from unbag.natlog.clauses import Quantifier
+from unbag.natlog.relations import Relation
+from unbag.natlog.seeds import Noun, clauses, lexicon, parts
+
+R = Relation
+
+
+def test_parts_by_hand():
+    found = parts("Two small cats are sleeping on the wall.")
+    assert found.subject == Noun("two", "small cats")
+    assert (found.auxiliary, found.negation, found.verb) == ("are", "", "sleeping on")
+    assert found.object == Noun("the", "wall")
+
+
+@pytest.mark.parametrize("sentence", ["a cat isn't eating", "a cat is n't eating", "a cat is not eating"])
+def test_negation_is_seen_however_it_is_written(sentence):
+    assert parts(sentence).negated
+    assert parts(sentence).verb == "eating"
+
+
+def test_a_predicate_is_a_verb_without_object_and_a_plural_after_a_preposition_is_one():
+    assert parts("the box is empty").object is None
+    assert parts("the box is full of apples").object == Noun("", "apples")
+    assert parts("a cat is on the wall").verb == "on"
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "A cat is eating and a dog is sleeping",
+        "There is a cat on the wall",
+        "No cat is eating a fish",
+        "A cat, which is old, is eating",
+        "The cat that is eating is old",
+        "A cat sleeps on the wall",
+        "is eating a fish",
+        "Some cats have eaten, they are full",
+        "A cat is eating every fish",
+        "",
+    ],
+)
+def test_sentences_of_another_form_are_refused(sentence):
+    assert parts(sentence) is None
+
+
+def test_tags_find_a_verb_without_auxiliary():
+    tags = [("A", "DET"), ("cat", "NOUN"), ("chases", "VERB"), ("a", "DET"), ("mouse", "NOUN"), (".", "PUNCT")]
+    found = parts("A cat chases a mouse.", tags)
+    assert (found.auxiliary, found.verb, found.object) == ("", "chases", Noun("a", "mouse"))
+    # A past tense has no "does not" that could be made of it; a plural verb does not go with "a cat".
+    for verb in ("chased", "chase"):
+        assert parts(f"A cat {verb} a mouse.", [(verb, tag) if tag == "VERB" else (w, tag) for w, tag in tags]) is None
+
+
+def _lexicon(premise, hypothesis, label):
+    return lexicon(parts(premise), parts(hypothesis), label)
+
+
+def test_what_differs_has_the_relation_that_the_label_names():
+    found = _lexicon("a black cat is eating a fish", "a cat is eating a fish", "entailment")
+    assert (found.subject, found.verb, found.object) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE, R.EQUIVALENCE)
+    assert not found.coreferent
+    found = _lexicon("a cat is eating a raw fish", "a cat is eating a fried fish", "contradiction")
+    assert found.object is R.ALTERNATION
+    assert found.coreferent
+    found = _lexicon("a cat is eating a fish", "a dog is washing a fish", "neutral")
+    assert (found.subject, found.verb, found.object) == (R.INDEPENDENCE, R.INDEPENDENCE, R.EQUIVALENCE)
+
+
+def test_in_a_contradiction_the_verbs_exclude_each_other_if_they_differ():
+    found = _lexicon("a cat is catching a fish", "an animal is missing a fish", "contradiction")
+    assert (found.subject, found.verb) == (R.INDEPENDENCE, R.ALTERNATION)
+
+
+def test_a_negation_does_the_contradicting():
+    found = _lexicon("a cat is eating a fish", "an animal isn't eating a fish", "contradiction")
+    assert (found.subject, found.verb) == (R.FORWARD_ENTAILMENT, R.EQUIVALENCE)
+    found = _lexicon("a box is empty", "a box is not full", "entailment")
+    assert found.verb is R.ALTERNATION
+
+
+def test_exchanged_pairs():
+    assert _lexicon("a cat is chasing the dog", "the dog is chasing a cat", "contradiction").exchanged
+    assert _lexicon("a cat is beside the dog", "the dog is beside a cat", "entailment").verb is R.FORWARD_ENTAILMENT
+
+
+@pytest.mark.parametrize("label", ["neutral", "contradiction"])
+def test_a_label_that_the_words_do_not_bear_out_is_refused(label):
+    assert _lexicon("a cat is eating a fish", "a cat is eating a fish", label) is None
+
+
+def test_only_the_order_of_numbers_matters():
+    premise, hypothesis = parts("ten cats are sleeping"), parts("three cats are sleeping")
+    first, second = clauses(premise, hypothesis)
+    assert (first.subject.number, second.subject.number) == (3, 2)
+    assert first.subject.quantifier is Quantifier.A
+    assert lexicon(premise, hypothesis, "entailment").subject is R.EQUIVALENCE
+    assert lexicon(hypothesis, premise, "entailment") is None

@@ -1,0 +1,114 @@
+import csv
+from collections import Counter
+
+import pytest
+
+from unbag.natlog.relations import Relation
+from unbag.natlog.sicck import FILE, folds, group_sizes, read
+from unbag.pinned import fetch
+
+HEADER = [
+    "Sno", "SICK_id", "Premise", "Hypothesis", "Modifier", "Premise/Hypothesis/Both",
+    "Part of Premise/Hypothesis Modified", "Modifier Type", "Ground Truth \n(Total 7)", "CompressedGT\n(4)",
+]  # fmt: skip
+PLAIN = ["0", "7", "a cat is eating", "an animal is eating", "NONE", "NONE", "NONE", "No Modifiers", "FE", "FE"]
+
+
+def _file(tmp_path, *rows, header=HEADER):
+    path = tmp_path / "sicck.csv"
+    with path.open("w", encoding="utf-8", newline="") as file:
+        csv.writer(file).writerows([header, *rows])
+    return path
+
+
+def test_values_are_normalised_and_counted(tmp_path):
+    rows = [
+        PLAIN,
+        ["1", "7", " a cat", "b\n", "everyone of", "premise", "subject", "Universal", "Negation|Alternation",
+         "Contradiction"],
+        ["892", "7", "a", "b", "never", "FE", "Verb", "Universal", "RE", "RE"],
+        ["3", "7", "a", "b", "an abnormal", "Both", "Object", "Adjectives/Adverbs", "Neutral", "Neutral"],
+    ]  # fmt: skip
+    found, counts = read(_file(tmp_path, *rows))
+    assert counts == {"white space": 2, "case": 2, "spelling": 2, "stray cell": 1}
+    assert [row.modifier for row in found] == ["none", "every one of", "never", "abnormal"]
+    assert [row.position for row in found] == ["none", "premise", "both", "both"]
+    assert found[1].premise == "a cat"
+    assert found[1].relations == (Relation.NEGATION, Relation.ALTERNATION)
+    assert [row.four_way for row in found] == ["forward_entailment", "contradiction", "reverse_entailment", "neutral"]
+    assert [row.label for row in found] == ["entailment", "contradiction", "neutral", "neutral"]
+
+
+def test_labels_that_the_paper_leaves_out_of_the_four(tmp_path):
+    rows = [[*PLAIN[:8], "Equivalence", "Equivalence"], [*PLAIN[:8], "Cover|FE", "x"]]
+    found, _ = read(_file(tmp_path, *rows))
+    assert [row.four_way for row in found] == [None, None]
+    assert [row.label for row in found] == ["entailment", "neutral"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        (5, "FE", "row 0: expected one of .* as position, found 'FE'"),
+        (6, "Adverb", "row 0: expected one of .* as part, found 'Adverb'"),
+        (7, "Modal", "row 0: unknown relation or modifier type 'Modal'"),
+        (8, "Maybe", "row 0: unknown relation or modifier type 'Maybe'"),
+        (9, "RE", "row 0: the relations 'FE' give forward_entailment, found 'reverse_entailment'"),
+    ],
+)
+def test_unknown_values_are_named(tmp_path, column, value, words):
+    row = [*PLAIN[:column], value, *PLAIN[column + 1 :]]
+    with pytest.raises(ValueError, match=words):
+        read(_file(tmp_path, row))
+
+
+def test_missing_columns_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"expected the columns \['CompressedGT'\]"):
+        read(_file(tmp_path, PLAIN[:-1], header=HEADER[:-1]))
+
+
+def test_the_official_file(shared):
+    """Spec, section 9, and Tables 5 and 6 of the paper."""
+    path = fetch(FILE, given=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
+    rows, counts = read(path)
+    assert len(rows) == 1304
+    assert group_sizes(rows) == {
+        "type": {"universal": 217, "existential": 303, "negation": 167, "adjective/adverb": 602, "none": 15},
+        "part": {"subject": 560, "verb": 220, "object": 509, "none": 15},
+    }
+    assert Counter(row.four_way for row in rows) == {
+        "neutral": 593, "contradiction": 422, "forward_entailment": 259, "reverse_entailment": 30,
+    }  # fmt: skip
+    assert len({row.seed for row in rows}) == 15
+    assert counts == {"white space": 155, "spelling": 125, "case": 46, "stray cell": 1}
+    assert len({row.number for row in rows}) == len(rows)
+
+
+SEEDS = [f"seed {i % 7}" for i in range(100)]
+
+
+def test_folds_spread_every_seed_evenly():
+    found = folds(SEEDS, 5)
+    assert Counter(found) == dict.fromkeys(range(5), 20)
+    for name in set(SEEDS):
+        sizes = Counter(fold for fold, seed in zip(found, SEEDS, strict=True) if seed == name)
+        assert max(sizes.values()) - min(sizes.get(fold, 0) for fold in range(5)) <= 1
+
+
+def test_whole_folds_keep_a_seed_together():
+    found = folds(SEEDS, 5, whole=True)
+    assert set(found) == set(range(5))
+    by_seed = {seed: {fold for fold, other in zip(found, SEEDS, strict=True) if other == seed} for seed in SEEDS}
+    assert all(len(there) == 1 for there in by_seed.values())
+
+
+def test_the_seed_decides_the_folds():
+    assert folds(SEEDS, 5) == folds(SEEDS, 5)
+    assert folds(SEEDS, 5) != folds(SEEDS, 5, seed=14)
+    assert folds(SEEDS, 5, whole=True) != folds(SEEDS, 5, seed=14, whole=True)
+
+
+@pytest.mark.parametrize(("n", "whole"), [(1, False), (8, True), (101, False)])
+def test_folds_that_cannot_be(n, whole):
+    with pytest.raises(ValueError, match=f"expected from 2 to .* folds, found {n}"):
+        folds(SEEDS, n, whole=whole)

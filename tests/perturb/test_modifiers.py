@@ -1,0 +1,122 @@
+from collections import Counter
+
+import pytest
+
+from unbag.natlog.relations import Relation, three_way
+from unbag.natlog.seeds import parts
+from unbag.perturb.modifiers import (
+    BOTH,
+    BY_NAME,
+    MODIFIERS,
+    OBJECT,
+    POSITIONS,
+    SUBJECT,
+    TYPES,
+    VERB,
+    Seed,
+    modify,
+    sentence,
+)
+
+SEED = Seed.of("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
+
+
+def _said(text, part, modifier, tags=None):
+    return sentence(parts(text, tags), ((part, BY_NAME[modifier]),))
+
+
+@pytest.mark.parametrize(
+    ("text", "part", "modifier", "expected"),
+    [
+        ("a cat is eating a fish", SUBJECT, "every", "every cat is eating a fish"),
+        ("a cat is eating a fish", SUBJECT, "at least", "at least one cat is eating a fish"),
+        ("a cat is eating a fish", SUBJECT, "every one of", "every one of the cats is eating a fish"),
+        ("a man with a hat is eating", SUBJECT, "every one of", "every one of the men with a hat is eating"),
+        ("a cat is eating a fish", SUBJECT, "green", "a green cat is eating a fish"),
+        ("an old cat is eating a fish", SUBJECT, "green", "a green old cat is eating a fish"),
+        ("a cat is eating a fish", OBJECT, "abnormal", "a cat is eating an abnormal fish"),
+        ("the cat is eating the fish", OBJECT, "no", "the cat is eating no fish"),
+        ("the cat is eating the fish", OBJECT, "elegant", "the cat is eating the elegant fish"),
+        ("two cats are eating", SUBJECT, "not every", "not every two cats are eating"),
+        ("two cats are eating", SUBJECT, "exactly one", "exactly two cats are eating"),
+        ("two cats are eating", SUBJECT, "every one of", "every one of the two cats is eating"),
+        ("two cats are eating", SUBJECT, "good", "two good cats are eating"),
+        ("cats are eating", SUBJECT, "every", "all cats are eating"),
+        ("cats are eating", SUBJECT, "no", "no cats are eating"),
+        ("cats are eating", SUBJECT, "every one of", "every one of the cats is eating"),
+        ("a box is empty", VERB, "not", "a box is not empty"),
+        ("a cat isn't eating", VERB, "always", "a cat isn't always eating"),
+        ("a cat is not eating", VERB, "always", "a cat is not always eating"),
+        ("two cats can't swim", SUBJECT, "no", "no two cats can't swim"),
+        ("a cat is eating", VERB, "elegantly", "a cat is elegantly eating"),
+        ("a cat can swim", VERB, "not", "a cat can not swim"),
+    ],
+)  # fmt: skip
+def test_sentences_by_hand(text, part, modifier, expected):
+    assert _said(text, part, modifier) == expected
+
+
+def test_a_verb_without_auxiliary_takes_do():
+    one = [("a", "DET"), ("cat", "NOUN"), ("watches", "VERB"), ("a", "DET"), ("fish", "NOUN")]
+    two = [("two", "NUM"), ("cats", "NOUN"), ("watch", "VERB"), ("a", "DET"), ("fish", "NOUN")]
+    assert _said("a cat watches a fish", VERB, "not", one) == "a cat does not watch a fish"
+    assert _said("two cats watch a fish", VERB, "not", two) == "two cats do not watch a fish"
+    assert _said("a cat watches a fish", VERB, "never", one) == "a cat never watches a fish"
+    assert _said("two cats watch a fish", SUBJECT, "every one of", two) == "every one of the two cats watches a fish"
+
+
+def test_all_modifiers_at_all_positions():
+    pairs = list(modify(SEED))
+    per_position = sum(len(modifier.parts) for modifier in MODIFIERS)
+    assert len(pairs) == 1 + 3 * per_position == 1 + 3 * (13 + 5 + 12)
+    assert Counter(pair.position for pair in pairs) == {"none": 1, **dict.fromkeys(POSITIONS, per_position)}
+    assert {pair.type for pair in pairs} == {"none", *TYPES}
+    assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
+
+
+def test_a_position_changes_that_sentence_only():
+    plain, *pairs = modify(SEED)
+    for pair in pairs:
+        assert (pair.premise == plain.premise) == (pair.position == "hypothesis")
+        assert (pair.hypothesis == plain.hypothesis) == (pair.position == "premise")
+
+
+def test_the_seed_keeps_its_label():
+    for premise, hypothesis, label in [
+        ("a cat is eating", "an animal is eating", "entailment"),
+        ("a cat is eating", "a cat is sleeping", "contradiction"),
+        ("a cat is eating", "a cat is purring", "neutral"),
+    ]:
+        assert three_way(next(modify(Seed.of(premise, hypothesis, label))).relation) == label
+
+
+def test_labels_by_hand():
+    labels = {(pair.modifier, pair.part, pair.position): pair.relation for pair in modify(SEED)}
+    assert labels["every", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
+    assert labels["no", SUBJECT, BOTH] is Relation.REVERSE_ENTAILMENT
+    assert labels["green", SUBJECT, "hypothesis"] is Relation.INDEPENDENCE
+    assert labels["some", OBJECT, "hypothesis"] is Relation.FORWARD_ENTAILMENT
+    assert labels["no", SUBJECT, "hypothesis"] is Relation.ALTERNATION
+
+
+def test_combinations():
+    pairs = [pair for pair in modify(SEED, combinations=True) if "+" in pair.part]
+    assert Counter(pair.part for pair in pairs) == {"subject+object": 3 * 10, "verb+object": 3 * (2 + 1 + 2 * 7)}
+    found = {pair.premise for pair in pairs if pair.position == "premise"}
+    assert "no black cat is eating no fish" in found
+    assert "a black cat is elegantly eating a green fish" in found
+    assert {pair.modifier for pair in pairs} >= {"no", "elegantly+green"}
+
+
+def test_what_would_be_no_english_is_left_out():
+    negated = Seed.of("a cat is eating a fish", "a cat isn't eating a fish", "contradiction")
+    found = {(pair.modifier, pair.position) for pair in modify(negated)}
+    assert ("not", "premise") in found
+    assert not {("not", "hypothesis"), ("not", "both"), ("never", "hypothesis")} & found
+    plural = Seed.of("cats are eating", "cats are sleeping", "neutral")
+    assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify(plural)}
+
+
+def test_pairs_that_cannot_be_read_are_no_seeds():
+    assert Seed.of("a cat sleeps", "an animal sleeps", "entailment") is None
+    assert Seed.of("a cat is asleep", "a cat is asleep", "contradiction") is None

@@ -1,0 +1,155 @@
+import re
+
+import numpy as np
+import pytest
+from sklearn.metrics import accuracy_score, precision_recall_fscore_support
+
+from unbag.labels import FOUR_WAY
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.natural_logic import MEASURES, four_way, natural_logic
+
+F, R, C, N = FOUR_WAY
+
+# By hand. Gold by predicted:      F  R  C  N
+#                              F   2  0  0  1
+#                              R   1  1  0  0
+#                              C   0  0  1  1
+#                              N   0  0  0  3
+GOLD = [F, F, F, R, R, C, C, N, N, N]
+PREDICTED = [F, F, N, F, R, C, N, N, N, N]
+
+
+def _values(scores):
+    return {name: scores[name].value for name in MEASURES}
+
+
+def test_every_quantity_by_hand():
+    scores = natural_logic(PREDICTED, GOLD)
+    assert scores["n_examples"] == 10
+    precisions, recalls = [2 / 3, 1, 1, 3 / 5], [2 / 3, 1 / 2, 1 / 2, 1]
+    f1s = [2 / 3, 2 / 3, 2 / 3, 3 / 4]
+    assert _values(scores) == pytest.approx(
+        {"f1": sum(f1s) / 4, "precision": sum(precisions) / 4, "recall": sum(recalls) / 4, "accuracy": 7 / 10}
+    )
+    assert scores["by_label"][N] == pytest.approx(
+        {"f1": 3 / 4, "precision": 3 / 5, "recall": 1, "gold": 3, "predicted": 5}
+    )
+    assert scores["accuracy"].n == 10
+
+
+def test_against_scikit_learn():
+    rng = np.random.default_rng(0)
+    for n, labels in [(3, 2), (50, 4), (400, 4), (7, 4)]:
+        gold = np.array(FOUR_WAY)[rng.integers(0, labels, n)]
+        predicted = np.where(rng.random(n) < 0.5, gold, np.array(FOUR_WAY)[rng.integers(0, 4, n)])
+        precision, recall, f1, _ = precision_recall_fscore_support(gold, predicted, average="macro", zero_division=0)
+        expected = {"f1": f1, "precision": precision, "recall": recall, "accuracy": accuracy_score(gold, predicted)}
+        assert _values(natural_logic(predicted, gold, resamples=0)) == pytest.approx(expected)
+
+
+def test_a_label_that_neither_occurs_in_gold_nor_is_predicted_does_not_count():
+    assert _values(natural_logic([F, N], [F, N]))["f1"] == 1
+    assert _values(natural_logic([F, R], [F, N]))["f1"] == pytest.approx(1 / 3)
+
+
+def test_a_constant_answer():
+    gold = [F] * 2 + [R] * 1 + [C] * 3 + [N] * 4
+    for label, share in ((F, 0.2), (N, 0.4)):
+        expected = {"accuracy": share, "precision": share / 4, "recall": 1 / 4, "f1": 2 * share / (1 + share) / 4}
+        assert _values(natural_logic([label] * 10, gold)) == pytest.approx(expected)
+
+
+def test_table_8_and_11_to_17_of_the_paper(shared):
+    """The third system of these tables, ELMo-DAM, has the figures of one that answers entailment to every pair."""
+    from unbag.natlog.sicck import read
+
+    rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+    scores = natural_logic(
+        ["entailment"] * len(rows),
+        [row.four_way for row in rows],
+        reverse_predictions=["entailment"] * len(rows),
+        groups={"type": [row.type for row in rows], "part": [row.part for row in rows]},
+    )
+    published = {
+        "all": (0.0829, 0.0497, 0.2500, 0.1986),
+        "universal": (0.0694, 0.0403, 0.2500, 0.1613),
+        "existential": (0.1044, 0.0660, 0.2500, 0.2640),
+        "negation": (0.0412, 0.0225, 0.2500, 0.0898),
+        "adjective/adverb": (0.1139, 0.0687, 0.3333, 0.2060),
+        "subject": (0.0796, 0.0473, 0.2500, 0.1893),
+        "verb": (0.0669, 0.0386, 0.2500, 0.1545),
+        "object": (0.0915, 0.0560, 0.2500, 0.2240),
+    }
+    found = {"all": scores} | scores["by"]["type"] | scores["by"]["part"]
+    for name, figures in published.items():
+        assert tuple(_values(found[name]).values()) == pytest.approx(figures, abs=6e-5), name
+
+
+def test_the_reverse_rule():
+    forward = ["entailment", "entailment", "neutral", "neutral", "contradiction", "not_entailment", "not_entailment"]
+    back = ["entailment", "neutral", "entailment", "neutral", "entailment", "entailment", "not_entailment"]
+    assert four_way(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
+    gold = [F, F, R, N, C]
+    assert natural_logic(forward[:5], gold, reverse_predictions=back[:5])["accuracy"].value == 1
+
+
+def test_groups_are_scored_as_if_they_were_alone():
+    column = ["x", "y"] * 5
+    scores = natural_logic(PREDICTED, GOLD, groups={"part": column})
+    assert list(scores["by"]["part"]) == ["x", "y"]
+    for name, start in (("x", 0), ("y", 1)):
+        alone = natural_logic(PREDICTED[start::2], GOLD[start::2])
+        assert scores["by"]["part"][name] == {measure: alone[measure] for measure in MEASURES}
+
+
+def test_order_of_rows_does_not_matter():
+    order = [3, 1, 4, 0, 5, 9, 2, 6, 8, 7]
+    shuffled = natural_logic([PREDICTED[i] for i in order], [GOLD[i] for i in order])
+    assert shuffled == natural_logic(PREDICTED, GOLD)
+
+
+def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+    scores = natural_logic(PREDICTED * 20, GOLD * 20, seed=1)
+    for name in MEASURES:
+        assert scores[name].low < scores[name].value < scores[name].high
+    assert scores == natural_logic(PREDICTED * 20, GOLD * 20, seed=1)
+    assert scores["f1"] != natural_logic(PREDICTED * 20, GOLD * 20, seed=2)["f1"]
+
+
+def test_intervals_are_those_of_resampled_examples():
+    rng = np.random.default_rng(5)
+    gold, predicted = np.array(GOLD * 20), np.array(PREDICTED * 20)
+    found = natural_logic(predicted, gold, resamples=2000)
+    drawn = [rng.integers(0, len(gold), len(gold)) for _ in range(2000)]
+    f1s = [natural_logic(predicted[d], gold[d], resamples=0)["f1"].value for d in drawn]
+    assert [found["f1"].low, found["f1"].high] == pytest.approx(np.percentile(f1s, [2.5, 97.5]), abs=0.01)
+
+
+def test_intervals_over_sources_are_wider_where_their_pairs_go_together():
+    sources = [f"s{i // 50}" for i in range(200)]
+    gold = np.array([F, N] * 100)
+    predicted = np.where(np.arange(200) < 100, gold, C)
+    alone = natural_logic(predicted, gold)["accuracy"]
+    together = natural_logic(predicted, gold, source_ids=sources)["accuracy"]
+    assert alone.value == together.value == 0.5
+    assert together.high - together.low > 3 * (alone.high - alone.low)
+
+
+def test_without_resamples_there_are_no_intervals():
+    assert natural_logic(PREDICTED, GOLD, resamples=0)["f1"][1:3] == (None, None)
+    assert isinstance(natural_logic(PREDICTED, GOLD)["f1"], Estimate)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"references": [F]}, "{'predictions': 10, 'references': 1, 'source_ids': 1}"),
+        ({"groups": {"part": ["x"]}}, "'part': 1"),
+        ({"reverse_predictions": [F]}, "found the shapes (1,) and (10,)"),
+        ({"predictions": [], "references": []}, "expected at least one example, found none"),
+    ],
+)
+def test_bad_input_is_named(change, words):
+    inputs = {"predictions": PREDICTED, "references": GOLD} | change
+    with pytest.raises(ValueError, match=re.escape(words)):
+        natural_logic(**inputs)

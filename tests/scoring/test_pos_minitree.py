@@ -1,0 +1,113 @@
+import numpy as np
+import pytest
+
+from unbag.scoring.pos_minitree import (
+    TAGS,
+    neighbourhoods,
+    numbered,
+    pos_minitree,
+    sentence_signature,
+    signatures,
+    top_tags,
+)
+
+D, N, V, P = (TAGS.index(tag) for tag in ("DET", "NOUN", "VERB", "ADP"))
+
+
+def test_neighbourhoods_by_hand():
+    # the cat sleeps on the mat
+    found = neighbourhoods(numbered(["DET", "NOUN", "VERB", "ADP", "DET", "NOUN"]))
+    assert found.shape == (6, 17)
+    assert found[0, [N, V]].tolist() == [0.5, 0.5]  # cat, sleeps
+    assert found[2, [D, N, P]].tolist() == [0.5, 0.25, 0.25]  # the, cat | on, the
+    assert found[5, [P, D]].tolist() == [0.5, 0.5]
+    assert found.sum(axis=1) == pytest.approx(1)
+
+
+def test_a_word_alone_has_no_neighbours():
+    assert neighbourhoods(numbered(["NOUN"])).sum() == 0
+    assert neighbourhoods(numbered(["NOUN", "VERB"]), radius=9)[0, V] == 1
+
+
+def _plain_loop(tags, radius):
+    rows = []
+    for place in range(len(tags)):
+        near = [tag for other, tag in enumerate(tags) if other != place and abs(other - place) <= radius]
+        rows.append([near.count(tag) / len(near) for tag in range(17)])
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("radius", [1, 2, 3])
+def test_neighbourhoods_against_a_plain_loop(radius):
+    tags = np.random.default_rng(radius).integers(0, 17, (5, 9))
+    assert neighbourhoods(tags, radius) == pytest.approx(np.stack([_plain_loop(row, radius) for row in tags]))
+
+
+def test_equal_tags_are_taken_in_one_order():
+    weights = np.zeros(17)
+    weights[[9, 3]] = 0.5
+    assert top_tags(weights, 4) == (1 << 3) | (1 << 9) | (1 << 0) | (1 << 1)
+    assert top_tags(weights, 1) == 1 << 3
+    assert all(bin(int(bits)).count("1") == 4 for bits in top_tags(np.random.default_rng(0).random((20, 17)), 4))
+
+
+def test_signatures_by_hand():
+    # top 2 here: DET, VERB; usual: DET, NOUN -> 1/2. The second word is not known. The third: here NOUN, ADJ (absent,
+    # the first of the tags); usual NOUN, VERB -> 1/2.
+    usual = [top_tags(np.eye(17)[D] + 0.5 * np.eye(17)[N], 2), 0, top_tags(np.eye(17)[N] + 0.5 * np.eye(17)[V], 2)]
+    tags = [[N, D, V], [N, V, D]]
+    found = signatures([tags[0]], [usual], [[True, False, True]], radius=1, k=2)
+    # NOUN has the neighbour DET (and the absent ADJ): shares DET; VERB has DET and ADJ: shares nothing.
+    assert found.tolist() == [(1 / 2 + 0) / 2]
+
+
+def test_a_sentence_of_unknown_words_has_no_signature():
+    assert np.isnan(signatures([D, N], [0, 0], [False, False]))
+
+
+def test_a_sentence_that_is_all_of_training_overlaps_wholly():
+    """Section 6: the same mini-tree in the sentence as in training is an overlap of 1."""
+    words, tags = ["a", "cat", "sleeps", "here"], ["DET", "NOUN", "VERB", "ADV"]
+    usual = dict(zip(words, neighbourhoods(numbered(tags)), strict=True))
+    for k in (1, 2, 4, 17):
+        assert sentence_signature(words, tags, usual, k=k) == 1
+    assert sentence_signature(["A", "CAT", "sleeps", "here"], tags, usual) == 1
+    assert sentence_signature(["cat", "here", "a", "sleeps"], ["NOUN", "ADV", "DET", "VERB"], usual, k=1) < 1
+
+
+def test_ratios_and_acceptance_by_hand():
+    scores = pos_minitree(
+        [0.4, 0.5, 0.55, 0.2, np.nan, 0.5],
+        [0.5, 0.5, 0.5, 0.5, 0.5, 0.0],
+        accepted=[True, True, False, False, True, True],
+    )
+    assert scores["ratios"] == [pytest.approx(0.8), 1.0, pytest.approx(1.1), pytest.approx(0.4), None, None]
+    assert scores["ratio"] == pytest.approx((0.8 + 1 + 1.1 + 0.4) / 4)
+    assert scores["n"] == 4
+    assert [(row.low, row.n, row.acceptance) for row in scores["by_ratio"]] == [
+        (0.4, 1, 0.0), (0.8, 1, 1.0), (1.0, 1, 1.0), (1.1, 1, 0.0),
+    ]  # fmt: skip
+
+
+def test_the_permutation_that_changes_nothing_has_ratio_1():
+    signature = np.random.default_rng(0).random(10) + 0.1
+    assert pos_minitree(signature, signature)["ratios"] == [1.0] * 10
+    assert pos_minitree([np.nan], [1.0]) == {"n": 0, "ratio": None, "ratios": [None]}
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: numbered(["NOUN", "NN"]), r"found \['NN'\]"),
+        (lambda: top_tags(np.zeros(17), 18), "expected k from 1 to 17, found 18"),
+        (lambda: neighbourhoods([1, 2], 0), "expected a radius of at least 1, found 0"),
+        (lambda: sentence_signature(["a"], [], {}), "found 1 words and 0 tags"),
+        (lambda: pos_minitree([1.0], [1.0, 1.0]), r"\{'permuted': 1, 'original': 2\}"),
+        (lambda: pos_minitree([1.0], [1.0], accepted=[]), "'accepted': 0"),
+        (lambda: pos_minitree([], []), "expected at least one permutation, found none"),
+        (lambda: pos_minitree([1.0], [1.0], width=0), "expected a positive width of bins, found 0"),
+    ],
+)
+def test_bad_input_is_named(call, words):
+    with pytest.raises(ValueError, match=words):
+        call()

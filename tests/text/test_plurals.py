@@ -1,0 +1,15 @@
+import pytest
+
+from unbag.text.plurals import plural
+
+
+@pytest.mark.parametrize(
+    ("one", "many"),
+    [
+        *[("cat", "cats"), ("box", "boxes"), ("woman", "women"), ("child", "children"), ("deer", "deer")],
+        *[("lady", "ladies"), ("toy", "toys"), ("snowman", "snowmen"), ("goldfish", "goldfish"), ("human", "humans")],
+        *[("church", "churches"), ("tooth", "teeth"), ("little old lady", "little old ladies")],
+    ],
+)
+def test_plurals(one, many):
+    assert plural(one) == many
