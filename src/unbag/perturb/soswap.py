@@ -137,7 +137,7 @@ def _clause(parse: Parse) -> _Clause | Refusal:
             if own is not None:
                 bearer, subject = verb, own
             object_ = _child(parse, verb, "dobj")
-            if subject is not None and object_ is not None:
+            if subject is not None and object_ is not None and parse.pos[verb] in ("VERB", "AUX"):
                 sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if _child(parse, v, "nsubj") is None]
                 return _Clause(verb, subject, object_, (bearer, *sharing))
     return Refusal.NO_CLAUSE
