@@ -12,8 +12,8 @@ a small one. Nor does it go where the noun says it already (a young child).
 Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
 Left out are nouns that come twice, nouns that only measure or locate (front, pair, kind), plurals without a singular
 (jeans), nouns whose adjective could belong to a neighbour ("young men and women"), and both nouns of "a group of
-people" or "dressed as a clown", whose adjectives say the same of either. A premise with a negation is left out: "without
-a red hat" follows from "without a hat".
+people" or "dressed as a clown", whose adjectives say the same of either. A premise with a negation is left out:
+"without a red hat" follows from "without a hat".
 """
 
 from collections.abc import Iterable
@@ -191,9 +191,8 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
         start = inside[0]
     if start and not parse.spaces[start - 1]:
         return None
-    adjectives = [
-        i for i in inner if parse.deps[i] == "amod" or rank(parse.words[i]) is not None
-    ]  # orange is a noun too
+    # An adjective's name in a compound counts too: an orange jumpsuit, a red brick wall.
+    adjectives = [i for i in range(start, head) if parse.tags[i] == "JJ" or rank(parse.words[i]) is not None]
     return _Noun(head, start, tuple(adjectives))
 
 
@@ -258,7 +257,7 @@ _NOT_ADDED: Final = (
     _QUANTITIES
     | _REFERRING
     | frozenset(
-        """aged apparent assorted available away average back bare certain close clear common complete different
+        """aged apparent assorted available away average back bare certain close clear colored common complete different
         distant double down due entire extra fake final first former front future general half haired impromptu
         individual inner intent last late latter least left less lone main male female mid middle much necessary
         nearby nearest new next nice only open opposite original outer outside overhead past possible present

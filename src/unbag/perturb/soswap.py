@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from unbag.text.agreement import OBJECTIVE, SUBJECTIVE, Person, agreeing
+from unbag.text.articles import is_article
 from unbag.text.capitals import lowered, raised
 from unbag.text.negations import NEGATIONS
 from unbag.text.parses import Parse
@@ -349,6 +350,7 @@ def _person(parse: Parse, head: int) -> Person:
         inner = None if of is None else _child(parse, of, "pobj")
         return Person.SINGULAR if inner is None else _person(parse, inner)
     counted = any(parse.deps[i] == "nummod" and parse.words[i].lower() not in ("one", "1") for i in children)
+    counted = counted and not any(is_article(parse.words[i]) for i in children)  # a four wheeler
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
     if parse.pos[head] == "NUM":
         many = word not in ("one", "1")
