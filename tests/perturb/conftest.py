@@ -38,7 +38,6 @@ def parse_of(text):
         lemmas=lemmas,
         pos=pos,
         tags=tags,
-        morphs=("",) * len(words),
         heads=tuple(int(head) - 1 for head in heads),
         deps=deps,
     )

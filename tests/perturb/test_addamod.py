@@ -32,7 +32,7 @@ def sentence(first, second):
     words = [words[0].capitalize(), *words[1:]]
     spaces = [True] * (len(words) - 2) + [False, False]
     lemmas = [word.lower().removesuffix("s") for word in words]
-    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, [""] * len(words), heads, deps)))
+    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, heads, deps)))
 
 
 def phrase(determiner, adjectives, compound, noun, dep):

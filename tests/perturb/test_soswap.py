@@ -106,7 +106,7 @@ def sentence(subject, verb, object_, tail):
     words[0] = words[0].capitalize()
     lemmas = [LEMMAS.get(word.lower(), word.lower()) for word in words]
     spaces = [True] * (len(words) - 2) + [False, False]
-    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, [""] * len(words), heads, deps)))
+    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, heads, deps)))
 
 
 PAIRS = st.tuples(

@@ -10,10 +10,10 @@ adjectives that are already there it goes where English has its class (size befo
 a small one. Nor does it go where the noun says it already (a young child).
 
 Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
-Left out are nouns that only measure or locate (front, pair, kind), plurals without a singular (jeans), nouns whose
-adjective could belong to a neighbour ("young men and women"), and both nouns of "a group of people" or "dressed as a
-clown", whose adjectives say the same of either. A premise with a negation is left out: "without a red hat" follows from
-"without a hat".
+Left out are nouns that come twice, nouns that only measure or locate (front, pair, kind), plurals without a singular
+(jeans), nouns whose adjective could belong to a neighbour ("young men and women"), and both nouns of "a group of
+people" or "dressed as a clown", whose adjectives say the same of either. A premise with a negation is left out:
+"without a red hat" follows from "without a hat".
 """
 
 from collections.abc import Iterable
@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from unbag.perturb import draws
-from unbag.text.adjectives import rank
+from unbag.text.adjectives import COLOUR, ORIGIN, rank
 from unbag.text.articles import agree
 from unbag.text.capitals import lowered, named, raised
 from unbag.text.negations import NEGATIONS
@@ -41,6 +41,9 @@ class Refusal(StrEnum):
     NEGATED = "a negation"
     ONE_NOUN = "fewer than two nouns that take an adjective"
     NOT_SHARED = "no adjective that is attested with two of its nouns"
+
+
+_MOST_SHARED: Final = 100_000  # pairs of nouns whose adjectives are remembered: some MB
 
 
 class Addition(NamedTuple):
@@ -67,26 +70,33 @@ class Attestation:
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
         """Count the modifiers in some parses."""
         self._counts: dict[str, dict[str, int]] = {}
+        self._shared: dict[tuple[str, str], dict[str, int]] = {}  # what was asked for since the last count
         for parse in parses:
             self.add(parse)
 
     def add(self, parse: Parse) -> None:
         """Count the modifiers in one more parse."""
-        for i, dep in enumerate(parse.deps):
+        for i in [i for i, dep in enumerate(parse.deps) if dep == "amod"]:
             noun = parse.heads[i]
-            if dep == "amod" and parse.tags[i] == "JJ" and parse.pos[noun] == "NOUN" and i < noun:
+            if parse.tags[i] == "JJ" and parse.pos[noun] == "NOUN" and i < noun:
                 adjective = parse.words[i].lower()
                 # Beside a hyphen it is a piece of an adjective (blond-haired).
                 whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
                 if whole and adjective.isalpha() and adjective not in _NOT_ADDED:
+                    self._shared.clear()
                     counts = self._counts.setdefault(parse.lemmas[noun].lower(), {})
                     counts[adjective] = counts.get(adjective, 0) + 1
 
     def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
         """Return the adjectives attested with both nouns at least so often, with the smaller of their two counts."""
-        one, other = self._counts.get(first, {}), self._counts.get(second, {})
-        smaller = {adjective: min(one[adjective], other[adjective]) for adjective in sorted(one.keys() & other.keys())}
-        return {adjective: n for adjective, n in smaller.items() if n >= min_count}
+        if (found := self._shared.get((first, second))) is None:
+            one, other = self._counts.get(first, {}), self._counts.get(second, {})
+            found = {
+                adjective: min(one[adjective], other[adjective]) for adjective in sorted(one.keys() & other.keys())
+            }
+            if len(self._shared) < _MOST_SHARED:
+                self._shared[first, second] = found
+        return {adjective: n for adjective, n in found.items() if n >= min_count}
 
 
 def addamod(
@@ -109,18 +119,14 @@ def addamod(
     begin = choice % len(pairs)
     for one, other in pairs[begin:] + pairs[:begin]:
         found = attested.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
-        places = {
-            adjective: (first, second)
-            for adjective in found
-            if adjective not in words
-            and not any(adjective in _INHERENT.get(parse.lemmas[noun.head].lower(), ()) for noun in (one, other))
-            and (first := one.place(parse, adjective)) is not None
-            and (second := other.place(parse, adjective)) is not None
+        fit = {
+            adjective: n
+            for adjective, n in found.items()
+            if adjective not in words and one.takes(parse, adjective) and other.takes(parse, adjective)
         }
-        if places:
-            adjective = _weighted({adjective: found[adjective] for adjective in places}, weight)
-            first, second = places[adjective]
-            one_way = [(_with(parse, adjective, first), one), (_with(parse, adjective, second), other)]
+        if fit:
+            adjective = _weighted(fit, weight)
+            one_way = [(_with(parse, adjective, noun.place(parse, adjective)), noun) for noun in (one, other)]
             (premise, noun), (hypothesis, other_noun) = one_way if direction % 2 else one_way[::-1]
             return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
     return Refusal.NOT_SHARED
@@ -133,23 +139,30 @@ class _Noun(NamedTuple):
     start: int
     adjectives: tuple[int, ...]
 
-    def place(self, parse: Parse, adjective: str) -> int | None:
-        """Return the token before which an adjective goes, or None if it does not go well with those there are."""
-        new = rank(adjective)
+    def takes(self, parse: Parse, adjective: str) -> bool:
+        """Tell whether an adjective goes with the noun and with the adjectives that it has."""
+        if adjective in _INHERENT.get(parse.lemmas[self.head].lower(), ()):
+            return False
         there = [rank(parse.words[i]) for i in self.adjectives]
-        if there and (new is None or None in there or new in there):
-            return None
-        after = [
-            i
-            for i, other in zip(self.adjectives, there, strict=True)
-            if other is not None and new is not None and other > new
-        ]
-        return after[0] if after else (self.adjectives[-1] + 1 if self.adjectives else self.start)
+        if {COLOUR, ORIGIN} <= {rank(adjective), *there}:
+            return False  # a black Asian man: the one may be meant as the other
+        return not there or (rank(adjective) is not None and None not in there and rank(adjective) not in there)
+
+    def place(self, parse: Parse, adjective: str) -> int:
+        """Return the token before which an adjective goes that the noun takes."""
+        if not self.adjectives:
+            return self.start
+        new = rank(adjective)
+        after = [i for i in self.adjectives if (rank(parse.words[i]) or 0) > (new or 0)]
+        return after[0] if after else self.adjectives[-1] + 1
 
 
 def _nouns(parse: Parse) -> list[_Noun]:
     common = [i for i, tag in enumerate(parse.tags) if tag in ("NN", "NNS")]
-    return [noun for i in common if (noun := _noun(parse, i)) is not None]
+    lemmas = [parse.lemmas[i].lower() for i in common]
+    # A noun that comes twice may mean one thing twice.
+    once = [i for i, lemma in zip(common, lemmas, strict=True) if lemmas.count(lemma) == 1]
+    return [noun for i in once if (noun := _noun(parse, i)) is not None]
 
 
 def _noun(parse: Parse, head: int) -> _Noun | None:
@@ -178,9 +191,8 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
         start = inside[0]
     if start and not parse.spaces[start - 1]:
         return None
-    adjectives = [
-        i for i in inner if parse.deps[i] == "amod" or rank(parse.words[i]) is not None
-    ]  # orange is a noun too
+    # An adjective's name in a compound counts too: an orange jumpsuit, a red brick wall.
+    adjectives = [i for i in range(start, head) if parse.tags[i] == "JJ" or rank(parse.words[i]) is not None]
     return _Noun(head, start, tuple(adjectives))
 
 
@@ -245,7 +257,7 @@ _NOT_ADDED: Final = (
     _QUANTITIES
     | _REFERRING
     | frozenset(
-        """aged apparent assorted available away average back bare certain close clear common complete different
+        """aged apparent assorted available away average back bare certain close clear colored common complete different
         distant double down due entire extra fake final first former front future general half haired impromptu
         individual inner intent last late latter least left less lone main male female mid middle much necessary
         nearby nearest new next nice only open opposite original outer outside overhead past possible present

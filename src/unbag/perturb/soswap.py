@@ -21,6 +21,7 @@ from enum import StrEnum
 from typing import Final, NamedTuple
 
 from unbag.text.agreement import OBJECTIVE, SUBJECTIVE, Person, agreeing
+from unbag.text.articles import ARTICLES
 from unbag.text.capitals import lowered, raised
 from unbag.text.negations import NEGATIONS
 from unbag.text.parses import Parse
@@ -137,7 +138,7 @@ def _clause(parse: Parse) -> _Clause | Refusal:
             if own is not None:
                 bearer, subject = verb, own
             object_ = _child(parse, verb, "dobj")
-            if subject is not None and object_ is not None:
+            if subject is not None and object_ is not None and parse.pos[verb] in ("VERB", "AUX"):
                 sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if _child(parse, v, "nsubj") is None]
                 return _Clause(verb, subject, object_, (bearer, *sharing))
     return Refusal.NO_CLAUSE
@@ -349,6 +350,7 @@ def _person(parse: Parse, head: int) -> Person:
         inner = None if of is None else _child(parse, of, "pobj")
         return Person.SINGULAR if inner is None else _person(parse, inner)
     counted = any(parse.deps[i] == "nummod" and parse.words[i].lower() not in ("one", "1") for i in children)
+    counted = counted and not any(parse.words[i].lower() in ARTICLES for i in children)  # a four wheeler
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
     if parse.pos[head] == "NUM":
         many = word not in ("one", "1")

@@ -3,13 +3,13 @@
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
+from hashlib import blake2b
 from typing import Any, Final
 
 import pyarrow as pa
 
 from unbag.examples import Example
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.perturb import draws
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
 from unbag.perturb.soswap import Swap, soswap
 from unbag.text.parses import Parse, Parser
@@ -117,7 +117,7 @@ def attestation(examples: Iterable[Example], parser: Parser, attested: Attestati
 
 def distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
     """Yield the source id of the first example with each premise, and the premise."""
-    seen: set[int] = set()
+    seen: set[bytes] = set()
     for example in examples:
         if _is_new(example.premise, seen):
             yield example.source_id, example.premise
@@ -137,13 +137,13 @@ def parsed(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tupl
 
 
 def _distinct(sentences: Iterable[str]) -> Iterator[str]:
-    seen: set[int] = set()
+    seen: set[bytes] = set()
     return (sentence for sentence in sentences if _is_new(sentence, seen))
 
 
-def _is_new(sentence: str, seen: set[int]) -> bool:
+def _is_new(sentence: str, seen: set[bytes]) -> bool:
     """Tell whether a sentence was not met before; 64 bits of it are remembered, not the sentence."""
-    key = int(draws.key(sentence))
+    key = blake2b(sentence.encode(), digest_size=8).digest()
     if key in seen:
         return False
     seen.add(key)
