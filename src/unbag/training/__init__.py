@@ -1,0 +1,1 @@
+"""Fine-tuning of sequence classifiers with accelerate: one loop, and one file an objective."""

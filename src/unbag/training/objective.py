@@ -1,0 +1,68 @@
+"""What a trainer minimises, as one module: the classifier, and whatever an objective adds to it."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from torch import Tensor, nn
+
+from unbag.examples import Example
+
+if TYPE_CHECKING:
+    from accelerate import Accelerator
+
+
+class Loss(NamedTuple):
+    """What a step minimises.
+
+    Attributes:
+        loss: a scalar: the mean over the examples of this process's batch.
+        logits: the examples' logits in the network's output order, shape (b, k).
+        parts: what the loss is the sum of, or is worth watching; scalars, detached.
+    """
+
+    loss: Tensor
+    logits: Tensor
+    parts: Mapping[str, Tensor]
+
+
+class Objective(nn.Module):
+    """A classifier with a loss. The loop calls it as a module, so that all its parameters are one model's to DDP.
+
+    Attributes:
+        network: the `PreTrainedModel` that is published in the end: an unchanged architecture.
+    """
+
+    def __init__(self, network: Any) -> None:
+        super().__init__()
+        self.network = network
+
+    def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+        """Return pairs without label that are encoded beneath the examples of a batch; by default none.
+
+        Args:
+            examples: the batch, b examples.
+            epoch: which pass over the data this is, from 0: with the example's id it decides what is drawn anew.
+        """
+        return []
+
+    def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
+        """Return the loss of a batch.
+
+        Args:
+            labels: the examples' outputs of the network, shape (b,).
+            encoded: what the tokenizer made of the b examples and, after them, of the further pairs: `input_ids`,
+                `attention_mask`, … of shape (b + further, length).
+        """
+        raise NotImplementedError
+
+    def finish(self, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
+        """Do what is left once the weights stand, in every process; by default nothing.
+
+        Args:
+            batches: this process's share of the training data, once, as `forward` takes them.
+            accelerator: for sums over the processes.
+        """
+
+    def save(self, folder: Path) -> None:
+        """Write, in the first process, what the objective learnt beside the network; by default nothing."""
