@@ -196,6 +196,29 @@ def test_an_option_of_another_set_is_wrong_usage(folder):
     assert "--q: not an option of swapped" in " ".join(done.stderr.split())
 
 
+def test_any_option_of_a_set_can_be_named(folder):
+    done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--out", "a.parquet", "--json", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    record = json.loads(done.stdout)
+    assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
+    for given, said in [
+        ("q=many", "expected q to be a whole number, found 'many'"),
+        ("size=3", "--option size: not an option of permuted"),
+        ("q", "expected --option NAME=VALUE; found 'q'"),
+    ]:
+        refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--out", "b.parquet", cwd=folder)
+        assert refused.returncode != 0
+        assert said in " ".join(refused.stderr.replace("│", " ").split())
+    twice = ("-o", "q=2", "--q", "3", "--out", "b.parquet")
+    assert "given twice" in run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder).stderr
+
+
+def test_the_options_of_a_set_are_listed(folder):
+    shown = run("sets", "resnli", cwd=folder).stdout
+    assert "test_size" in shown
+    assert "examples in the test split" in shown
+
+
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")
     options = ("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out")

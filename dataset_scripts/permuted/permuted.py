@@ -22,7 +22,14 @@ _LEAST_WORDS = 2  # one word has nowhere to go
 
 @dataclass
 class PermutedConfig(SourceConfig):
-    """What is permuted, and how: the options of `unbag.perturb.permutation`."""
+    """What is permuted, and how: the options of `unbag.perturb.permutation`.
+
+    Attributes:
+        mode: both, hypothesis, clumped_25, clumped_50 or clumped_75.
+        q: permutations of each pair.
+        min_words: words, beside punctuation, that both sentences must have.
+        seed: decides every permutation.
+    """
 
     mode: str = BOTH
     q: int = DEFAULT_Q

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from unbag import corpora, rooms
 from unbag.corpora import CORPORA
+from unbag.options import Option, described, read
 
 ROOM: Final = "dataset_scripts"
 DEFAULT_CORPUS: Final = "snli"
@@ -62,6 +63,20 @@ def options(name: str) -> frozenset[str]:
     from unbag.building import own_option_names
 
     return own_option_names(_class(name).BUILDER_CONFIG_CLASS)
+
+
+def option_value(name: str, option: str, text: str) -> Any:
+    """Return the value of one of a set's own options from text, as `unbag.options.read` does."""
+    return read(_class(name).BUILDER_CONFIG_CLASS, option, text)
+
+
+def described_options(name: str) -> list[Option]:
+    """Return a set's own options with their defaults and meanings.
+
+    Raises:
+        ValueError: if there is no such set.
+    """
+    return described(_class(name).BUILDER_CONFIG_CLASS, options(name))
 
 
 def config_name(

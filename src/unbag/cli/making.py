@@ -33,11 +33,26 @@ def build(
         typer.echo(f"{out}: {used} ({left_out(record['data'])})")
 
 
-def list_sets(as_json: AsJson = False) -> None:
-    """List the challenge sets, and the corpora they can be built from."""
+def list_sets(
+    name: Annotated[str | None, typer.Argument(help="One set, whose options to list.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """List the challenge sets and the corpora they can be built from; or the options of one set."""
     from unbag.corpora import CORPORA
-    from unbag.sets import summaries
+    from unbag.sets import described_options, summaries
 
+    if name is not None:
+        options = described_options(name)
+        if as_json:
+            print_json([option._asdict() for option in options])
+            return
+        from rich.table import Table
+
+        listed = Table("option", "default", "what it is", box=None, header_style="bold")
+        for option in options:
+            listed.add_row(option.name, str(option.default), option.meaning)
+        console().print(listed)
+        return
     found = summaries()
     if as_json:
         print_json({"sets": found, "corpora": {name: c.splits for name, c in CORPORA.items()}})

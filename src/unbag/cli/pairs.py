@@ -61,6 +61,16 @@ def _pairs(
     seed: Annotated[
         int | None, typer.Option(rich_help_panel=_WHICH, help="Decides all that is drawn (default: 13).")
     ] = None,
+    option: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--option",
+            "-o",
+            metavar="NAME=VALUE",
+            rich_help_panel=_WHICH,
+            help="Any option of the sets, e.g. -o test_size=1000; `unbag sets NAME` lists them.",
+        ),
+    ] = None,
     mode: Annotated[
         Mode | None,
         typer.Option(
@@ -121,7 +131,8 @@ def _pairs(
     if data is not None:
         where = {"data": data, "language": language or "en", "source_split": split}
         if columns:
-            where["columns"] = dict(_pair(part) for part in columns.split(","))
+            expected = "--columns premise=…,hypothesis=…,label=…"
+            where["columns"] = dict(_pair(part, expected) for part in columns.split(","))
         if labels:
             where["labels"] = [label.strip() for label in labels.split(",")]
     given = {
@@ -136,17 +147,23 @@ def _pairs(
         "file": file,
     }
     given = {name: value for name, value in given.items() if value is not None}
+    named = dict(_pair(part, "--option NAME=VALUE") for part in option or ())
+    if twice := sorted(named.keys() & given.keys()):
+        raise typer.BadParameter(f"{', '.join(twice)}: given twice")
 
     def requests(names: list[str], *, elsewhere: frozenset[str] = frozenset()) -> "list[Request]":
         from unbag import sets
 
         known = {name: sets.options(name) for name in names}
         used = elsewhere.union(*known.values())
-        if unused := [f"--{name.replace('_', '-')}" for name in given if name not in used]:
+        unused = [f"--{name.replace('_', '-')}" for name in given if name not in used]
+        unused += [f"--option {name}" for name in named if name not in frozenset().union(*known.values())]
+        if unused:
             raise typer.BadParameter(f"{', '.join(unused)}: not an option of {' or '.join(names)}")
         made = []
         for name in names:
             options = {option: value for option, value in given.items() if option in known[name]}
+            options |= {o: sets.option_value(name, o, text) for o, text in named.items() if o in known[name]}
             if seed is not None and "seed" in known[name]:
                 options["seed"] = seed
             config = None
@@ -159,11 +176,11 @@ def _pairs(
     return requests
 
 
-def _pair(part: str) -> tuple[str, str]:
-    ours, equals, theirs = part.partition("=")
+def _pair(part: str, expected: str) -> tuple[str, str]:
+    name, equals, value = part.partition("=")
     if not equals:
-        raise typer.BadParameter(f"expected --columns premise=…,hypothesis=…,label=…; found {part!r}")
-    return ours.strip(), theirs.strip()
+        raise typer.BadParameter(f"expected {expected}; found {part!r}")
+    return name.strip(), value.strip()
 
 
 def with_pairs(command: Callable[..., None]) -> Callable[..., None]:

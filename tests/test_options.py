@@ -1,0 +1,65 @@
+"""Options of a set, as text."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+
+import pytest
+
+from unbag import sets
+from unbag.options import Option, described, read
+
+
+@dataclass
+class Config:
+    """What it is.
+
+    Attributes:
+        size: how many, which may take
+            two lines.
+        names: whose.
+        sure: whether.
+        least: from where.
+    """
+
+    size: int | None = None
+    names: Sequence[str] | None = None
+    sure: bool = False
+    least: float = 0.5
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "value"),
+    [
+        ("size", "1000", 1000),
+        ("names", "snli, mnli", ("snli", "mnli")),
+        ("sure", "yes", True),
+        ("sure", "False", False),
+        ("least", "0.7", 0.7),
+    ],
+)
+def test_text_is_read_by_the_fields_type(name, text, value):
+    assert read(Config, name, text) == value
+
+
+@pytest.mark.parametrize(("name", "said"), [("size", "a whole number"), ("sure", "true or false"), ("least", "number")])
+def test_what_is_no_value_is_refused(name, said):
+    with pytest.raises(ValueError, match=f"expected {name} to be .*{said}.*, found 'x'"):
+        read(Config, name, "x")
+
+
+def test_options_say_what_they_mean():
+    assert described(Config, frozenset({"size", "least"})) == [
+        Option("size", None, "how many, which may take two lines."),
+        Option("least", 0.5, "from where."),
+    ]
+
+
+@pytest.mark.parametrize("name", sets.names())
+def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
+    config = sets._class(name).BUILDER_CONFIG_CLASS
+    known = [option for option in sets.described_options(name) if option.name in {f.name for f in fields(config)}]
+    assert len(known) == len(sets.options(name))
+    for option in known:
+        assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
+        if option.default is not None and not isinstance(option.default, tuple):
+            assert read(config, option.name, str(option.default)) == option.default
