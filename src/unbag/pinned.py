@@ -86,7 +86,7 @@ def _check(pinned: PinnedFile, found: str, where: str) -> None:
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return f"try again, or get {pinned.name} elsewhere and pass its path"
+    return f"try again, or get {pinned.name} elsewhere and pass its path (--file)"
 
 
 def _sha256(path: Path) -> str:
