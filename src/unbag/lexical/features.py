@@ -5,7 +5,9 @@ adjectives and adverbs count. Exchanging premise and hypothesis exchanges the fi
 """
 
 from array import array
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count, repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -79,8 +81,8 @@ class Vocabulary:
     @classmethod
     def fitted(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
         """Return the vocabulary of all features of some pairs, and their indicators, shape (n, features)."""
-        numbers: dict[str, int] = {}
-        sides = _sides(pairs, lambda word: numbers.setdefault(word, len(numbers) + 1))
+        numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
+        sides = _sides(pairs, lambda words: map(numbers.__getitem__, words))
         found, ends = _codes(*sides)
         codes, columns = np.unique(found, return_inverse=True)
         return cls(list(numbers), codes), _indicators(columns.astype(np.int32), ends, len(codes))
@@ -88,7 +90,7 @@ class Vocabulary:
     def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
         """Return the indicators of pairs of content words, shape (n, features), float32; unknown features are none."""
         # A word that was never seen has the number -1, in no feature.
-        found, ends = _codes(*_sides(pairs, lambda word: self._numbers.get(word, -1)))
+        found, ends = _codes(*_sides(pairs, lambda words: map(self._numbers.get, words, repeat(-1))))
         columns = np.searchsorted(self.codes, found)
         known = np.append(self.codes, _UNKNOWN - 1)[columns] == found  # what is behind the last equals nothing
         counts = np.concatenate([[0], np.cumsum(known)])
@@ -104,11 +106,11 @@ Side = tuple[NDArray[np.int64], NDArray[np.int64]]
 """One side of n pairs: the numbers of their words, one pair's after the other's; and how many each pair has."""
 
 
-def _sides(pairs: Iterable[tuple[Words, Words]], number: Callable[[str], int]) -> tuple[Side, Side]:
+def _sides(pairs: Iterable[tuple[Words, Words]], numbered: Callable[[Words], Iterable[int]]) -> tuple[Side, Side]:
     numbers, sizes = (array("q"), array("q")), (array("q"), array("q"))
     for pair in pairs:
         for side, words in enumerate(pair):
-            numbers[side].extend(map(number, words))
+            numbers[side].extend(numbered(words))
             sizes[side].append(len(words))
     premise, hypothesis = (
         (np.frombuffer(numbers[side], dtype=np.int64), np.frombuffer(sizes[side], dtype=np.int64)) for side in (0, 1)
