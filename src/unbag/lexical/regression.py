@@ -23,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.linalg.blas import saxpy
+from threadpoolctl import threadpool_limits
 
 Vector = NDArray[np.float32]
 
@@ -115,7 +116,10 @@ def fit(
         return float(loss), gradient
 
     start = np.zeros(n_contrasts * (merged.shape[1] + 1), dtype=np.float32)
-    x, steps = _minimise(objective, start, tolerance)
+    # On one thread: sums then do not depend on how many processors there are, and vectors as short as these gain
+    # nothing by more; on a busy machine threads that wait for each other take ten times as long.
+    with threadpool_limits(1, user_api="blas"):
+        x, steps = _minimise(objective, start, tolerance)
     scaled = x[n_contrasts:].reshape(n_contrasts, -1) * (scale / size)
     bias = contrasts @ x[:n_contrasts] * bias_scale
     return SoftmaxRegression((contrasts @ scaled).T[column_of], bias, steps)
