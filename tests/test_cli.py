@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner
 
 from unbag import cli, results
-from unbag.cli import evaluating, pairs
+from unbag.cli import evaluating, natlog, pairs
 from unbag.lexical import training
-from unbag.perturb import permutation
+from unbag.perturb import modified, modifiers, permutation
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
@@ -35,7 +35,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo", "lexical"])
+@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo", "lexical", "natlog"])
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
@@ -49,6 +49,9 @@ def test_the_help_pages_defaults_are_the_operators():
     assert training.DEFAULT_SEED == permutation.DEFAULT_SEED
     assert f"(default: {','.join(training.DEFAULT_TRAINING['en'])})" in shown
     assert get_args(pairs.Mode) == permutation.MODES
+    assert get_args(pairs.Space) == modified.SPACES
+    assert get_args(natlog.Part) == modifiers.PARTS
+    assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
     assert evaluating.Dtype == transformer.Dtype
 
@@ -91,6 +94,40 @@ def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
     assert scored.returncode == 0, scored.stderr
     [result] = results.read(folder / "scored" / "results.json")
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)
+
+
+POODLE = ("--premise", "a poodle is chasing a cat", "--hypothesis", "a dog is chasing a cat", "--label", "entailment")
+
+
+def test_a_relation_is_proved():
+    shown = CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, "--modifier", "no", "--position", "both"])
+    assert shown.exit_code == 0, shown.output
+    lines = shown.output.splitlines()
+    assert lines[:4] == ["no poodle is chasing a cat", "no dog is chasing a cat", "", "reverse_entailment"]
+    told = " ".join(shown.output.split())
+    assert "s1 is poodle and dog, s2 is dog, o1 is cat; now s2 chasing o1. Not equivalence or forward" in told
+
+
+def test_a_pair_is_modified_and_labelled():
+    shown = CliRunner().invoke(cli.app, ["natlog", "modify", *POODLE, "--json"])
+    assert shown.exit_code == 0, shown.output
+    pairs = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
+    assert pairs["every poodle is chasing a cat", "every dog is chasing a cat"] == "reverse_entailment"
+    assert pairs["a poodle is chasing a cat", "a dog is never chasing a cat"] == "independence"
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--modifier", "many"), "the subject of the premise takes no modifier 'many'; expected one of every, "),
+        (("--modifier", "every", "--part", "verb"), "the verb of the premise takes .* one of always, never, not, "),
+        (("--hypothesis", "Dogs bark and cats meow."), "subject, auxiliary, verb and object of one clause"),
+        (("--label", "perhaps"), "perhaps"),
+    ],
+)
+def test_what_cannot_be_proved_is_refused(options, words):
+    with pytest.raises(ValueError, match=words):
+        CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, *options], catch_exceptions=False)
 
 
 def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):

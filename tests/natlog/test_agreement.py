@@ -2,9 +2,12 @@
 
 import pytest
 
-from unbag.natlog.agreement import agreement, official_shapes
+from unbag.natlog.agreement import ELSE, SAME, Disagreement, _cause, agreement, official_shapes, reproduced
 from unbag.natlog.models import outcomes
-from unbag.natlog.sicck import read
+from unbag.natlog.relations import Relation
+from unbag.natlog.seeds import parts
+from unbag.natlog.sicck import Row, read
+from unbag.perturb.modifiers import BY_NAME, sentence
 
 
 @pytest.fixture(scope="module")
@@ -17,6 +20,78 @@ def test_agreement_is_what_the_card_says(rows):
     found = agreement(rows)
     assert found["n"] == 1304
     assert (found["seven_way"], found["four_way"]) == (1085, 1159)
+
+
+def test_the_largest_classes_of_disagreement_are_those_of_the_card(rows):
+    found = agreement(rows)["disagreements"]
+    assert sum(found.values()) == 1304 - 1159
+    assert [(tuple(name), n) for name, n in found.most_common(8)] == [
+        (("subject", "adjective", "one", "neutral", "contradiction"), 10),
+        (("subject", "not every", "one", "neutral", "reverse_entailment"), 9),
+        (("object", "all but", "one", "forward_entailment", "neutral"), 9),
+        (("verb", "not", "one", "neutral", "reverse_entailment"), 8),
+        (("object", "adjective", "one", "contradiction", "neutral"), 7),
+        (("object", "adjective", "both", "neutral", "forward_entailment"), 6),
+        (("verb", "never", "one", "contradiction", "neutral"), 5),
+        (("object", "no", "one", "contradiction", "neutral"), 5),
+    ]
+
+
+def _row(number, premise, hypothesis, modifier, position, relation):
+    kind = "none" if modifier == "none" else BY_NAME[modifier].type
+    part = "none" if modifier == "none" else "subject"
+    return Row(number, "7", premise, hypothesis, modifier, kind, position, part, (relation,))
+
+
+ROWS = [
+    _row(0, "A poodle is asleep", "A dog is asleep", "none", "none", Relation.FORWARD_ENTAILMENT),
+    _row(1, "no poodle is asleep", "a dog is asleep", "no", "premise", Relation.NEGATION),
+    _row(2, "a poodle is asleep", "no dog is asleep", "no", "hypothesis", Relation.NEGATION),
+    _row(3, "Every  poodle is asleep", "a dog is asleep", "every", "premise", Relation.FORWARD_ENTAILMENT),
+    _row(4, "green poodle is asleep", "a dog is asleep", "green", "premise", Relation.FORWARD_ENTAILMENT),
+]
+
+
+def test_agreement_by_hand():
+    """No poodle is asleep, a dog is: both can be so (a beagle sleeps) and one must be, so it is cover."""
+    found = agreement(ROWS)
+    assert (found["n"], found["seven_way"], found["four_way"]) == (5, 3, 4)
+    assert found["confusion"]["negation", "cover"] == 1
+    assert found["confusion"]["negation", "alternation"] == 1
+    assert found["disagreements"] == {Disagreement("subject", "no", "one", "contradiction", "neutral"): 1}
+
+
+def test_a_cause_counts_only_if_it_alone_makes_the_difference():
+    assert reproduced(ROWS) == {SAME: 3, "no article before an adjective (green man)": 1}
+
+
+@pytest.mark.parametrize(
+    ("modifier", "theirs", "cause"),
+    [
+        ("every one of", "everyone of kitten isn't asleep", "everyone of man"),
+        ("at least", "at least kitten isn't asleep", "at least without number (at least man)"),
+        (
+            "green",
+            "green kitten is n't asleep",
+            "no article before an adjective (green man) and is n't in two words",
+        ),
+        ("green", "green kitten is not asleep", "no article before an adjective (green man) and is not for isn't"),
+        ("green", "green kitten isn't awake", ELSE),
+        ("green", "the green kitten isn't asleep", ELSE),
+        ("every one of", "everyone of kittens isn't asleep", ELSE),
+    ],
+)
+def test_what_differs_is_said_only_where_it_is_so(modifier, theirs, cause):
+    kitten = parts("a kitten isn't asleep")
+    ours = sentence(kitten, (("subject", BY_NAME[modifier]),))
+    assert _cause([(kitten, ours), (kitten, sentence(kitten))], (theirs, "A kitten isn't asleep")) == cause
+
+
+def test_the_share_of_the_official_pairs_made_to_the_letter(rows):
+    found = reproduced(rows)
+    assert found.total() == 1289
+    assert found[SAME] == 897
+    assert found[ELSE] == 4
 
 
 def test_a_higher_bound_changes_nothing_on_the_shapes_that_occur(rows):

@@ -155,15 +155,39 @@ def test_names_of_adjectives_do_not_matter_but_whether_they_are_the_same_does():
 def test_a_proof_names_a_model_for_each_possibility_and_the_one_there_is_none_for():
     shape = Shape(Clause(EVERY, A), Clause(A, A), SUBJECT)
     proof = prove(shape, ("small dog", "dog"), ("barking at", "barking at"), ("cat", "cat")).splitlines()
-    assert proof[0] == "forward_entailment:"
-    assert proof[1] == ("premise true, hypothesis true: s1 is small dog and dog, o1 is cat; now s1 barking at o1.")
-    assert proof[2] == "premise true, hypothesis false: in no model."
+    assert proof[0] == "forward_entailment"
+    assert proof[1] == (
+        "premise true, hypothesis true: s1 is small dog and dog, o1 is cat; now s1 barking at o1. "
+        "Not negation or alternation."
+    )
+    assert proof[2] == (
+        "premise true, hypothesis false: no model. "
+        "Not reverse_entailment or negation or alternation or cover or independence."
+    )
     assert "nothing is done" in proof[4]
+
+
+def test_a_proof_rules_out_all_relations_but_one():
+    for shape in SHAPES[::9]:
+        first, *lines = prove(shape, ("a", "b"), ("c", "d"), ("e", "f")).splitlines()
+        ruled_out = {name for line in lines for name in line.rpartition("Not ")[2].rstrip(".").split(" or ")}
+        if "in every model or in none" in first:
+            assert first.startswith("independence")
+            assert not any("Not " in line for line in lines)
+        else:
+            assert {relation.value for relation in R} - ruled_out == {first}, shape
 
 
 def test_a_proof_of_an_exchanged_pair_says_who_does_it_to_whom():
     shape = Shape(Clause(THE, THE), Clause(THE, THE), Lexicon(verb=R.ALTERNATION, exchanged=True))
     proof = prove(shape, ("duck", "duck"), ("leading", "leading"), ("goose", "goose")).splitlines()
-    assert proof[1].endswith("in no model.")
-    assert proof[2].endswith("s1 is duck, o1 is goose; now s1 leading o1.")
-    assert proof[3].endswith("s1 is duck, o1 is goose; now o1 leading s1.")
+    assert "hypothesis true: no model." in proof[1]
+    assert "s1 is duck, o1 is goose; now s1 leading o1." in proof[2]
+    assert "s1 is duck, o1 is goose; now o1 leading s1." in proof[3]
+
+
+def test_a_verb_without_object_is_done_to_nothing():
+    shape = Shape(Clause(A, A), Clause(A), Lexicon(verb=R.ALTERNATION, coreferent=True))
+    proof = prove(shape, ("jar", "jar"), ("full of", "empty"), ("nuts", "")).splitlines()
+    assert "s1 is jar, o1 is nuts; now s1 full of o1." in proof[2]
+    assert "s1 is jar, o1 is nuts; now s1 empty." in proof[3]

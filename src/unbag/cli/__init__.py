@@ -9,7 +9,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making
+from unbag.cli import evaluating, lexical, making, natlog
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -29,6 +29,7 @@ app.command()(evaluating.score)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
+app.add_typer(natlog.app, name="natlog")
 app.command()(making.demo)
 
 

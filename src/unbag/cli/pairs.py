@@ -15,12 +15,14 @@ _PERMUTED: Final = "For the permuted set"
 _CS_LAMBDA: Final = "For the cs_lambda set"
 _RESNLI: Final = "For the resnli set"
 _BREAKING_NLI: Final = "For the breaking_nli set"
+_SICCK: Final = "For the sicck set"
 
 Requests = Callable[..., "list[Request]"]
 """Takes names of sets and returns a request for each; refuses options that none of them has."""
 
-# As in `unbag.perturb.permutation`, which is too heavy to import for a help page; a test holds them together.
+# As in `unbag.perturb.permutation` and `.modified`, too heavy to import for a help page; a test holds them together.
 Mode = Literal["both", "hypothesis", "clumped_25", "clumped_50", "clumped_75"]
+Space = Literal["four_way", "seven_way", "three_way"]
 
 
 def _pairs(
@@ -119,7 +121,29 @@ def _pairs(
     ] = None,
     file: Annotated[
         str | None,
-        typer.Option(rich_help_panel=_BREAKING_NLI, help="Your copy of the authors' zip file, which is fetched else."),
+        typer.Option(
+            rich_help_panel=_BREAKING_NLI,
+            help="Your copy of the authors' file, which is fetched else. Also for sicck.",
+        ),
+    ] = None,
+    space: Annotated[
+        Space | None,
+        typer.Option(
+            metavar="SPACE",
+            rich_help_panel=_SICCK,
+            help="Labels of the column target: four_way (default), seven_way or three_way.",
+        ),
+    ] = None,
+    folds: Annotated[
+        int | None, typer.Option(rich_help_panel=_SICCK, help="Folds of the authors' pairs (default: 5).")
+    ] = None,
+    whole_seeds: Annotated[
+        bool | None,
+        typer.Option("--whole-seeds", rich_help_panel=_SICCK, help="Keep the pairs of a seed in one fold."),
+    ] = None,
+    combinations: Annotated[
+        bool | None,
+        typer.Option("--combinations", rich_help_panel=_SICCK, help="Also modify two parts at a time."),
     ] = None,
 ) -> Requests:
     """Return what makes the requests for some sets from the options that say which pairs."""
@@ -145,6 +169,10 @@ def _pairs(
         "embeddings": embeddings,
         "wordnet": wordnet,
         "file": file,
+        "space": space,
+        "folds": folds,
+        "whole_seeds": whole_seeds,
+        "combinations": combinations,
     }
     given = {name: value for name, value in given.items() if value is not None}
     named = dict(_pair(part, "--option NAME=VALUE") for part in option or ())

@@ -1,12 +1,16 @@
 """How the labeller's relations agree with the labels that people gave to the official SICCK."""
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any, Final
+from itertools import chain, combinations
+from typing import Any, Final, NamedTuple
 
+from unbag.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.natlog.clauses import Shape
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import four_way
+from unbag.natlog.seeds import Parts
 from unbag.natlog.sicck import Row
 from unbag.perturb.modifiers import (
     ADJECTIVE_ADVERB,
@@ -14,13 +18,13 @@ from unbag.perturb.modifiers import (
     BY_NAME,
     HYPOTHESIS,
     NONE,
-    PREMISE,
-    SUBJECT,
     VERB,
-    Modified,
+    Change,
     Seed,
     modified_shape,
     modify,
+    sentence,
+    sides,
 )
 
 
@@ -43,17 +47,46 @@ def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
 def official_shapes(rows: Sequence[Row]) -> list[Shape]:
     """Return what natural logic sees of each row: its seed, with the row's modifier put to the row's part."""
     seeds = official_seeds(rows)
-    shapes = []
-    for row in rows:
-        change = () if row.type == NONE else ((row.part, BY_NAME[row.modifier]),)
-        shapes.append(
-            modified_shape(
-                seeds[row.seed].shape,
-                change if row.position in (PREMISE, BOTH) else (),
-                change if row.position in (HYPOTHESIS, BOTH) else (),
-            )
-        )
-    return shapes
+    return [modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
+
+
+def _changes(row: Row) -> tuple[Change, Change]:
+    """Return what was done to the premise of a row and to its hypothesis."""
+    return sides(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
+
+
+class Disagreement(NamedTuple):
+    """A class of rows with another four-way label by the annotators than by the labeller, for one reason.
+
+    A modifier on the hypothesis is the mirror image of one on the premise, and counts as that with both labels
+    converted; modifiers that are read alike count as one.
+
+    Attributes:
+        part: `subject`, `verb` or `object`.
+        reading: what the modifier is to natural logic: a quantifier, `not`, `always`, `never`, `adjective`, `adverb`.
+        sentences: `one` or `both` of the sentences are modified.
+        annotators: their four-way label; None for two that differ.
+        labeller: the labeller's; None for equivalence.
+    """
+
+    part: str
+    reading: str
+    sentences: str
+    annotators: str | None
+    labeller: str | None
+
+
+def _disagreement(row: Row, labelled: str | None) -> Disagreement:
+    modifier = BY_NAME[row.modifier]
+    reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
+    if modifier.type == ADJECTIVE_ADVERB:
+        reading = "adverb" if row.part == VERB else "adjective"
+    turned = {FORWARD_ENTAILMENT: REVERSE_ENTAILMENT, REVERSE_ENTAILMENT: FORWARD_ENTAILMENT}
+    annotators, labeller = (
+        turned.get(label, label) if label is not None and row.position == HYPOTHESIS else label
+        for label in (row.four_way, labelled)
+    )
+    return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
 
 
 def agreement(rows: Sequence[Row]) -> dict[str, Any]:
@@ -61,64 +94,94 @@ def agreement(rows: Sequence[Row]) -> dict[str, Any]:
 
     Returns:
         `n`; `seven_way`, either label of a double one counting; `four_way`; `confusion`, how often each pair of the
-        annotators' relations and the labeller's comes; `disagreements`, the rows and relations that differ four-way,
-        by part, modifier, position, the annotators' label and the labeller's.
+        annotators' relations and the labeller's comes; `disagreements`, how many rows differ four-way, by class.
     """
-    relations = [relate(shape) for shape in official_shapes(rows)]
-    both = list(zip(rows, relations, strict=True))
+    both = [(row, relate(shape)) for row, shape in zip(rows, official_shapes(rows), strict=True)]
     return {
         "n": len(rows),
         "seven_way": sum(relation in row.relations for row, relation in both),
         "four_way": sum(four_way(relation) == row.four_way for row, relation in both),
         "confusion": Counter(("|".join(one.value for one in row.relations), relation.value) for row, relation in both),
         "disagreements": Counter(
-            (row.part, row.modifier, row.position, row.four_way, four_way(relation))
-            for row, relation in both
-            if four_way(relation) != row.four_way
+            _disagreement(row, four_way(relation)) for row, relation in both if four_way(relation) != row.four_way
         ),
     }
+
+
+SAME: Final = "to the letter"
+ELSE: Final = "anything else"
+NEGATED_TWICE: Final = "isn't not, isn't never: not made by us"
+
+_ADJECTIVES: Final = "green|happy|sad|good|bad"
+_CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "no article before an adjective (green man)": ((rf"^(?:an?|the) (?=(?:{_ADJECTIVES}) )", ""),),
+    "two articles (a an abnormal)": (
+        (r"\ban (?=abnormal|elegant)", "a an "),
+        (r"\bthe (?=abnormal|elegant)", "the an "),
+    ),
+    "an for the or for no article (an elegant waves)": ((r"\b(?:the|(of)) (?=abnormal|elegant)", r"\1 an "),),
+    "the article of the next word (an good empty)": ((rf"\ba (?=(?:{_ADJECTIVES}) [aeiou])", "an "),),
+    "is n't in two words": ((r"(?<=\w)n't", " n't"),),
+    "is not for isn't": ((r"n't", " not"),),
+    "at least without number (at least man)": ((r"\bat least one ", "at least "),),
+    "at least before an article (at least a man)": ((r"\bat least one ", "at least a "),),
+    "of without article (exactly two of children)": ((r"\b(exactly|all but) two ", r"\1 two of "),),
+    "the modifier before the verb (not is full)": ((r"\b(is|are) (not|never|always|\w+ly) ", r"\2 \1 "),),
+    "an article lost inside a noun phrase (girl with black bag)": ((r" with an? ", " with "),),
+}
+"""What the authors' sentences have that ours have not: patterns that turn ours into theirs."""
+EVERYONE: Final = "everyone of man"
 
 
 def reproduced(rows: Sequence[Row]) -> Counter[str]:
     """Return how many of the modified pairs of the file our operator makes to the letter, and why not the others.
 
-    Case and white space do not count. The causes are what the authors' sentences have and ours have not.
+    Case and white space do not count. A cause is one only where it, or two together, turn our sentences into theirs.
     """
-    made = {
-        (name, pair.modifier, pair.position, pair.part): pair
-        for name, seed in official_seeds(rows).items()
-        for pair in modify(seed)
-    }
+    seeds = official_seeds(rows)
+    made = {name: {pair[:2] for pair in modify(seed)} for name, seed in seeds.items()}
     found: Counter[str] = Counter()
     for row in rows:
         if row.type != NONE:
-            pair = made.get((row.seed, row.modifier, row.position, row.part))
-            found[_cause(row, pair)] += 1
+            seed = seeds[row.seed]
+            ours = [
+                (parts, sentence(parts, change))
+                for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
+            ]
+            cause = _cause(ours, (row.premise, row.hypothesis))
+            if cause == SAME and tuple(text for _, text in ours) not in made[row.seed]:
+                cause = NEGATED_TWICE
+            found[cause] += 1
     return found
 
 
-SAME: Final = "to the letter"
+def _cause(ours: Sequence[tuple[Parts, str]], theirs: Sequence[str]) -> str:
+    """Return the fewest of the causes that turn our sentences into the authors'."""
+    names = (EVERYONE, *_CAUSES)
+    for causes in chain([()], combinations(names, 1), combinations(names, 2)):
+        if all(
+            any(_plain(_with(some, parts, text)) == _plain(other) for some in _some_of(causes))
+            for (parts, text), other in zip(ours, theirs, strict=True)
+        ):
+            return " and ".join(causes) or SAME
+    return ELSE
 
 
-def _cause(row: Row, pair: Modified | None) -> str:
-    if pair is None:
-        return "a second negation of the verb"
-    if all(
-        _plain(ours) == _plain(theirs) for ours, theirs in zip(pair[:2], (row.premise, row.hypothesis), strict=True)
-    ):
-        return SAME
-    if " n't" in row.premise + row.hypothesis:
-        return "is n't in two words"
-    if row.modifier in ("abnormal", "elegant"):
-        return "another article before abnormal or elegant (a an abnormal)"
-    if row.type == ADJECTIVE_ADVERB and row.part == SUBJECT:
-        return "no article before an adjective (green man)"
-    causes = {"at least": "at least without number", "every one of": "everyone of man"}
-    if row.part == VERB:
-        return "the modifier before the auxiliary (not is)"
-    if row.modifier in ("exactly one", "all but one") and " of " in row.premise + row.hypothesis:
-        return "of without article (exactly two of children)"
-    return causes.get(row.modifier, "anything else")
+def _some_of(causes: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    """Return the causes that may be at work in one of the two sentences."""
+    return chain.from_iterable(combinations(causes, n) for n in range(len(causes) + 1))
+
+
+def _with(causes: Sequence[str], parts: Parts, text: str) -> str:
+    for cause in causes:
+        if cause == EVERYONE:
+            if text.startswith("every one of the "):
+                # The authors put it before the seed's sentence, whose noun and verb stay as they are.
+                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", sentence(parts))
+        else:
+            for pattern, instead in _CAUSES[cause]:
+                text = re.sub(pattern, instead, text)
+    return text
 
 
 def _plain(text: str) -> str:

@@ -52,49 +52,66 @@ _SAID: Final = {True: "true", False: "false"}
 
 
 def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
-    """Return what shows a relation, in words: for each pair of truth values, a model, or that there is none.
+    """Return what shows a relation, in words.
+
+    The first line is the relation. Then comes a line for each pair of truth values: a model in which premise and
+    hypothesis have them, or that there is none, and which relations that rules out.
 
     Args:
         shape: the two sentences.
         subjects: the subject's noun in the premise and in the hypothesis; in an exchanged pair, those of the premise's
             subject and of the hypothesis's object, which are the same.
         verbs: likewise the verbs.
-        objects: likewise the object's nouns; in an exchanged pair, the premise's object, the hypothesis's subject.
+        objects: likewise the object's nouns, empty where there is none; in an exchanged pair, the premise's object, the
+            hypothesis's subject.
     """
     found = outcomes(shape)
-    lines = [f"{relate(shape).value}:"]
+    relation = relation_of(found)
+    lines = [
+        f"{relate(shape).value}" + ("" if relation else ": one of the sentences is true in every model or in none")
+    ]
     for part in PARTS:
-        said = f"premise {_SAID[part[0]]}, hypothesis {_SAID[part[1]]}: "
-        lines.append(said + (_told(shape, found[part], subjects, verbs, objects) if part in found else "in no model."))
+        told = _told(shape, found[part], subjects, verbs, objects) if part in found else "no model."
+        line = f"premise {_SAID[part[0]]}, hypothesis {_SAID[part[1]]}: {told}"
+        if relation and (others := [other.value for other in Relation if (part in other.empty) is (part in found)]):
+            line += f" Not {' or '.join(others)}."
+        lines.append(line)
     return "\n".join(lines)
 
 
 def _told(
-    shape: Shape, model: Model, subjects: tuple[object, object], verbs: tuple[str, str], objects: tuple[str, str]
+    shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
     who = [f"s{place}" for place in range(1, len(model.subjects) + 1)]
     whom = [f"o{place}" for place in range(1, len(model.objects) + 1)]
     things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
-    things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True) if any(thing.nouns)]
+    things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True)]
     times = []
     for time, rows in enumerate(model.times):
         doings = []
         for subject, row in zip(who, rows, strict=True):
-            for other, doing in zip(whom, row, strict=True):
-                names = [verb for verb, does in zip(verbs, doing.verbs, strict=True) if does]
+            for place, doing in enumerate(row):
+                thing = model.objects[place]
+                other = whom[place] if _names(thing, objects) else ""
+                does = [(subject, verbs[0], other), (subject, verbs[1], other)]
                 if shape.lexicon.exchanged:
-                    pairs = zip(
-                        (f"{subject} {verbs[0]} {other}", f"{other} {verbs[1]} {subject}"), doing.verbs, strict=True
-                    )
-                    said = [text for text, does in pairs if does]
-                else:
-                    said = [f"{subject} {name} {other}" for name in dict.fromkeys(names)]
-                manner = "".join(f", {adverb}" for adverb in sorted(doing.adverbs))
-                doings += [text + manner for text in said]
+                    does[1] = (other, verbs[1], subject)
+                said = dict.fromkeys(
+                    " ".join(filter(None, words))
+                    for side, words in enumerate(does)
+                    # A verb without object is done to a thing of its own, and only to that.
+                    if doing.verbs[side] and (all(objects) or thing.nouns[side])
+                )
+                doings += [", ".join([text, *sorted(doing.adverbs)]) for text in said]
         times.append(("now " if time == 0 else "at another time ") + ("; ".join(doings) or "nothing is done"))
-    return f"{', '.join(things)}; {'; '.join(dict.fromkeys(times))}."
+    return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
 
 
-def _is(name: str, thing: Thing, nouns: tuple[object, object]) -> str:
-    fits = [str(noun) for noun, does in zip(nouns, thing.nouns, strict=True) if does]
-    return f"{name} is " + " and ".join(dict.fromkeys([*sorted(thing.adjectives), *fits]))
+def _names(thing: Thing, nouns: tuple[str, str]) -> list[str]:
+    """Return the nouns that fit a thing; the one of a verb without object has none."""
+    return list(dict.fromkeys(noun for noun, fits in zip(nouns, thing.nouns, strict=True) if fits and noun))
+
+
+def _is(name: str, thing: Thing, nouns: tuple[str, str]) -> str:
+    names = _names(thing, nouns)
+    return f"{name} is {' and '.join([*sorted(thing.adjectives), *names])}" if names else ""

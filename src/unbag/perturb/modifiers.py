@@ -14,7 +14,7 @@ from itertools import product
 from typing import Final, NamedTuple
 
 from unbag.natlog.clauses import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
-from unbag.natlog.labeller import relate
+from unbag.natlog.labeller import prove, relate
 from unbag.natlog.relations import Relation
 from unbag.natlog.seeds import INFLECTED, Noun, Parts, clauses, lexicon, parts
 from unbag.text.agreement import Person, agreeing
@@ -153,9 +153,35 @@ def modify(seed: Seed, *, combinations: bool = False) -> Iterator[Modified]:
             yield _pair(seed, change, position)
 
 
+def proof(seed: Seed, pair: Modified) -> str:
+    """Return the proof of the relation of a pair made from a seed, in words (`natlog.labeller.prove`).
+
+    >>> seed = Seed.of("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
+    >>> print(proof(seed, next(pair for pair in modify(seed) if pair.modifier == "no")).splitlines()[2])
+    premise true, hypothesis false: s1 is poodle and dog, o1 is cat; now nothing is done. Not equivalence or \
+forward_entailment.
+    """
+    placed = pair.part.split("+") if pair.part != NONE else []
+    names = pair.modifier.split("+")
+    change = tuple((part, BY_NAME[name]) for part, name in zip(placed, names * len(placed), strict=False))
+    premise, hypothesis = seed.premise, seed.hypothesis
+    others = (hypothesis.subject, hypothesis.object)
+    subject, object_ = reversed(others) if seed.shape.lexicon.exchanged else others
+    return prove(
+        modified_shape(seed.shape, *sides(change, pair.position)),
+        (premise.subject.words, subject.words if subject else ""),
+        (premise.verb, hypothesis.verb),
+        (premise.object.words if premise.object else "", object_.words if object_ else ""),
+    )
+
+
+def sides(change: Change, position: str) -> tuple[Change, Change]:
+    """Return what is done to the premise and what to the hypothesis."""
+    return (change if position in (PREMISE, BOTH) else (), change if position in (HYPOTHESIS, BOTH) else ())
+
+
 def _pair(seed: Seed, change: Change, position: str) -> Modified:
-    first = change if position in (PREMISE, BOTH) else ()
-    second = change if position in (HYPOTHESIS, BOTH) else ()
+    first, second = sides(change, position)
     names = dict.fromkeys(modifier.name for _, modifier in change)
     return Modified(
         premise=sentence(seed.premise, first),
