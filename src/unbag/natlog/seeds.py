@@ -108,7 +108,7 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     subject = _noun(before)
     if subject is not None and auxiliary in INFLECTED:
         subject = replace(subject, plural=auxiliary in ("are", "were"))
-        if subject.plural and subject.determiner in ARTICLES or not subject.plural and subject.determiner in NUMBERS:
+        if subject.determiner in (ARTICLES if subject.plural else NUMBERS):
             return None
     verb, object_ = _verb_and_object(rest)
     if subject is None or not verb:
