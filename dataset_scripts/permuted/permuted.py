@@ -1,7 +1,8 @@
 """The permuted set: NLI pairs whose words are in no order, with the gold label of the original."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import datasets
 import pyarrow as pa
@@ -9,8 +10,12 @@ import pyarrow as pa
 from unbag.building import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.examples import Example, Source
+from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
 from unbag.perturb.permuted import SCHEMA, permuted_tables
+from unbag.text.minitrees import MiniTrees, Ratios
+from unbag.text.pipeline import PIPELINE
+from unbag.text.tags import Tagger
 
 PAPER = "Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569"
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
@@ -28,12 +33,17 @@ class PermutedConfig(SourceConfig):
         mode: both, hypothesis, clumped_25, clumped_50 or clumped_75.
         q: permutations of each pair.
         min_words: words, beside punctuation, that both sentences must have.
+        minitrees: corpora, whose train splits are taken, and files: where it is counted among which parts of speech a
+            word usually stands, for the columns `*_minitree`; they are null without.
+        pipeline: the spaCy pipeline that tags for them.
         seed: decides every permutation.
     """
 
     mode: str = BOTH
     q: int = DEFAULT_Q
     min_words: int = DEFAULT_MIN_WORDS
+    minitrees: Sequence[str] | None = None
+    pipeline: str = PIPELINE
     seed: int = DEFAULT_SEED
 
     def check(self) -> None:
@@ -46,6 +56,8 @@ class PermutedConfig(SourceConfig):
         Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
         if self.min_words < _LEAST_WORDS:
             raise ValueError(f"expected min_words of at least {_LEAST_WORDS}, found {self.min_words}")
+        if self.minitrees and self.language != "en":
+            raise ValueError(f"expected English pairs for mini-trees, found the language {self.language!r}")
 
 
 def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
@@ -57,7 +69,7 @@ class Permuted(ChallengeSet):
     """Every used example of a corpus split, unpermuted and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes
-    data of your own. Options: `q`, `min_words`, `seed`.
+    data of your own. Options: `q`, `min_words`, `seed`, `minitrees`, `pipeline`.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -70,7 +82,18 @@ class Permuted(ChallengeSet):
         """Yield each used example's rows: in order, then permuted."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
-        return permuted_tables(examples, permuter, min_words=config.min_words, language=source.language)
+        return permuted_tables(
+            examples, permuter, min_words=config.min_words, language=source.language, ratios=self._ratios
+        )
+
+    @cached_property
+    def _ratios(self) -> Ratios | None:
+        if not self.config.minitrees:
+            return None
+        tagger = Tagger(self.config.pipeline)
+        sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))
+        pairs = (example for source in sources for example in source.examples())
+        return Ratios(MiniTrees.of((text for pair in pairs for text in pair[1:3]), tagger), tagger)
 
 
 Permuted.BUILDER_CONFIGS = [

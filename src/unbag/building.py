@@ -19,7 +19,7 @@ from unbag.rows import hub_commit, is_hub_id
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
     *("labels.py", "corpora.py", "examples.py", "rows.py", "building.py"),
-    *("text", "perturb", "lexical", "natlog", "scoring/bleu.py"),
+    *("text", "perturb", "lexical", "natlog", "scoring/bleu.py", "scoring/pos_minitree.py"),
 )
 """The code that decides what rows a set has; a change of it makes every cached set stale."""
 

@@ -1,6 +1,7 @@
 import json
 import re
 
+import numpy as np
 import pytest
 
 from unbag import sets
@@ -55,6 +56,18 @@ def test_an_original_has_bleu_one_and_its_length(pairs):
     row = _load(pairs)[5]
     assert {value for name, value in row.items() if "bleu" in name} == {1.0}
     assert (row["premise_words"], row["hypothesis_words"]) == (10, 9)
+
+
+def test_mini_trees_are_counted_where_asked_for(pairs, shared, monkeypatch, tmp_path):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "tags"))
+    assert set(_load(pairs)["premise_minitree"]) == {None}
+    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
+    rows = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline)
+    assert rows[0]["premise_minitree"] == rows[0]["hypothesis_minitree"] == 1.0
+    ratios = [row["premise_minitree"] for row in rows if row["permutation"] >= 0]
+    assert all(0 < ratio < 2 for ratio in ratios)
+    assert np.mean(ratios) < 1  # the sentences themselves are what was counted
+    assert rows.to_list() == _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, num_proc=2).to_list()
 
 
 def test_min_words_lets_shorter_sentences_in(pairs):

@@ -9,9 +9,18 @@ R = Relation
 
 def test_parts_by_hand():
     found = parts("Two small cats are sleeping on the wall.")
-    assert found.subject == Noun("two", "small cats")
+    assert found.subject == Noun("two", "small cats", plural=True)
     assert (found.auxiliary, found.negation, found.verb) == ("are", "", "sleeping on")
     assert found.object == Noun("the", "wall")
+
+
+def test_what_is_a_plural():
+    assert parts("The deer are eating the leaves").subject.plural  # the verb says it
+    assert not parts("The deer is eating the leaves").subject.plural
+    assert parts("The deer is eating the leaves").object.plural
+    assert not parts("The deer is eating a bus").object.plural
+    assert parts("some women can see the glass").subject.plural
+    assert not parts("some women can see the glass").object.plural
 
 
 @pytest.mark.parametrize("sentence", ["a cat isn't eating", "a cat is n't eating", "a cat is not eating"])
@@ -22,7 +31,7 @@ def test_negation_is_seen_however_it_is_written(sentence):
 
 def test_a_predicate_is_a_verb_without_object_and_a_plural_after_a_preposition_is_one():
     assert parts("the box is empty").object is None
-    assert parts("the box is full of apples").object == Noun("", "apples")
+    assert parts("the box is full of apples").object == Noun("", "apples", plural=True)
     assert parts("a cat is on the wall").verb == "on"
 
 
@@ -38,6 +47,10 @@ def test_a_predicate_is_a_verb_without_object_and_a_plural_after_a_preposition_i
         "is eating a fish",
         "Some cats have eaten, they are full",
         "A cat is eating every fish",
+        "A cat is eating a man's fish",
+        "The dogs' bowl is empty",
+        "A dog are barking",
+        "Two dogs is barking",
         "",
     ],
 )

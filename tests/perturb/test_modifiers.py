@@ -115,6 +115,19 @@ def test_what_would_be_no_english_is_left_out():
     assert not {("not", "hypothesis"), ("not", "both"), ("never", "hypothesis")} & found
     plural = Seed.of("cats are eating", "cats are sleeping", "neutral")
     assert not {"exactly one", "at least", "all but one"} & {pair.modifier for pair in modify(plural)}
+    assert Seed.of("the cat's bowl is empty", "the bowl is empty", "entailment") is None
+
+
+def test_plurals_stay_plurals_whatever_their_determiner():
+    cats = "the cats are chasing some mice"
+    made = {pair.premise for pair in modify(Seed.of(cats, cats, "entailment"))}
+    assert {cats, "not all cats are chasing some mice", "the cats are chasing all mice"} <= made
+    assert "every one of the cats is chasing some mice" in made
+    assert "some cats are chasing some mice" in made
+    assert not any(
+        "cats is" in text or "every mice" in text or "exactly one" in text
+        for text in made - {"every one of the cats is chasing some mice"}
+    )
 
 
 def test_pairs_that_cannot_be_read_are_no_seeds():

@@ -178,6 +178,13 @@ def test_bins_by_hand():
     assert (bins[1]["n_f"], bins[1]["acceptance_f"]) == (2, 1 / 2)
 
 
+def test_rows_without_a_mini_tree_ratio_are_in_no_bin():
+    bins = _score(minitree=[1.0, 0.5, 0.55, np.nan, 0.95] * 4)["by_minitree"]
+    assert [(row["low"], row["n"]) for row in bins] == [(0.5, 8), (0.9, 4)]
+    assert bins[0]["acceptance"] == 3 / 8
+    assert _score(minitree=[np.nan] * 20)["by_minitree"] == []
+
+
 def test_lengths_are_binned_by_five():
     bins = _score(lengths=[21] * 5 + [24] * 5 + [25] * 10)["by_length"]
     assert [(row["low"], row["high"], row["n"]) for row in bins] == [(20, 25, 8), (25, 30, 8)]

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from unbag.scoring.pos_minitree import TAGS, neighbourhoods, numbered, sentence_signature
-from unbag.text.minitrees import MiniTrees, orders_of
+from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.tags import Tagger
 
 CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old", "ADJ"), ("dog", "NOUN"))
@@ -45,12 +45,23 @@ def test_permutations_at_once_are_permutations_one_by_one(trees):
     assert len(set(found)) > 1
 
 
-def test_orders_are_read_off_permuted_texts():
-    tagged = (("a", "DET"), ("cat", "NOUN"), ("and", "CCONJ"), ("a", "DET"), ("dog", "NOUN"))
-    assert orders_of(tagged, ["dog a cat a and", "a cat and a dog"]).tolist() == [[4, 0, 1, 3, 2], [0, 1, 2, 3, 4]]
-    for text in ("a cat and a", "a a a cat dog", "a cat and a dog dog"):
-        with pytest.raises(ValueError, match=r"expected the words .* in another order"):
-            orders_of(tagged, [text])
+class _Tagger:
+    def tags(self, sentences):
+        known = {"cat": CAT, "dog": DOG, "odd": (("zzz", "NOUN"), ("yyy", "VERB"))}
+        return {sentence: known[sentence] for sentence in sentences}
+
+
+def test_ratios_are_of_the_signatures(trees):
+    orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
+    cat, dog, odd = Ratios(trees, _Tagger()).of(["cat", "dog", "odd"], orders)
+    assert cat == pytest.approx(trees.permuted(CAT, orders[0]) / trees.signature(CAT))
+    assert dog.tolist() == [1.0]
+    assert np.isnan(odd).all()  # none of its words is known
+
+
+def test_a_sentence_that_is_cut_otherwise_has_no_ratio(trees):
+    [found] = Ratios(trees, _Tagger()).of(["dog"], [np.array([[3, 1, 2, 0]])])
+    assert np.isnan(found).all()
 
 
 def test_orders_of_another_sentence_are_refused(trees):
@@ -78,5 +89,6 @@ def test_the_permuted_sets_texts_can_be_read(shared, tmp_path):
     sides = Permuter(q=5).pair("a", *map(tokenize, pair))
     for sentence, side in zip(pair, sides, strict=True):
         tagged = tagger.tags([sentence])[sentence]
-        orders = orders_of(tagged, side.texts)
+        orders = side.orders
+        assert [text.split() for text in side.texts] == [[tagged[place][0] for place in order] for order in orders]
         assert sorted(orders[0].tolist()) == list(range(len(tagged)))

@@ -88,6 +88,13 @@ def _pairs(
         int | None,
         typer.Option(rich_help_panel=_PERMUTED, help="Words that both sentences must have (default: 8)."),
     ] = None,
+    minitrees: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_PERMUTED,
+            help="Also acceptance by POS mini-tree: corpora or files to count usual neighbours in, comma between.",
+        ),
+    ] = None,
     training: Annotated[
         str | None,
         typer.Option(
@@ -163,6 +170,7 @@ def _pairs(
         "mode": mode,
         "q": q,
         "min_words": min_words,
+        "minitrees": tuple(part.strip() for part in minitrees.split(",")) if minitrees else None,
         "training": tuple(part.strip() for part in training.split(",")) if training else None,
         "lexical": lexical,
         "least_lms": least_lms,

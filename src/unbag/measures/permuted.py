@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import numpy as np
 import pyarrow.compute as pc
 
 from unbag.columns import column, numbers
@@ -10,7 +11,8 @@ from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 
 def score(rows: Any, answers: Answers) -> dict[str, Any]:
-    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU-2 and length."""
+    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU-2, length, and mini-tree ratio."""
+    minitree = (numbers(rows, "premise_minitree") + numbers(rows, "hypothesis_minitree")) / 2
     bleu = (numbers(rows, "premise_bleu_2") + numbers(rows, "hypothesis_bleu_2")) / 2
     return permutation_acceptance(
         answers.predicted,
@@ -19,6 +21,7 @@ def score(rows: Any, answers: Answers) -> dict[str, Any]:
         numbers(rows, "permutation"),
         probabilities=answers.probabilities if answers.doubts else None,
         bleu=bleu,
+        minitree=None if np.isnan(minitree).all() else minitree,
         lengths=numbers(rows, "premise_words") + numbers(rows, "hypothesis_words"),
         n_labels=len(answers.space),
         curve=True,

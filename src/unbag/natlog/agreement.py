@@ -110,7 +110,7 @@ def agreement(rows: Sequence[Row]) -> dict[str, Any]:
 
 SAME: Final = "to the letter"
 ELSE: Final = "anything else"
-NEGATED_TWICE: Final = "isn't not, isn't never: not made by us"
+NOT_MADE: Final = "not made by us (isn't never, exactly one waves)"
 
 _ADJECTIVES: Final = "green|happy|sad|good|bad"
 _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
@@ -127,6 +127,7 @@ _CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
     "at least before an article (at least a man)": ((r"\bat least one ", "at least a "),),
     "of without article (exactly two of children)": ((r"\b(exactly|all but) two ", r"\1 two of "),),
     "the modifier before the verb (not is full)": ((r"\b(is|are) (not|never|always|\w+ly) ", r"\2 \1 "),),
+    "every before a plural (every waves)": ((r"\ball (?!but )", "every "),),
     "an article lost inside a noun phrase (girl with black bag)": ((r" with an? ", " with "),),
 }
 """What the authors' sentences have that ours have not: patterns that turn ours into theirs."""
@@ -150,7 +151,7 @@ def reproduced(rows: Sequence[Row]) -> Counter[str]:
             ]
             cause = _cause(ours, (row.premise, row.hypothesis))
             if cause == SAME and tuple(text for _, text in ours) not in made[row.seed]:
-                cause = NEGATED_TWICE
+                cause = NOT_MADE
             found[cause] += 1
     return found
 

@@ -7,7 +7,7 @@ reading would give wrong labels.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
@@ -15,6 +15,7 @@ from unbag.natlog.clauses import NOT, Clause, Lexicon, NounPhrase, Quantifier, S
 from unbag.natlog.models import outcomes
 from unbag.natlog.relations import Relation, relation_of, three_way
 from unbag.text.articles import ARTICLES
+from unbag.text.plurals import looks_plural
 
 NUMBERS: Final = {
     word: number
@@ -38,15 +39,11 @@ _NOT_ONE_CLAUSE: Final = frozenset(
 
 @dataclass(frozen=True)
 class Noun:
-    """A noun phrase: `a`, `the`, `two`, … or nothing, then the rest of it."""
+    """A noun phrase: `a`, `the`, `two`, … or nothing, then the rest of it, and whether it is a plural."""
 
     determiner: str
     words: str
-
-    @property
-    def plural(self) -> bool:
-        """Whether it takes a plural verb: a number, or a plural without article."""
-        return self.determiner in NUMBERS or not self.determiner
+    plural: bool = False
 
 
 @dataclass(frozen=True)
@@ -103,9 +100,16 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     else:
         return None
     before = words[:place]
-    if not before or not rest or _NOT_ONE_CLAUSE.intersection(before + rest) or any("," in w for w in words):
+    if not before or not rest or _NOT_ONE_CLAUSE.intersection(before + rest):
+        return None
+    # What is put to "a man's hand" would be put to the man.
+    if any("," in word or word.endswith(("'s", "s'")) for word in words):
         return None
     subject = _noun(before)
+    if subject is not None and auxiliary in INFLECTED:
+        subject = replace(subject, plural=auxiliary in ("are", "were"))
+        if subject.determiner in (ARTICLES if subject.plural else NUMBERS):
+            return None
     verb, object_ = _verb_and_object(rest)
     if subject is None or not verb:
         return None
@@ -137,9 +141,12 @@ def _noun(words: Sequence[str]) -> Noun | None:
     if not words:
         return None
     if words[0] in _DETERMINERS or words[0] in NUMBERS:
-        return Noun(words[0], " ".join(words[1:])) if len(words) > 1 else None
+        if len(words) == 1:
+            return None
+        rest = " ".join(words[1:])
+        return Noun(words[0], rest, words[0] in NUMBERS or (words[0] not in ARTICLES and looks_plural(rest)))
     # Without determiner only a plural can be counted.
-    return Noun("", " ".join(words)) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
+    return Noun("", " ".join(words), True) if words[-1].endswith("s") and words[0] not in _PREPOSITIONS else None
 
 
 def _verb_and_object(words: Sequence[str]) -> tuple[str, Noun | None]:

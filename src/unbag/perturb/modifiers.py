@@ -16,10 +16,10 @@ from typing import Final, NamedTuple
 from unbag.natlog.clauses import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.natlog.labeller import prove, relate
 from unbag.natlog.relations import Relation
-from unbag.natlog.seeds import INFLECTED, Noun, Parts, clauses, lexicon, parts
+from unbag.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
 from unbag.text.agreement import Person, agreeing
 from unbag.text.articles import agree
-from unbag.text.plurals import plural
+from unbag.text.plurals import plural_phrase
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"
@@ -228,7 +228,8 @@ def _takes(parts: Parts, part: str, modifier: Modifier) -> bool:
     if noun is None:
         return False
     # A plural without a number has no singular here that "exactly one" and the like could go with.
-    return bool(noun.determiner) or modifier.name not in ("at least", "exactly one", "all but one")
+    counted = not noun.plural or noun.determiner in NUMBERS
+    return counted or modifier.name not in ("at least", "exactly one", "all but one")
 
 
 def sentence(parts: Parts, change: Change = ()) -> str:
@@ -255,11 +256,11 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
         return " ".join(filter(None, [noun.determiner, noun.words]))
     if modifier.quantifier is None:
         return " ".join(filter(None, [agree(noun.determiner, modifier.name), modifier.name, noun.words]))
-    number = noun.determiner if noun.plural else ""
+    number = noun.determiner if noun.determiner in NUMBERS else ""
     head = " ".join(filter(None, [number, noun.words]))
     match modifier.name:
         case "every one of":
-            return f"every one of the {head if noun.plural else _plural_phrase(noun.words)}"
+            return f"every one of the {head if noun.plural else plural_phrase(noun.words)}"
         case "at least":
             return f"at least {head if number else f'one {head}'}"
         case "exactly one":
@@ -270,13 +271,6 @@ def _noun(noun: Noun, modifier: Modifier | None) -> str:
             return modifier.name.replace("every", "all") + f" {head}"
         case name:
             return f"{name} {head}"
-
-
-def _plural_phrase(words: str) -> str:
-    """Return a noun phrase in the plural: its head is the last word, or the one before the first preposition."""
-    pieces = words.split()
-    head = next((place for place, word in enumerate(pieces) if word in ("of", "with", "in", "on", "at")), len(pieces))
-    return " ".join([*pieces[: head - 1], plural(pieces[head - 1]), *pieces[head:]])
 
 
 def _verb(parts: Parts, modifier: Modifier | None, *, singular: bool) -> list[str]:

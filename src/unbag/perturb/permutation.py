@@ -37,10 +37,17 @@ class TooFewPermutationsError(ValueError):
 
 
 class Side(NamedTuple):
-    """One sentence of the q permuted pairs: texts of length q, and BLEU-2/3/4 against the original, shape (q, 3)."""
+    """One sentence of the q permuted pairs.
+
+    Attributes:
+        texts: the sentences, q of them.
+        bleu: BLEU-2/3/4 against the original, shape (q, 3).
+        orders: which token of the original stands at each place, shape (q, tokens).
+    """
 
     texts: list[str]
     bleu: NDArray[np.float64]
+    orders: NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +105,7 @@ class Permuter:
                     text[k] = side.texts(order[k : k + 1])[0]
             seen.add((texts[0][k], texts[1][k]))
         premise_side, hypothesis_side = (
-            Side(text, side.bleu(order)) for side, order, text in zip(sides, orders, texts, strict=True)
+            Side(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
         )
         return premise_side, hypothesis_side
 

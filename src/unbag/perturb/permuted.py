@@ -10,10 +10,12 @@ from unbag.examples import Example
 from unbag.labels import label_id
 from unbag.perturb.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
 from unbag.scoring.permutation_acceptance import ORIGINAL
+from unbag.text.minitrees import Ratios
 from unbag.text.tokens import Tokens, tokenize
 
 _SIDES: Final = ("premise", "hypothesis")
 BLEU_COLUMNS: Final = tuple(f"{side}_bleu_{n}" for side in _SIDES for n in BLEU_ORDERS)
+MINITREE_COLUMNS: Final = tuple(f"{side}_minitree" for side in _SIDES)
 SCHEMA: Final = pa.schema(
     [
         ("id", pa.string()),  # unique: the source's id and the permutation's index
@@ -24,15 +26,23 @@ SCHEMA: Final = pa.schema(
         ("label", pa.int64()),
         *((f"{side}_words", pa.int32()) for side in _SIDES),
         *((name, pa.float32()) for name in BLEU_COLUMNS),
+        *((name, pa.float32()) for name in MINITREE_COLUMNS),  # null where not asked for, or not defined
     ]
 )
 _ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
 
 
 def permuted_tables(
-    examples: Iterable[Example], permuter: Permuter, *, min_words: int, language: str
+    examples: Iterable[Example],
+    permuter: Permuter,
+    *,
+    min_words: int,
+    language: str,
+    ratios: Ratios | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
+
+    With `ratios`, the columns `*_minitree` have the mini-tree overlap of each sentence by that of its original.
 
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
     different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
@@ -48,10 +58,10 @@ def permuted_tables(
             continue
         blocks.append(_block(example, (premise, hypothesis), sides))
         if len(blocks) * (permuter.q + 1) >= _ROWS_PER_TABLE:
-            yield _table(blocks)
+            yield _table(blocks, ratios)
             blocks = []
     if blocks:
-        yield _table(blocks)
+        yield _table(blocks, ratios)
 
 
 def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, Side]) -> dict[str, Any]:
@@ -69,15 +79,23 @@ def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, S
         "label": np.full(rows, label_id(example.label)),
         **{f"{name}_words": np.full(rows, side.length) for name, side in zip(_SIDES, tokens, strict=True)},
         **dict(zip(BLEU_COLUMNS, bleu.T, strict=True)),
+        **{name: np.full(rows, np.nan) for name in MINITREE_COLUMNS},
+        "orders": [side.orders for side in sides],
     }
 
 
-def _table(blocks: list[dict[str, Any]]) -> pa.Table:
+def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
+    if ratios is not None:
+        for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
+            found = ratios.of([block[side][0] for block in blocks], [block["orders"][number] for block in blocks])
+            for block, ratio in zip(blocks, found, strict=True):
+                own = np.nan if np.isnan(ratio).all() else 1.0
+                block[name] = np.concatenate([[own], ratio])
     columns = []
     for name, kind in zip(SCHEMA.names, SCHEMA.types, strict=True):
         parts = [block[name] for block in blocks]
         values = (
             np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [cell for part in parts for cell in part]
         )
-        columns.append(pa.array(values).cast(kind))
+        columns.append(pa.array(values, from_pandas=name in MINITREE_COLUMNS).cast(kind))
     return pa.table(columns, schema=SCHEMA)

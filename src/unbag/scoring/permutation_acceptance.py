@@ -14,6 +14,7 @@ CONFIDENCES: Final = (0.0, 0.5, 0.9)
 """The τ at which everything is reported: 0 is the paper's."""
 BLEU_WIDTH: Final = 0.1
 LENGTH_WIDTH: Final = 5
+MINITREE_WIDTH: Final = 0.1
 
 Bools = NDArray[np.bool_]
 
@@ -27,6 +28,7 @@ def permutation_acceptance(
     probabilities: ArrayLike | None = None,
     bleu: ArrayLike | None = None,
     lengths: ArrayLike | None = None,
+    minitree: ArrayLike | None = None,
     n_labels: int = 3,
     curve: bool = False,
     resamples: int = DEFAULT_RESAMPLES,
@@ -45,7 +47,8 @@ def permutation_acceptance(
       label is predicted with probability τ or more. (Ours: the argmax of a near-uniform output is noise.) D^c stays.
     - `entropy_c`, `entropy_f`: mean entropy, in nats, of the predicted distribution on the accepted permutations of D^c
       and of D^f (Figure 2).
-    - `by_bleu`, `by_length`: acceptance by bin of the permutation's BLEU-2 (Figure 3) and of the length (Figure 6).
+    - `by_bleu`, `by_minitree`, `by_length`: acceptance by bin of the permutation's BLEU-2 (Figure 3), of its POS
+      mini-tree ratio (Figure 4), and of the length (Figure 6).
 
     A model that reads words but not their order has p_c = 1 and an empty D^f, so omega_max = accuracy. A model that
     always answers one label has every omega at the share of that label.
@@ -58,6 +61,8 @@ def permutation_acceptance(
         probabilities: predicted distributions by label id, shape (n, n_labels); needed for τ > 0 and the entropies.
         bleu: BLEU-2 of each row against its original, shape (n,), for `by_bleu`.
         lengths: words of each row, shape (n,), for `by_length`.
+        minitree: POS mini-tree overlap of each row by that of its original (`scoring.pos_minitree`), shape (n,), for
+            `by_minitree`; NaN where there is none.
         n_labels: how many labels the model chooses from.
         curve: also give `curve`, the list of (x, omega_x) for x = 0, 0.01, … 1 (Figure 8).
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
@@ -107,7 +112,11 @@ def permutation_acceptance(
     if curve:
         shares = [round(x / 100, 2) for x in range(101)]
         result["curve"] = [(x, float(np.mean(counts[0.0] > round(x * rows.q, 6)))) for x in shares]
-    for name, values, width in (("by_bleu", bleu, BLEU_WIDTH), ("by_length", lengths, LENGTH_WIDTH)):
+    for name, values, width in (
+        ("by_bleu", bleu, BLEU_WIDTH),
+        ("by_minitree", minitree, MINITREE_WIDTH),
+        ("by_length", lengths, LENGTH_WIDTH),
+    ):
         if values is not None:
             result[name] = _by_bin(rows, right, correct, flipped, np.asarray(values, dtype=np.float64), width)
     return result
@@ -147,10 +156,15 @@ def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 def _by_bin(
     rows: "_Rows", right: Bools, correct: Bools, flipped: Bools, values: NDArray[np.float64], width: float
 ) -> list[dict[str, float | int | None]]:
-    """Return the acceptance of the permutations in each bin [low, high), over all examples, D^c and D^f."""
+    """Return the acceptance of the permutations in each bin [low, high), over all examples, D^c and D^f.
+
+    Rows whose value is NaN are in no bin.
+    """
     if len(values) != len(rows.codes):
         raise ValueError(f"expected one value a row ({len(rows.codes)}), found {len(values)}")
-    permuted = ~rows.is_original
+    permuted = ~rows.is_original & ~np.isnan(values)
+    if not permuted.any():
+        return []
     # The nudge keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
     index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
     sources = rows.codes[permuted]

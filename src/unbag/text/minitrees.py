@@ -1,6 +1,5 @@
 """What parts of speech a word usually stands among, counted in a training corpus (Sinha et al. 2021, section 6)."""
 
-from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from typing import Final
@@ -101,39 +100,33 @@ class MiniTrees:
         return signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
 
 
-def orders_of(tagged: Tagged, texts: Sequence[str]) -> NDArray[np.int64]:
-    """Return for each place of permuted texts the place its word has in order, shape (q, n).
+class Ratios:
+    """How much better or worse placed words are than in their sentence in order: β^k(permuted) / β^k(original)."""
 
-    Words that come several times are taken in their order.
+    def __init__(self, trees: MiniTrees, tagger: Tagger, k: int = DEFAULT_K) -> None:
+        self._trees, self._tagger, self._k = trees, tagger, k
 
-    Args:
-        tagged: the sentence in order.
-        texts: permuted sentences, words separated by spaces as in the permuted set.
+    def of(self, sentences: Sequence[str], orders: Sequence[NDArray[np.int64]]) -> list[NDArray[np.float64]]:
+        """Return the ratios of sentences' permutations.
 
-    Raises:
-        ValueError: if a text has other words than the sentence.
+        Args:
+            sentences: in order.
+            orders: of each sentence, for each new place the old place of its word, shape (q, n).
 
-    >>> orders_of((("a", "DET"), ("cat", "NOUN"), ("sleeps", "VERB")), ["sleeps a cat"]).tolist()
-    [[2, 0, 1]]
-    """
-    places: dict[str, list[int]] = {}
-    for place, (word, _) in enumerate(tagged):
-        places.setdefault(word, []).append(place)
-    orders = []
-    for text in texts:
-        words = text.split()
-        seen: Counter[str] = Counter()
-        order = []
-        for word in words:
-            here = places.get(word, [])
-            if seen[word] == len(here):
-                break
-            order.append(here[seen[word]])
-            seen[word] += 1
-        if not len(order) == len(words) == len(tagged):
-            raise ValueError(f"expected the words {[word for word, _ in tagged]} in another order, found {text!r}")
-        orders.append(order)
-    return np.array(orders, dtype=np.int64).reshape(len(texts), len(tagged))
+        Returns:
+            Shape (q,) each; NaN where the original's β is 0, none of its words is known, or the tagger cuts the
+            sentence into other words.
+        """
+        tagged = self._tagger.tags(sentences)
+        found = []
+        for sentence, order in zip(sentences, orders, strict=True):
+            ratio = np.full(len(order), np.nan)
+            if order.shape[1] == len(tagged[sentence]):
+                original = self._trees.signature(tagged[sentence], self._k)
+                if original > 0:
+                    ratio = self._trees.permuted(tagged[sentence], order, self._k) / original
+            found.append(ratio)
+        return found
 
 
 def _some(sentences: Iterable[str]) -> Iterator[list[str]]:

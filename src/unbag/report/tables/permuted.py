@@ -32,8 +32,13 @@ def table(result: Result) -> RenderableType:
         if name in scores:
             cells = [confident[tau].get(name) for tau in confident]
             shown.add_row(symbol, meaning, interval(scores[name]), *map(value, cells))
+    notes = []
+    if bins := [row for row in scores.get("by_minitree", ()) if row["n"] >= _ENOUGH]:
+        told = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
+        notes.append(f"accepted by POS mini-tree ratio, from: {told}")
     orders = f"{scores['n_examples']:,} examples × {scores['q']} orders (mode {result.config['mode']})"
-    return Group(shown, Text(f"{orders}, of {left_out(result.data)}", style="dim"))
+    notes.append(f"{orders}, of {left_out(result.data)}")
+    return Group(shown, *(Text(note, style="dim") for note in notes))
 
 
 def verdict(result: Result) -> str:

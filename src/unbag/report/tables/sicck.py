@@ -55,8 +55,12 @@ def verdict(result: Result) -> str:
         best, worst = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
         found += f", best on {_TYPES[best]} ({known[best]:.2f}), worst on {_TYPES[worst]} ({known[worst]:.2f})"
     # What a constant answer can get at best: 1 / m, where it is right on all pairs of one of m labels.
-    if f1 <= 1 / labels:
+    constant = 1 / labels
+    if f1 <= constant:
         return f"it does not follow what modifiers do to entailment: {found}."
+    low = result.scores["f1"].low
+    if low is not None and low <= constant:
+        return f"no sign that it follows what modifiers do to entailment, the seeds being few: {found}."
     if f1 >= _WELL:
         return f"it follows what modifiers do to entailment: {found}."
     return f"it follows some of what modifiers do to entailment: {found}."
