@@ -46,7 +46,6 @@ PINNED: Final = PinnedFile(
 _MEMBER: Final = "data/dataset.jsonl"
 _COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 _LICENCE: Final = "cc-by-sa-4.0"
-_REJECTED: Final = "rejected.json"
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -155,9 +154,7 @@ class BreakingNli(ChallengeSet):
         rejected: Counter[str] = Counter()
         rows = substituted.generated(examples, self._substituter, rejected)
         yield from substituted.tables(rows, self._measure)
-        if self._rejected_file.parent.suffix == ".incomplete":  # being prepared, not streamed
-            with whole(self._rejected_file) as beside:
-                beside.write_text(json.dumps(dict(sorted(rejected.items()))))
+        self.keep_counts(rejected)
 
     def made_with(self) -> dict[str, Any]:
         """Return what the training corpus was, which WordNet, and why candidates were not used, by reason."""
@@ -171,8 +168,8 @@ class BreakingNli(ChallengeSet):
             from unbag.lexical.wordnet import open_wordnet
 
             made["wordnet_version"] = open_wordnet().identity
-        if self._rejected_file.is_file():
-            made["rejected"] = json.loads(self._rejected_file.read_text())
+        if rejected := self.kept_counts():
+            made["rejected"] = rejected
         return made
 
     def _info(self) -> datasets.DatasetInfo:
@@ -244,10 +241,6 @@ class BreakingNli(ChallengeSet):
             return float(np.clip(known[old] @ known[new] / norms.prod(), -1, 1))
 
         return similarity
-
-    @property
-    def _rejected_file(self) -> Path:
-        return Path(self._output_dir) / _REJECTED  # where the rows are: it moves and is kept with them
 
 
 _LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*words.old, *words.new))

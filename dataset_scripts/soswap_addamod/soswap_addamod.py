@@ -1,5 +1,6 @@
 """The SOSwap and AddAmod set: the same words in premise and hypothesis, and another meaning."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -84,7 +85,7 @@ class SoswapAddamod(ChallengeSet):
         return [replace(source, spans=((0, None),)) for source in super().sources(streaming=streaming)]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
-        """Yield the pairs; for AddAmod the whole source is read first, for the adjectives that it attests."""
+        """Yield the pairs and count what makes none; for AddAmod the whole source is read first, for its adjectives."""
         config = self.config
         parser = Parser(config.pipeline)
         attested = None
@@ -93,13 +94,21 @@ class SoswapAddamod(ChallengeSet):
             if config.attested_split:
                 others = replace(config, source_split=config.attested_split).open()
                 attested = attestation(others.examples(), parser, attested)
-        return tables(
-            examples, parser, kind=config.kind, attested=attested, seed=config.seed, min_count=config.min_count
+        counts: Counter[str] = Counter()
+        yield from tables(
+            examples,
+            parser,
+            kind=config.kind,
+            attested=attested,
+            seed=config.seed,
+            min_count=config.min_count,
+            counts=counts,
         )
+        self.keep_counts(counts)
 
     def made_with(self) -> dict[str, Any]:
-        """Return the parser's identity."""
-        return {"parser": Parser(self.config.pipeline).identity}
+        """Return the parser's identity; how many premises there were, pairs of each kind, and refusals by reason."""
+        return {"parser": Parser(self.config.pipeline).identity, "counts": self.kept_counts()}
 
 
 SoswapAddamod.BUILDER_CONFIGS = [

@@ -1,6 +1,7 @@
 """What the builders of all challenge sets share: where the pairs come from, the features, and the cache key."""
 
 import hashlib
+import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -13,9 +14,11 @@ import pyarrow as pa
 
 from unbag.corpora import CORPORA, corpus
 from unbag.examples import Example, Source, open_corpus, open_data
+from unbag.files import whole
 from unbag.labels import LABELS
 from unbag.rows import hub_commit, is_hub_id
 
+_COUNTS: Final = "counts.json"
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
     *("labels.py", "corpora.py", "examples.py", "rows.py", "building.py"),
@@ -118,6 +121,23 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
     def made_with(self) -> dict[str, Any]:
         """Return what else decides the rows (a fitted model, say), for the record; no more than JSON can hold."""
         return {}
+
+    def keep_counts(self, counts: Mapping[str, int]) -> None:
+        """Keep what was counted while the rows were made, such as why others were not, beside them."""
+        if self._counts_file.parent.suffix == ".incomplete":  # being prepared, not streamed
+            with whole(self._counts_file) as beside:
+                beside.write_text(json.dumps(dict(sorted(counts.items()))))
+
+    def kept_counts(self) -> dict[str, int]:
+        """Return what `keep_counts` kept when the rows were made; nothing if it kept nothing."""
+        if not self._counts_file.is_file():
+            return {}
+        kept: dict[str, int] = json.loads(self._counts_file.read_text())
+        return kept
+
+    @property
+    def _counts_file(self) -> Path:
+        return Path(self._output_dir) / _COUNTS  # where the rows are: it moves and is kept with them
 
     def _info(self) -> datasets.DatasetInfo:
         self.config.check()  # here, since `datasets` sets options one by one, after a config is made

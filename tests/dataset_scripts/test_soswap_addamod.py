@@ -9,9 +9,9 @@ from unbag.evaluation import evaluate
 from unbag.perturb.soswap_addamod import KINDS
 
 PAIRS = [
-    ("A man is pushing a red car.", "A red man has a car.", "neutral"),
-    ("A man is pushing a red car.", "A man sleeps.", "contradiction"),
-    ("The dog sleeps.", "The red man sleeps near a red car.", "neutral"),
+    ("A man is pushing an old car.", "An old man has a car.", "neutral"),
+    ("A man is pushing an old car.", "A man sleeps.", "contradiction"),
+    ("The dog sleeps.", "The old man sleeps near an old car.", "neutral"),
     ("Two boys are chasing a cat near a bus.", "An old cat and an old bus.", "-"),  # unlabelled
     ("A woman is painting a man in a car.", "Somebody paints.", "entailment"),
 ]
@@ -31,14 +31,14 @@ def test_both_kinds_are_made_from_each_distinct_labelled_premise(options):
     rows = sets.load("soswap_addamod", **options)
     made = [(row["id"], row["hypothesis"], row["label"]) for row in rows if row["kind"] == "soswap"]
     assert made == [
-        ("pairs-0#soswap", "A red car is pushing a man.", 2),
+        ("pairs-0#soswap", "An old car is pushing a man.", 2),
         ("pairs-4#soswap", "A man is painting a woman in a car.", 2),
     ]
     [added] = [row for row in rows if row["kind"] == "addamod"]
-    assert (added["id"], added["adjective"], added["source_premise"]) == ("pairs-4#addamod", "red", PAIRS[4][0])
+    assert (added["id"], added["adjective"], added["source_premise"]) == ("pairs-4#addamod", "old", PAIRS[4][0])
     assert {added["premise"], added["hypothesis"]} == {
-        "A woman is painting a red man in a car.",
-        "A woman is painting a man in a red car.",
+        "A woman is painting an old man in a car.",
+        "A woman is painting a man in an old car.",
     }
     assert rows.features["label"].int2str(rows["label"][:]) == ["contradiction", "contradiction", "neutral"]
 
@@ -54,6 +54,15 @@ def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
     built = build(Request("soswap_addamod", options=options))
     assert built.data["left_out"] == {"unlabelled": 1, "whose premise was met before or makes no pair": 2}
     assert built.config["parser"].startswith("en_core_web_sm")
+    assert built.config["counts"] == {
+        "premises": 3,
+        "soswap": 2,
+        "soswap: no verb with subject and direct object": 1,
+        "addamod": 1,
+        "addamod: fewer than two nouns that take an adjective": 1,
+        "addamod: no adjective that is attested with two of its nouns": 1,
+    }
+    assert build(Request("soswap_addamod", options=options)).config == built.config, "also from the cache"
 
 
 def test_the_scores_by_hand(options, tmp_path):

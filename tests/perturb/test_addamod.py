@@ -50,7 +50,11 @@ def phrases(nouns, dep):
     """Draw noun phrases: with and without article, adjective and compound; singular ones with an article."""
     return st.builds(
         lambda determiner, adjectives, compound, noun: phrase(
-            determiner if noun.endswith("s") or determiner else "a", adjectives, compound, noun, dep
+            {"a": "the"}.get(determiner, determiner) if noun.endswith("s") else determiner or "a",
+            adjectives,
+            compound,
+            noun,
+            dep,
         ),
         st.sampled_from(["a", "the", ""]),
         st.sampled_from([[], ["big"], ["new"], ["blue"]]),
@@ -123,25 +127,43 @@ def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_anoth
     big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
     assert addamod(big_man, attesting(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_SHARED
     rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert addamod(rusty_man, attesting(["red"], ["man", "dog"])) is Refusal.NOT_SHARED
-    assert addamod(big_man, attesting(["red"], ["man", "dog"])).adjective == "red"
+    assert addamod(rusty_man, attesting(["old"], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(big_man, attesting(["old"], ["man", "dog"])).adjective == "old"
+
+
+@pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
+def test_people_are_not_red_and_only_people_are_elderly(adjective):
+    assert addamod(sentence(THE_MAN, A_DOG), attesting([adjective], ["man", "dog"])) is Refusal.NOT_SHARED
+    things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
+    made = addamod(things, attesting([adjective], ["hat", "car"]))
+    assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_SHARED
+    people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
+    made = addamod(people, attesting([adjective], ["man", "woman"]))
+    assert made is Refusal.NOT_SHARED if adjective == "red" else made.adjective == adjective
+
+
+def test_the_animals_may_be_young_but_not_a_car():
+    young = attesting(["young"], ["man", "dog", "car"])
+    assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
+    a_car = phrase("a", [], "", "car", "dobj")
+    assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_SHARED
 
 
 def test_an_adjective_must_be_attested_often_enough_with_both():
-    attested = attesting(["red"], ["man"], times=9)
-    attested.add(_noun_phrase("red", "dog"))
+    attested = attesting(["wet"], ["man"], times=9)
+    attested.add(_noun_phrase("wet", "dog"))
     parse = sentence(THE_MAN, A_DOG)
     assert addamod(parse, attested) is Refusal.NOT_SHARED
-    assert addamod(parse, attested, min_count=1).adjective == "red"
+    assert addamod(parse, attested, min_count=1).adjective == "wet"
 
 
 def test_adjectives_are_drawn_by_the_smaller_of_their_counts():
-    attested = attesting(["red"], ["man", "dog"], times=30)
+    attested = attesting(["wet"], ["man", "dog"], times=30)
     for parse in [_noun_phrase("old", "man")] * 500 + [_noun_phrase("old", "dog")] * 10:
         attested.add(parse)
     drawn = Counter(addamod(sentence(THE_MAN, A_DOG), attested, seed=seed).adjective for seed in range(1000))
     # 30 to 10; three standard deviations of a share of 3/4 among 1,000 are 4 hundredths.
-    assert drawn["red"] / 1000 == pytest.approx(0.75, abs=0.045)
+    assert drawn["wet"] / 1000 == pytest.approx(0.75, abs=0.045)
 
 
 def test_both_directions_are_drawn_and_the_seed_decides():
@@ -169,6 +191,7 @@ REFUSED = {
     "The man does not see the dog.": Refusal.NEGATED,
     "The man sleeps without a hat.": Refusal.NEGATED,
     "The red man sees a dog.": Refusal.NOT_SHARED,
+    "A old man sees a dog.": Refusal.DETERMINER,
 }
 
 
@@ -180,6 +203,48 @@ def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, ref
         assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
     else:
         assert made is refusal
+
+
+def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
+    """ "A man near a dog and waves a hat", read as a man near a dog and near waves."""
+    parse = parse_of("""
+        A     a    DET   DT  2 det
+        man   man  NOUN  NN  2 ROOT
+        near  near ADP   IN  2 prep
+        a     a    DET   DT  5 det
+        dog   dog  NOUN  NN  3 pobj
+        and   and  CCONJ CC  5 cc
+        waves wave NOUN  NNS 5 conj
+        a     a    DET   DT  9 det
+        hat   hat  NOUN  NN  7 dobj
+    """)
+    found = {
+        noun
+        for seed in range(50)
+        for made in [addamod(parse, attesting(["old"], ["man", "dog", "wave", "hat"]), seed=seed)]
+        for noun in (made.premise_noun, made.hypothesis_noun)
+    }
+    assert found == {"man", "hat"}  # nor the dog, beside which the waves have no determiner
+
+
+def test_no_adjective_goes_within_a_fixed_name():
+    parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
+    assert addamod(parse, attesting(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
+
+
+def test_the_members_of_a_group_are_no_other_thing_than_the_group():
+    parse = parse_of("""
+        a      a     DET   DT  2 det
+        group  group NOUN  NN  2 ROOT
+        of     of    ADP   IN  2 prep
+        two    two   NUM   CD  5 nummod
+        men    man   NOUN  NNS 3 pobj
+        and    and   CCONJ CC  5 cc
+        a      a     DET   DT  8 det
+        woman  woman NOUN  NN  5 conj
+    """)
+    made = [addamod(parse, attesting(["old"], ["group", "man", "woman"]), seed=seed) for seed in range(20)]
+    assert {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made} == {frozenset(("men", "woman"))}
 
 
 def test_real_pairs_differ_in_one_adjectives_place(real_parses):

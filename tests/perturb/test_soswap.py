@@ -173,6 +173,63 @@ def test_the_object_of_a_later_verb_goes_to_the_subject_of_the_first():
     assert soswap(parse) == Swap("Books sit and read a girl.", "A girl", "books", repaired=True)
 
 
+CAUGHT = """
+Three three NUM   CD  2 nummod
+men   man   NOUN  NNS 3 nsubj
+{}
+{}
+a     a     DET   DT  6 det
+{}
+"""
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "rest"),
+    [
+        # Three men dressed up | playing a drum: a participle, read as the past of a verb.
+        ("dressed dress VERB VBD 3 ROOT", "playing play VERB VBG 3 xcomp", "drum drum NOUN NN 4 dobj"),
+        ("seated seat VERB VBN 3 ROOT", "playing play VERB VBG 3 xcomp", "drum drum NOUN NN 4 dobj"),
+        # They fetch a ring | chew toy: the object goes on.
+        (
+            "fetch fetch VERB VBP 3 ROOT",
+            "again again ADV RB 3 advmod",
+            "ring ring NOUN NN 3 dobj\nchew chew VERB VB 3 dep",
+        ),
+        # … a cup | and dancing.
+        (
+            "hold hold VERB VBP 3 ROOT",
+            "again again ADV RB 3 advmod",
+            "cup cup NOUN NN 3 dobj\nand and CCONJ CC 6 cc\ndancing dance VERB VBG 6 conj",
+        ),
+    ],
+)
+def test_what_is_misread_is_refused(first, second, rest):
+    assert soswap(parse_of(CAUGHT.format(first, second, rest))) is Refusal.BROKEN
+
+
+def test_a_caption_without_a_finite_verb_takes_no_pronoun():
+    parse = parse_of("""
+        Two       two    NUM  CD  2 nummod
+        men       man    NOUN NNS 3 nsubj
+        repairing repair VERB VBG 3 ROOT
+        them      they   PRON PRP 3 dobj
+    """)
+    assert soswap(parse) is Refusal.PRONOUN
+
+
+def test_a_plural_verb_that_is_read_as_an_infinitive_agrees_too():
+    parse = parse_of("""
+        Men    man   NOUN  NNS 2 nsubj
+        stand  stand VERB  VBP 2 ROOT
+        and    and   CCONJ CC  2 cc
+        carry  carry VERB  VB  2 conj
+        a      a     DET   DT  6 det
+        bus    bus   NOUN  NN  4 dobj
+        +.     .     PUNCT .   2 punct
+    """)
+    assert soswap(parse).hypothesis == "A bus stands and carries men."
+
+
 # What is refused, and the sentence that shows it; parsed by the pipeline, in words of ours.
 REFUSED = {
     "Is the man holding a bag?": Refusal.QUESTION,
@@ -194,6 +251,17 @@ REFUSED = {
     "The man meets a woman.": Refusal.BOTH_WAYS,
     "The man is watching a woman.": Refusal.BOTH_WAYS,
     "He picked up a box.": Refusal.PRONOUN,
+    "A man holds a orange ladder.": Refusal.DETERMINER,
+    "Two woman hold a ladder.": Refusal.DETERMINER,
+    "Here we have a woman painting a wall.": Refusal.EXPLETIVE,
+    "The men holds a ladder.": Refusal.DISAGREES,
+    "The man are holding a ladder.": Refusal.DISAGREES,
+    "The boys swim underwater near a boat.": Refusal.NO_CLAUSE,
+    "The boy is sitting Indian style.": Refusal.NO_CLAUSE,
+    "The girl watches a man dance.": Refusal.BROKEN,
+    "The boy has his hand up in the air.": Refusal.BROKEN,
+    "The man is holding a child's hand.": Refusal.BOTH_WAYS,
+    "A man passes two girls.": Refusal.BOTH_WAYS,
 }
 
 
@@ -216,6 +284,13 @@ def test_what_cannot_be_swapped_is_refused_with_its_reason(parser, premise, refu
         ("She is trying to open the box.", "The box is trying to open her."),
         ("The man sleeps while a dog eats his shoes.", "The man sleeps while his shoes eat a dog."),
         ("An Asian chef makes the soup", "The soup makes an Asian chef"),
+        ('"A man opens a box."', '"A box opens a man."'),
+        ("Two girls pass a bus.", "A bus passes two girls."),
+        (
+            "The two men are standing near a bus but appear to watch a film.",
+            "A film is standing near a bus but appears to watch the two men.",
+        ),
+        ("A group of boys are carrying a box.", "A box is carrying a group of boys."),
     ],
 )
 def test_sentences_are_swapped_as_a_person_would(parser, premise, hypothesis):

@@ -7,7 +7,8 @@ The adjective is one that the corpus attests as a modifier of both nouns (`Attes
 before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an follows its sound. Beside
 adjectives that are already there it goes where English has its class (size before age before colour:
 `unbag.text.adjectives`), and not at all if a class is unknown, or one that the noun has already: a big dog is not also
-a small one. Nor does it go where the noun says it already (a young child).
+a small one. Nor does it go where the noun says it already (a young child), or where no scene has it though parsers
+attest it: people are not blue, and only people are elderly.
 
 Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
 Left out are nouns that come twice, nouns that only measure or locate (front, pair, kind), plurals without a singular
@@ -27,8 +28,10 @@ from unbag.perturb import draws
 from unbag.text.adjectives import COLOUR, ORIGIN, rank
 from unbag.text.articles import agree
 from unbag.text.capitals import lowered, named, raised
+from unbag.text.determiners import determiners_fit
 from unbag.text.negations import NEGATIONS
 from unbag.text.parses import Parse
+from unbag.text.people import ANIMALS, PEOPLE
 
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
@@ -38,6 +41,7 @@ DEFAULT_MIN_COUNT: Final = 2
 class Refusal(StrEnum):
     """Why a premise has no adjective to add."""
 
+    DETERMINER = "a determiner that does not fit its noun"
     NEGATED = "a negation"
     ONE_NOUN = "fewer than two nouns that take an adjective"
     NOT_SHARED = "no adjective that is attested with two of its nouns"
@@ -108,6 +112,8 @@ def addamod(
     those that they share, by the smaller of its two counts. The draw depends on the seed, the sentence and the attested
     adjectives alone.
     """
+    if not determiners_fit(parse):
+        return Refusal.DETERMINER
     words = [word.lower() for word in parse.words]
     if not _DENYING.isdisjoint(words):
         return Refusal.NEGATED
@@ -141,7 +147,10 @@ class _Noun(NamedTuple):
 
     def takes(self, parse: Parse, adjective: str) -> bool:
         """Tell whether an adjective goes with the noun and with the adjectives that it has."""
-        if adjective in _INHERENT.get(parse.lemmas[self.head].lower(), ()):
+        noun = parse.lemmas[self.head].lower()
+        if adjective in _INHERENT.get(noun, ()) or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE):
+            return False
+        if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
             return False
         there = [rank(parse.words[i]) for i in self.adjectives]
         if {COLOUR, ORIGIN} <= {rank(adjective), *there}:
@@ -172,6 +181,8 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
         return None
     if word in _WITHOUT or parse.lemmas[head].lower() in _WITHOUT:
         return None
+    if _may_be_a_verb(parse, head):
+        return None
     left = [i for i in parse.children(head) if i < head]
     outer = [
         i for i in left if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.words[i].lower() in _QUANTITIES
@@ -191,9 +202,20 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
         start = inside[0]
     if start and not parse.spaces[start - 1]:
         return None
+    if start > 1 and parse.deps[start - 1] == "pcomp" and parse.heads[start - 1] == start - 2:
+        return None  # in folding chairs, where the chairs are read as what is folded
+    if " ".join(parse.words[start : head + 1]).lower().endswith(_FIXED):
+        return None
     # An adjective's name in a compound counts too: an orange jumpsuit, a red brick wall.
     adjectives = [i for i in range(start, head) if parse.tags[i] == "JJ" or rank(parse.words[i]) is not None]
     return _Noun(head, start, tuple(adjectives))
+
+
+def _may_be_a_verb(parse: Parse, head: int) -> bool:
+    """Tell whether a plural without a determiner goes on as a verb does: "and waves a flag", "joy lights up"."""
+    if parse.tags[head] != "NNS" or _determined(parse, head) or head + 1 == len(parse.words):
+        return False
+    return parse.pos[head + 1] in ("DET", "NOUN", "PRON") or parse.tags[head + 1] == "RP"
 
 
 def _premodifies(parse: Parse, i: int) -> bool:
@@ -223,9 +245,17 @@ def _determined(parse: Parse, noun: int) -> bool:
 def _differ(parse: Parse, one: int, other: int) -> bool:
     """Tell whether two nouns are two things: with other lemmas, and neither the other's `of`."""
     return parse.lemmas[one].lower() != parse.lemmas[other].lower() and not any(
-        parse.words[parse.heads[a]].lower() == "of" and parse.heads[parse.heads[a]] == b
+        parse.words[above].lower() == "of" and parse.heads[above] == b
         for a, b in ((one, other), (other, one))
+        for above in [parse.heads[_first_of_list(parse, a)]]
     )
+
+
+def _first_of_list(parse: Parse, noun: int) -> int:
+    """Return the first of the nouns that one is coordinated with: men, of "a group of men and women"."""
+    while parse.deps[noun] == "conj" and parse.heads[noun] != noun:
+        noun = parse.heads[noun]
+    return noun
 
 
 def _weighted(weights: dict[str, int], number: int) -> str:
@@ -267,6 +297,22 @@ _NOT_ADDED: Final = (
 )
 """Modifiers that tell no property of the thing itself: quantity, place, order, identity."""
 
+_NOT_OF_PEOPLE: Final = frozenset(
+    """beige blue colorful gold golden gray green grey multicolored orange pink purple red silver striped
+    yellow""".split()
+)
+"""Colours that people have in no ordinary scene; parsers attest them, for they take a shirt's for its wearer's."""
+
+_OF_PEOPLE: Final = frozenset("blond blonde elderly middle-aged teenage".split())
+_OF_THE_LIVING: Final = frozenset("adult baby young younger".split())
+_LIVING: Final = PEOPLE | ANIMALS
+
+_FIXED: Final = (
+    "hard hat", "hard hats", "high school", "high chair", "high heels", "hot dog", "hot dogs", "hot tub", "light rail",
+    "orange juice", "polar bear", "red carpet", "teddy bear", "white board",
+)  # fmt: skip
+"""Adjectives and nouns that are one name, within which no other adjective goes."""
+
 _INHERENT: Final = {
     **dict.fromkeys(
         "baby boy child girl infant kid puppy toddler teenager youth".split(), ("young", "little", "small")
@@ -282,13 +328,14 @@ _INHERENT: Final = {
 """What the noun says already, so that it would follow from the noun alone."""
 
 _WITHOUT: Final = frozenset(
-    """afternoon air amount area attempt back background base bit bottom bunch center centre chance copy corner couple
-    course day direction distance edge end event evening fashion floor foreground form front gear half hour inside job
-    kind left length level lot manner matter meter middle midair minute moment month morning name night noon number
-    order outside pace pair part peace picture piece pile place point portion position presence process purpose race
-    rest right row scene season section series set shape side sort source space speed spot stage start state step style
-    summer sunset surface surroundings task thing time top trip turn type unison variety version view way week while
-    width winter work year
+    """activity afternoon air amount area attempt back background base bit bottom bunch center centre chance competition
+    concert conversation copy corner couple course dance day direction distance edge end evening event expression
+    fashion floor foreground form front game gear half hour inside job jump kind left length level lot manner matter
+    meter midair middle minute moment month morning name night noon number order outside pace pair part peace
+    performance picture piece pile place play point portion position practice presence process purpose race rest
+    right row scene season section series set shape show side smile sort source space speed sport spot stage start
+    state step stunt style summer sunset surface surroundings task thing time top trick trip turn type unison variety
+    version view way week while width winter work year
     body face hair head mouth skin
     binoculars clothes clothing glasses goggles headphones jeans overalls pajamas pants scissors shorts stairs
     sunglasses surroundings tights trousers""".split()

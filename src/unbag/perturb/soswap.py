@@ -13,8 +13,10 @@ nouns, as the parser attaches them. What is repaired: the verb's number and that
 of personal pronouns, the capital at the start. Nothing else changes, so both sentences have the same words up to
 inflection and case.
 
-What is left out, beside other structures: `Refusal`. Some are left out since the swapped sentence need not contradict:
-verbs that hold both ways (meet), or may (watch, of people), phrases with the same words, negation, modals.
+What is left out, beside other structures: `Refusal`. Much of it is misread by the parser and would come out broken: a
+verb that does not agree with its subject, a phrase that goes on after its end. Some are left out since the swapped
+sentence need not contradict: verbs that hold both ways (meet), or may (watch, of people), phrases with the same words,
+negation, modals.
 """
 
 from enum import StrEnum
@@ -23,20 +25,24 @@ from typing import Final, NamedTuple
 from unbag.text.agreement import OBJECTIVE, SUBJECTIVE, Person, agreeing
 from unbag.text.articles import ARTICLES
 from unbag.text.capitals import lowered, raised
+from unbag.text.determiners import determiners_fit
 from unbag.text.negations import NEGATIONS
 from unbag.text.parses import Parse
+from unbag.text.people import ANIMALS, PEOPLE
 
 
 class Refusal(StrEnum):
     """Why a premise cannot be swapped."""
 
+    DETERMINER = "a determiner that does not fit its noun"
     QUESTION = "a question"
     IMPERATIVE = "an imperative"
-    EXPLETIVE = "an expletive (there is)"
+    EXPLETIVE = "an expletive (there is, here we have)"
     PASSIVE = "a passive"
     COPULA = "a copula"
     NO_CLAUSE = "no verb with subject and direct object"
     BROKEN = "a phrase with a gap, out of order, or cut off"
+    DISAGREES = "a verb that does not agree with its subject"
     PUNCTUATED = "punctuation within a phrase"
     HEAD = "a phrase that is not headed by a noun or pronoun"
     BARE = "a subject that lacks its determiner"
@@ -82,6 +88,8 @@ def soswap(parse: Parse) -> Swap | Refusal:
     """Swap subject and object of a sentence, or say why not."""
     if parse.words and parse.words[-1] == "?":
         return Refusal.QUESTION
+    if not determiners_fit(parse):
+        return Refusal.DETERMINER
     clause = _clause(parse)
     if isinstance(clause, Refusal):
         return clause
@@ -103,8 +111,9 @@ def soswap(parse: Parse) -> Swap | Refusal:
     _change_case(words, clause.subject, subject, OBJECTIVE)
     _change_case(words, clause.object, object_, SUBJECTIVE)
     repaired = words != list(parse.words)
-    if subject.start == 0 and parse.words[0][:1].isupper():
-        words[0] = lowered(words[0], parse.pos[0])
+    first = parse.first_word
+    if subject.start == first and parse.words[first][:1].isupper():
+        words[first] = lowered(words[first], parse.pos[first])
         words[object_.start] = raised(words[object_.start])
     order = [
         *range(subject.start),
@@ -138,10 +147,21 @@ def _clause(parse: Parse) -> _Clause | Refusal:
             if own is not None:
                 bearer, subject = verb, own
             object_ = _child(parse, verb, "dobj")
+            if object_ is not None and _is_adverbial(parse, object_):
+                object_ = None
             if subject is not None and object_ is not None and parse.pos[verb] in ("VERB", "AUX"):
-                sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if _child(parse, v, "nsubj") is None]
+                sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
                 return _Clause(verb, subject, object_, (bearer, *sharing))
     return Refusal.NO_CLAUSE
+
+
+def _is_adverbial(parse: Parse, object_: int) -> bool:
+    """Tell whether what is read as a direct object is none: swims underwater, sits Indian style."""
+    return parse.words[object_].lower() in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in _INTRANSITIVE
+
+
+def _has_subject(parse: Parse, verb: int) -> bool:
+    return any(parse.deps[i] in ("nsubj", "nsubjpass", "csubj", "expl") for i in parse.children(verb))
 
 
 def _is_scene(parse: Parse, verb: int) -> bool:
@@ -153,7 +173,7 @@ def _is_scene(parse: Parse, verb: int) -> bool:
 def _other_structure(parse: Parse, root: int) -> Refusal | None:
     """Say what a sentence is that has no active clause at its top."""
     deps = {parse.deps[child] for child in parse.children(root)}
-    if "expl" in deps:
+    if "expl" in deps or "here" in [word.lower() for word in parse.words[: parse.first_word + 1]]:
         return Refusal.EXPLETIVE
     if "nsubjpass" in deps or "csubjpass" in deps:
         return Refusal.PASSIVE
@@ -186,12 +206,35 @@ def _span(parse: Parse, head: int) -> range | Refusal:
         return Refusal.HEAD
     if parse.deps[span[-1]] in ("cc", "mark", "prep", "det", "aux") or parse.pos[span[0]] in ("ADP", "AUX", "SCONJ"):
         return Refusal.BROKEN
+    if _is_cut_off(parse, head, span):
+        return Refusal.BROKEN
     for i in span:
+        if parse.tags[i] == "VBG" and parse.deps[i] == "conj" and parse.pos[parse.heads[i]] in ("NOUN", "PROPN"):
+            return Refusal.BROKEN  # holding a cup and talking
         if parse.words[i].lower() in ("as", "while", "when"):  # parsers hang the next clause here
             return Refusal.BROKEN
         if parse.pos[i] in ("PUNCT", "SPACE") and not _harmless(parse, i, span):
             return Refusal.PUNCTUATED
     return span
+
+
+def _is_cut_off(parse: Parse, head: int, span: range) -> bool:
+    """Tell whether a phrase has too little of the words around it, or too much, by what stands at its end."""
+    last = span[-1]
+    if last > head and parse.heads[last] == head and (parse.pos[last] == "ADV" or parse.tags[last] == "RP"):
+        return True  # raises her hand up |
+    if span.stop == len(parse.words) or parse.deps[head] != "dobj":
+        return False
+    if parse.pos[span.stop] in ("NOUN", "PROPN", "ADJ", "DET", "PRON", "AUX"):
+        return True  # a red ring | chew toy
+    if parse.tags[span.stop] in ("VB", "VBD", "VBZ", "VBP"):
+        return True
+    after = [word.lower() for word in parse.words[span.stop : span.stop + 2]]
+    return (
+        "with" in parse.words[head : span.stop]
+        and after[0] in ("in", "on")
+        and not _PERSONAL.isdisjoint(after[1:])  # a coat with flowers | on it
+    )
 
 
 def _harmless(parse: Parse, i: int, span: range) -> bool:
@@ -233,13 +276,16 @@ def _unfit_verb(parse: Parse, clause: _Clause, subject: range, object_: range) -
             return Refusal.NEGATED
         if any(parse.tags[i] == "MD" for i in children if parse.deps[i] == "aux"):
             return Refusal.MODAL
-    for verb in clause.verbs:
-        finite = _finite(parse, verb)
-        if finite is not None and (parse.words[finite][0] in "'’" or parse.words[finite].lower() == "ai"):
-            return Refusal.CONTRACTED
-    # Verbs of one subject that differ in number are not of one subject.
-    if {"VBZ", "VBP"} <= {parse.tags[finite] for verb in clause.verbs if (finite := _finite(parse, verb)) is not None}:
+    if _is_participle(parse, bearer, clause.verb, object_):
         return Refusal.BROKEN
+    finites = [finite for verb in clause.verbs if (finite := _finite(parse, verb)) is not None]
+    if any(parse.words[finite][0] in "'’" or parse.words[finite].lower() == "ai" for finite in finites):
+        return Refusal.CONTRACTED
+    # Verbs of one subject that differ in number are not of one subject.
+    if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
+        return Refusal.BROKEN
+    if not all(_agrees(parse, finite, clause.subject) for finite in finites):
+        return Refusal.DISAGREES
     # "gives her a flower"; "gives a flower to her" is no such thing.
     if any(
         parse.deps[i] == "dative" and parse.pos[i] != "ADP" and i < clause.object for i in parse.children(clause.verb)
@@ -248,11 +294,37 @@ def _unfit_verb(parse: Parse, clause: _Clause, subject: range, object_: range) -
     lemma = parse.lemmas[clause.verb].lower()
     if lemma in _SYMMETRIC or (lemma in _MUTUAL and _animate(parse, clause.object)):
         return Refusal.BOTH_WAYS
+    if lemma in ("hold", "shake") and parse.lemmas[clause.object].lower() == "hand":
+        return Refusal.BOTH_WAYS
     return None
+
+
+def _is_participle(parse: Parse, bearer: int, verb: int, object_: range) -> bool:
+    """Tell whether what is read as a subject's verb is a participle after it: men dressed up playing music."""
+    if any(parse.deps[i] in ("aux", "auxpass") for i in parse.children(bearer)):
+        return False
+    if parse.tags[bearer] == "VBN":
+        return True
+    # Taggers take the participle for the past; a past before a gerund (began playing) is lost with it.
+    return parse.tags[bearer] == "VBD" and "VBG" in (parse.tags[object_.start], parse.tags[verb])
+
+
+def _agrees(parse: Parse, finite: int, subject: int) -> bool:
+    """Tell whether a verb's number is its subject's, where both are certain: if not, one of them is misread."""
+    if parse.tags[finite] == "VBZ":  # "a man in a hat and boots" is read as two subjects now and then
+        return parse.tags[subject] != "NNS" or _of(parse, subject) is not None
+    collective = parse.lemmas[subject].lower() in _COLLECTIVE or _of(parse, subject) is not None
+    return parse.tags[finite] != "VBP" or collective or _person(parse, subject) is not Person.SINGULAR
 
 
 _REFERRING: Final = frozenset("another other others own each respective same".split())
 _IDIOMATIC: Final = frozenset("advantage aim care part place way".split())
+_ADVERBIAL: Final = frozenset(
+    "downstairs downtown home indoors inside midair outdoors outside overhead underwater upstairs".split()
+)
+"""Words that parsers take for an object."""
+_INTRANSITIVE: Final = frozenset("come go laugh lay lie look sit sleep smile stand travel".split())
+"""Verbs with no object in scenes, but for "lay", which is mostly meant for "lie"."""
 _INDEFINITE: Final = frozenset(
     f"{every}{one}" for every in ("some", "every", "any") for one in ("one", "body", "thing")
 )
@@ -282,15 +354,23 @@ def _unfit_phrases(parse: Parse, clause: _Clause, subject: range, object_: range
         alone = len(span) == 1 and personal == [head]
         if personal and not alone and head in (*personal, *(parse.heads[i] for i in personal)):
             return Refusal.PRONOUN
+        if alone and parse.tags[clause.verbs[0]] == "VBG" and _finite(parse, clause.verbs[0]) is None:
+            return Refusal.PRONOUN  # a caption without a finite verb: "him chasing a dog"
     if not NEGATIONS.isdisjoint(words[i] for i in object_):
         return Refusal.NEGATED  # gray shorts and no shirt
+    if parse.lemmas[clause.verb].lower() in _MUTUAL and any(
+        parse.deps[i] == "compound" and _animate(parse, i) for i in parse.children(clause.object)
+    ):
+        return Refusal.BROKEN  # watch a woman dance, where the dance is read as a woman's
     if words[clause.object] in _IDIOMATIC:
         return Refusal.IDIOM
     if parse.tags[clause.subject] == "NN" and not _has_determiner(parse, clause.subject):
         return Refusal.BARE
     # Taggers take a sentence's first word for a name if it lacks an article ("Dogs run"); two in a row are names.
-    if subject.start == 0 and parse.pos[0] == "PROPN" and (len(subject) == 1 or parse.pos[1] != "PROPN"):
-        return Refusal.CAPITAL
+    first = parse.first_word
+    if subject.start == first and parse.pos[first] == "PROPN":
+        if len(subject) == 1 or parse.pos[first + 1] != "PROPN":
+            return Refusal.CAPITAL
     # "picks up a ball", but "picks her up": the pronoun would follow the particle.
     between = range(clause.verb + 1, object_.start)
     if words[clause.subject] in _PERSONAL and any(parse.deps[i] == "prt" for i in between):
@@ -320,8 +400,10 @@ def _finite(parse: Parse, verb: int) -> int | None:
     if parse.tags[first] in ("VBZ", "VBP"):
         return first
     # Taggers take a plural verb for an infinitive now and then.
-    if parse.tags[first] == "VB" and not auxiliaries and parse.deps[verb] != "conj":
-        return first
+    if parse.tags[first] == "VB" and not auxiliaries:
+        above = parse.heads[verb]
+        if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or _finite(parse, above) == above:
+            return first
     return first if parse.words[first].lower() in ("was", "were") else None
 
 
@@ -346,8 +428,7 @@ def _person(parse: Parse, head: int) -> Person:
     if "and" in conjunctions or "&" in conjunctions:
         return Person.PLURAL
     if word in _OF_MANY:
-        of = next((i for i in children if parse.words[i].lower() == "of"), None)
-        inner = None if of is None else _child(parse, of, "pobj")
+        inner = _of(parse, head)
         return Person.SINGULAR if inner is None else _person(parse, inner)
     counted = any(parse.deps[i] == "nummod" and parse.words[i].lower() not in ("one", "1") for i in children)
     counted = counted and not any(parse.words[i].lower() in ARTICLES for i in children)  # a four wheeler
@@ -355,6 +436,12 @@ def _person(parse: Parse, head: int) -> Person:
     if parse.pos[head] == "NUM":
         many = word not in ("one", "1")
     return Person.PLURAL if many else Person.SINGULAR
+
+
+def _of(parse: Parse, head: int) -> int | None:
+    """Return the noun that a phrase has after `of`."""
+    of = next((i for i in parse.children(head) if parse.words[i].lower() == "of"), None)
+    return None if of is None else _child(parse, of, "pobj")
 
 
 def _change_case(words: list[str], head: int, span: range, cases: dict[str, str]) -> None:
@@ -372,16 +459,16 @@ _SYMMETRIC: Final = frozenset(
 
 _MUTUAL: Final = frozenset(
     """address admire adore assist challenge enjoy entertain follow help hear ignore impress interview know like listen
-    love notice observe play recognize see teach tease watch witness""".split()
+    love notice observe pass play recognize see teach tease watch witness""".split()
 )
 """Verbs that may hold both ways between people or animals: that he watches her does not say that she does not."""
 
-_ANIMATE: Final = frozenset(
-    """adult animal artist athlete audience baby band bird boy brother cat child couple cow crowd dancer daughter dog
-    family father female fisherman friend gentleman girl group guy him her horse individual kid lady male man me member
-    mother musician opponent parent people performer person pet player police policeman puppy runner sister son student
-    team teacher them toddler us woman worker you""".split()
+_ANIMATE: Final = PEOPLE | ANIMALS | {"him", "her", "me", "them", "us", "you"}
+_COLLECTIVE: Final = frozenset(
+    """audience band choir class club company couple crew crowd family force gang group line majority orchestra pair
+    party police squad staff team throng trio troop troupe""".split()
 )
+"""Nouns whose verb may be plural."""
 
 
 def _animate(parse: Parse, head: int) -> bool:

@@ -3,7 +3,7 @@
 import logging
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator
-from hashlib import blake2b
+from operator import attrgetter
 from typing import Any, Final
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow as pa
 from unbag.examples import Example
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
+from unbag.perturb.distinct import distinct
 from unbag.perturb.soswap import Swap, soswap
 from unbag.text.parses import Parse, Parser
 
@@ -110,17 +111,14 @@ def attestation(examples: Iterable[Example], parser: Parser, attested: Attestati
     """
     attested = attested or Attestation()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses(_distinct(sentences)):
+    for parse in parser.parses(distinct(sentences, str)):
         attested.add(parse)
     return attested
 
 
 def distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:
-    """Yield the source id of the first example with each premise, and the premise."""
-    seen: set[bytes] = set()
-    for example in examples:
-        if _is_new(example.premise, seen):
-            yield example.source_id, example.premise
+    """Return, one by one, the source id of the first example with each premise, and the premise."""
+    return ((example.source_id, example.premise) for example in distinct(examples, attrgetter("premise")))
 
 
 def parsed(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tuple[str, Parse]]:
@@ -134,17 +132,3 @@ def parsed(premises: Iterable[tuple[str, str]], parser: Parser) -> Iterator[tupl
 
     for parse in parser.parses(sentences()):
         yield waiting.popleft(), parse
-
-
-def _distinct(sentences: Iterable[str]) -> Iterator[str]:
-    seen: set[bytes] = set()
-    return (sentence for sentence in sentences if _is_new(sentence, seen))
-
-
-def _is_new(sentence: str, seen: set[bytes]) -> bool:
-    """Tell whether a sentence was not met before; 64 bits of it are remembered, not the sentence."""
-    key = blake2b(sentence.encode(), digest_size=8).digest()
-    if key in seen:
-        return False
-    seen.add(key)
-    return True

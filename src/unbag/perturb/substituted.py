@@ -3,12 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
+from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
 from unbag.examples import Example
 from unbag.labels import label_id
+from unbag.perturb.distinct import distinct
 from unbag.perturb.substitution import Substituter
 from unbag.text.replacement import replacement
 
@@ -64,11 +66,7 @@ def generated(examples: Iterable[Example], substituter: Substituter, rejected: C
         substituter: how words are replaced.
         rejected: counts the candidates that were not used, by reason.
     """
-    seen: set[int] = set()  # hashes: SNLI has 150,000 premises of 80 characters
-    for example in examples:
-        if (key := hash(example.premise)) in seen:
-            continue
-        seen.add(key)
+    for example in distinct(examples, attrgetter("premise")):
         for number, made in enumerate(substituter.of(example.premise, rejected)):
             yield Row(
                 id=f"{example.source_id}#{number}",

@@ -1,17 +1,19 @@
-"""The order of English adjectives before their noun: opinion, size, age, shape, colour, origin, material, purpose."""
+"""The order of English adjectives before their noun: opinion, size, condition, age, shape, colour, origin, material."""
 
 from typing import Final
 
 _CLASSES: Final = (
-    # opinion and condition
-    """amazing angry attractive bad beautiful boring busy calm cheap clean comfortable cool crazy cute
-    dangerous delicious dirty dry elaborate elegant empty exciting expensive fancy famous fine friendly full fun funny
-    good great handsome happy hard heavy hot hungry interesting lonely lovely messy muddy nice odd ornate plain
-    playful poor pretty proud quiet rich sad scary serious shiny silly simple soft special strange strong sunny tired
-    ugly unusual warm weird wet wild wonderful""",
+    # opinion
+    """amazing angry attractive bad beautiful boring busy calm cheap comfortable cool crazy cute
+    dangerous delicious elaborate elegant exciting expensive fancy famous fine friendly fun funny
+    good great handsome happy hungry interesting lonely lovely nice odd ornate
+    playful poor pretty proud quiet rich sad scary serious silly simple special strange strong sunny tired
+    ugly unusual weird wild wonderful""",
     # size and measure
     """big bigger enormous giant gigantic high huge large larger little long low massive medium narrow shallow
     short skinny slim small smaller tall thick thin tiny wide""",
+    # condition
+    "clean dirty dry empty full hard heavy hot messy muddy plain shiny soft warm wet",
     # age
     "adult ancient antique elderly modern new newborn old older teenage vintage young younger",
     # shape and pattern
@@ -25,7 +27,7 @@ _CLASSES: Final = (
     # material
     "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
 )
-COLOUR, ORIGIN = 4, 5
+COLOUR, ORIGIN = 5, 6
 """The ranks of two of the classes."""
 
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}

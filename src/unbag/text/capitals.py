@@ -3,14 +3,14 @@
 from typing import Final
 
 _DEMONYMS: Final = frozenset(
-    """african american arab arabian arabic argentinian asian australian austrian belgian brazilian british buddhist
-    cambodian canadian caribbean catholic caucasian chilean chinese christian colombian croatian cuban czech danish
-    dutch egyptian english ethiopian european filipino finnish french german greek haitian hawaiian hindu hispanic
-    hungarian icelandic indian indonesian iranian iraqi irish islamic israeli italian jamaican japanese jewish kenyan
-    korean latin latina latino lebanese malaysian mexican middle-eastern mongolian moroccan muslim nepalese nigerian
-    nordic norwegian oriental pakistani palestinian persian peruvian polish polynesian portuguese puerto roman romanian
-    russian samoan scandinavian scottish serbian sikh somali spanish swedish swiss syrian taiwanese thai tibetan turkish
-    ukrainian victorian vietnamese welsh""".split()
+    """african american amish arab arabian arabic argentinian armenian asian australian austrian belgian brazilian
+    british buddhist cambodian canadian caribbean catholic caucasian chilean chinese christian colombian croatian
+    cuban czech danish dutch egyptian english ethiopian european filipino finnish french german greek haitian
+    hawaiian hebrew hindu hispanic hungarian icelandic indian indonesian iranian iraqi irish islamic israeli italian
+    jamaican japanese jewish kenyan korean latin latina latino lebanese malaysian mexican middle-eastern mongolian
+    moroccan muslim nepalese nigerian nordic norwegian oriental pakistani palestinian persian peruvian polish
+    polynesian portuguese puerto roman romanian russian samoan scandinavian scottish serbian sikh somali spanish
+    swedish swiss syrian taiwanese thai tibetan turkish ukrainian victorian vietnamese welsh""".split()
 )
 """Adjectives and nouns that keep their capital, for taggers call them words like any other."""
 

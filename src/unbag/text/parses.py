@@ -53,6 +53,11 @@ class Parse:
         ]
         return "".join(pieces[:-1]) + "".join(self.words[stop - 1 : stop])
 
+    @property
+    def first_word(self) -> int:
+        """The first token that is no punctuation; 0 if there is none."""
+        return next((i for i, pos in enumerate(self.pos) if pos != "PUNCT"), 0)
+
     def children(self, head: int) -> list[int]:
         """Return the tokens that depend on a token, in order."""
         return self._children[head]

@@ -1,0 +1,35 @@
+import subprocess
+import sys
+
+from unbag.perturb.distinct import distinct
+
+
+def test_the_first_item_with_each_sentence_is_kept():
+    items = [("A dog runs.", 0), ("A cat runs.", 1), ("A dog runs.", 2), ("a dog runs.", 3), ("A cat runs.", 4)]
+    assert [number for _, number in distinct(items, lambda item: item[0])] == [0, 1, 3]
+
+
+def test_items_are_taken_as_they_are_asked_for():
+    taken = []
+
+    def items():
+        for sentence in ("A dog runs.", "A dog runs.", "A cat runs.", "A bird runs."):
+            taken.append(sentence)
+            yield sentence
+
+    found = distinct(items(), str)
+    assert [next(found), next(found)] == ["A dog runs.", "A cat runs."]
+    assert len(taken) == 3
+
+
+def test_a_hundred_thousand_sentences_take_a_few_megabytes():
+    code = (
+        "import tracemalloc; from unbag.perturb.distinct import distinct\n"
+        "tracemalloc.start()\n"
+        "n = sum(1 for _ in distinct((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
+        "print(n, tracemalloc.get_traced_memory()[1])"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    n, peak = map(int, done.stdout.split())
+    assert n == 100_000
+    assert peak < 15e6, "the sentences alone are 20 MB"
