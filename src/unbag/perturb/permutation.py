@@ -77,6 +77,36 @@ class Permuter:
             TooFewPermutationsError: if there are no q different pairs (of very short or very repetitive sentences, and
                 in the clumped modes, where a large clump leaves few units to move).
         """
+        sides, orders, texts = self._drawn(source_id, premise, hypothesis)
+        premise_side, hypothesis_side = (
+            Side(text, side.bleu(order)) for side, order, text in zip(sides, orders, texts, strict=True)
+        )
+        return premise_side, hypothesis_side
+
+    def texts(self, source_id: str, premise: Tokens, hypothesis: Tokens) -> list[tuple[str, str]]:
+        """Return the q permutations of a pair without their BLEU, which takes longer than the rest: for training.
+
+        Raises:
+            TooFewPermutationsError: as `pair` does.
+        """
+        _, _, texts = self._drawn(source_id, premise, hypothesis)
+        return list(zip(*texts, strict=True))
+
+    def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
+        """Return permutation k of a pair alone: premise and hypothesis.
+
+        >>> from unbag.text.tokens import tokenize
+        >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
+        >>> every = Permuter(q=5).pair("a", *pair)
+        >>> Permuter().one("a", *pair, 3) == (every[0].texts[3], every[1].texts[3])
+        True
+        """
+        return Permuter(k + 1, self.mode, self.seed).texts(source_id, premise, hypothesis)[k]
+
+    def _drawn(
+        self, source_id: str, premise: Tokens, hypothesis: Tokens
+    ) -> tuple[tuple["_Shuffler", "_Shuffler"], list[NDArray[np.int64]], list[list[str]]]:
+        """Return both sentences, their q orders, and the texts these give, each premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
             _Shuffler(premise, draws.key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
@@ -97,22 +127,7 @@ class Permuter:
                     order[k] = side.orders(np.array([k]), draw[k : k + 1])[0]
                     text[k] = side.texts(order[k : k + 1])[0]
             seen.add((texts[0][k], texts[1][k]))
-        premise_side, hypothesis_side = (
-            Side(text, side.bleu(order)) for side, order, text in zip(sides, orders, texts, strict=True)
-        )
-        return premise_side, hypothesis_side
-
-    def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
-        """Return permutation k of a pair alone: premise and hypothesis.
-
-        >>> from unbag.text.tokens import tokenize
-        >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
-        >>> every = Permuter(q=5).pair("a", *pair)
-        >>> Permuter().one("a", *pair, 3) == (every[0].texts[3], every[1].texts[3])
-        True
-        """
-        sides = Permuter(k + 1, self.mode, self.seed).pair(source_id, premise, hypothesis)
-        return sides[0].texts[k], sides[1].texts[k]
+        return sides, orders, texts
 
 
 def _derangement_count(n: int) -> int:
