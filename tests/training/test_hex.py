@@ -16,7 +16,8 @@ import transformers
 from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
 
-from tests.training.tiny_networks import LABELS, LAST_LAYERS, PAIRS, encode, tiny_network, tiny_tokenizer
+from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
+from unbag.inference import TransformerPredictor
 from unbag.training.hex import Hex, HexOptions
 from unbag.training.residual import ResidualHead
 
@@ -249,6 +250,23 @@ def test_the_residual_of_a_pair_does_not_depend_on_its_neighbours(finished):
     assert (together - plain).abs().max() > 0.1
     alone = torch.cat([network(**encode([pair])).logits for pair in PAIRS])
     torch.testing.assert_close(alone, together, atol=1e-5, rtol=1e-4)
+
+
+def test_the_evaluator_answers_with_either_head(finished):
+    objective, folder = finished
+    plain, residual = (TransformerPredictor.load(folder, head=head) for head in ("plain", "residual"))
+    logits = objective.network(**encode()).logits
+    premises, hypotheses = map(list, zip(*PAIRS, strict=True))
+    columns = [ORDER.index(label) for label in plain.space]
+    for predictor, expected in (
+        (plain, logits),
+        (residual, ResidualHead.load(folder)(objective.network, logits, encode())),
+    ):
+        probabilities = expected.softmax(dim=1)[:, columns].detach().numpy()
+        np.testing.assert_allclose(predictor.predict(premises, hypotheses), probabilities, atol=1e-5)
+    assert {**plain.identity, "head": residual.identity["head"]} == residual.identity
+    other = TransformerPredictor.load(folder, head="residual", dtype="bfloat16")
+    np.testing.assert_allclose(other.predict(premises, hypotheses), residual.predict(premises, hypotheses), atol=0.1)
 
 
 def test_what_is_saved_is_numbers_and_text(finished):
