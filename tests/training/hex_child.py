@@ -7,7 +7,8 @@ import torch
 from torch import distributed as dist
 
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
-from unbag.training.hex import Hex, HexOptions
+from unbag.training.hex import Hex
+from unbag.training.options import HexOptions
 
 
 def main() -> None:

@@ -1,6 +1,6 @@
 import json
 import os
-import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -18,7 +18,8 @@ from torch.nn.functional import cross_entropy
 
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference import TransformerPredictor
-from unbag.training.hex import Hex, HexOptions
+from unbag.training.hex import Hex
+from unbag.training.options import HexOptions
 from unbag.training.residual import ResidualHead
 
 NOW = HexOptions(warm_start=0)
@@ -53,7 +54,7 @@ def superficial(objective, encoded):
         words = [table[token] for token in ids if token > 3]
         rows.append(torch.relu(objective.branch.phi.weight @ (sum(words) / len(words))))
     g = torch.stack(rows).detach()
-    return g / g.square().mean(dim=1, keepdim=True).sqrt() if objective.options.normalise else g
+    return g / g.square().mean(dim=1, keepdim=True).sqrt() if objective.branch.normalise else g
 
 
 def widened(objective, kind="bert"):
@@ -144,6 +145,13 @@ def test_warm_start_is_plain_cross_entropy_and_ends():
     assert not torch.equal(resumed(LABELS, **encode()).logits, plain), "and this the sixth"
 
 
+def test_a_step_of_several_passes_counts_once():
+    network, tokenizer = tiny_network(), tiny_tokenizer()
+    objective = Hex(network, tokenizer, HexOptions(warm_start=1), accumulation=2).train()
+    plain = network(**encode()).logits
+    assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]
+
+
 def test_in_evaluation_it_is_the_published_network_pair_by_pair():
     objective = tiny_hex().eval()
     plain = objective.network(**encode()).logits
@@ -151,7 +159,7 @@ def test_in_evaluation_it_is_the_published_network_pair_by_pair():
     assert torch.equal(loss.logits, plain)
     alone = [objective(LABELS[:1], **encode([pair])).logits for pair in PAIRS]
     torch.testing.assert_close(torch.cat(alone), plain, atol=1e-5, rtol=1e-4)
-    assert objective.batches == 0, "evaluation does not use up the warm start"
+    assert objective.passes == 0, "evaluation does not use up the warm start"
 
 
 @pytest.mark.parametrize("b", [1, 2, 10])
@@ -269,6 +277,31 @@ def test_the_evaluator_answers_with_either_head(finished):
     np.testing.assert_allclose(other.predict(premises, hypotheses), residual.predict(premises, hypotheses), atol=0.1)
 
 
+def test_a_residual_head_is_fetched_from_the_hub_at_the_models_commit(finished, tmp_path, monkeypatch):
+    """A cache as the Hub's client makes it, read offline."""
+    _, folder = finished
+    commit = "c0ffee" + "0" * 34
+    repo = tmp_path / "models--org--tiny"
+    shutil.copytree(folder, repo / "snapshots" / commit)
+    (repo / "refs").mkdir()
+    (repo / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for module in ("huggingface_hub.constants", "transformers.utils.hub", "transformers.configuration_utils"):
+        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path), raising=False)
+    of_hub = TransformerPredictor.load("org/tiny", head="residual")
+    assert of_hub.identity["revision"] == commit
+    expected = TransformerPredictor.load(folder, head="residual")
+    assert of_hub.identity["head"] == expected.identity["head"]
+    np.testing.assert_allclose(of_hub.predict(["a dog"], ["a cat"]), expected.predict(["a dog"], ["a cat"]))
+
+
+def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
+    _, folder = finished
+    shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("hex.*"))
+    with pytest.raises(ValueError, match=r"expected a network trained by HEX in .*plain, found no hex\.json"):
+        TransformerPredictor.load(tmp_path / "plain", head="residual")
+
+
 def test_what_is_saved_is_numbers_and_text(finished):
     objective, folder = finished
     assert set(load_file(folder / "hex.safetensors")) == {"phi", "weight", "omega"}
@@ -290,7 +323,7 @@ def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
 
 
 def test_options_out_of_range_are_refused_together():
-    with pytest.raises(ValueError, match=re.escape("found {'width': 0, 'warm_start': -1}")):
+    with pytest.raises(ValueError, match=r"width of at least 1, found 0; .* at least 0 steps, found -1"):
         HexOptions(width=0, warm_start=-1)
     assert tiny_hex(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
 

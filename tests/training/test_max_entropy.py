@@ -10,7 +10,8 @@ from torch.nn.functional import cross_entropy
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network
 from unbag.examples import Example
 from unbag.text.tokens import tokenize
-from unbag.training.max_entropy import MaxEntropy, MaxEntropyOptions, entropies
+from unbag.training.max_entropy import MaxEntropy, entropies
+from unbag.training.options import MaxEntropyOptions
 
 EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
 
@@ -43,7 +44,7 @@ def test_loss_by_hand():
 
 def test_two_permutations_are_averaged():
     h = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
-    loss = constant([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], n=2)(torch.tensor([1]), **NOTHING)
+    loss = constant([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], permutations=2)(torch.tensor([1]), **NOTHING)
     assert loss.loss.item() == pytest.approx(math.log(2) - (math.log(2) + h) / 2)
 
 
@@ -89,7 +90,7 @@ def test_one_forward_pass_equals_two():
 
 
 def test_every_word_leaves_its_place_and_each_epoch_draws_anew():
-    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(n=2))
+    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
     sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
     epochs = [objective.further_pairs([sentence], epoch) for epoch in range(4)]
     assert all(len(set(pairs)) == 2 for pairs in epochs)
@@ -111,7 +112,7 @@ def test_permutations_depend_on_seed_id_and_epoch_only():
 
 
 def test_pairs_too_short_give_none():
-    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(n=2))
+    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
     short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
     assert objective.further_pairs(short, 0) == []
     assert len(objective.further_pairs([short[0], EXAMPLES[0]], 0)) == 2
@@ -124,7 +125,7 @@ def test_other_languages_are_cut_their_way():
     assert sorted(premise) == sorted("他在看书。")
 
 
-@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"n": 0}])
+@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
 def test_weights_that_ask_for_nothing_are_refused(options):
-    with pytest.raises(ValueError, match="expected an α above 0 and at least one permutation"):
+    with pytest.raises(ValueError, match=r"expected an alpha above 0|expected at least one permutation"):
         MaxEntropyOptions(**options)

@@ -165,10 +165,11 @@ class _Shuffler:
 
     def _word_orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         units = self._derangements(k, draw)  # (q, units): which unit comes at each place
+        if self._run == 1:
+            return units
         n = len(self._words)
-        start = np.zeros(len(k), dtype=np.int64)
-        if self._run > 1:  # any place where the run fits
-            start = (draws.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._starts)).astype(np.int64)
+        # The run begins at any place where it fits.
+        start = (draws.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._starts)).astype(np.int64)
         word = np.arange(n)[None, :]
         unit = np.clip(word - start[:, None] - self._run + 1, 0, None) + np.minimum(word, start[:, None])  # (q, n)
         rank = np.argsort(units, axis=1)  # (q, units): at which place each unit comes

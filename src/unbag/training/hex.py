@@ -17,7 +17,6 @@ f([h, 0]) = W_h h + b, which is also how W_h h is had here, as logits − b.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +26,7 @@ from torch.nn.functional import cross_entropy
 
 from unbag.training.last_linear import last_linear
 from unbag.training.objective import Loss, Objective
+from unbag.training.options import HexOptions
 from unbag.training.projection import coefficients, exact_dtype, project_out
 from unbag.training.residual import ResidualHead, both_outputs
 from unbag.training.superficial import SuperficialBranch
@@ -38,31 +38,6 @@ if TYPE_CHECKING:
 _PROBE = "Two dogs run.", "Animals are moving."
 
 
-@dataclass(frozen=True)
-class HexOptions:
-    """The choices that the paper leaves open."""
-
-    width: int | None = field(
-        default=None,
-        metadata={"help": "width of the superficial branch g; by default that of the embeddings, so it can hold all"},
-    )
-    normalise: bool = field(
-        default=True,
-        metadata={"help": "scale g to a root mean square of 1 for each pair, whatever the embeddings' scale"},
-    )
-    warm_start: int = field(
-        default=500,
-        metadata={"help": "batches of each process with plain cross-entropy first; 0 for a model fine-tuned before"},
-    )
-
-    def __post_init__(self) -> None:
-        low = {"width": self.width} if self.width is not None and self.width < 1 else {}
-        if self.warm_start < 0:
-            low["warm_start"] = self.warm_start
-        if low:
-            raise ValueError(f"expected a width of at least 1 and a warm start of at least 0, found {low}")
-
-
 class Hex(Objective):
     """HEX for any sequence classifier whose logits come from a linear layer.
 
@@ -70,7 +45,7 @@ class Hex(Objective):
     above k: F_G explains all of k rows or fewer. In evaluation they are the published network's, f([h, 0]), each pair
     for itself.
 
-    The authors advise three things. A *warm start* from normal fine-tuning: the first `warm_start` batches minimise the
+    The authors advise three things. A *warm start* from normal fine-tuning: the first `warm_start` steps minimise the
     cross-entropy of f([h, 0]). g's *embedding is frozen*: no gradient goes through g into it. *Both representations
     normalised*: their code scales each feature of h and g over the batch. Here g is scaled for each pair alone, so that
     the branch knows no neighbours; h is as it comes, or the published network would not be its unchanged architecture.
@@ -80,21 +55,30 @@ class Hex(Objective):
         omega: ω*, shape (k, k), once `finish` has fitted it.
     """
 
-    batches: Tensor
+    passes: Tensor
 
-    def __init__(self, network: Any, tokenizer: "PreTrainedTokenizerBase", options: HexOptions | None = None) -> None:
+    def __init__(
+        self,
+        network: Any,
+        tokenizer: "PreTrainedTokenizerBase",
+        options: HexOptions | None = None,
+        *,
+        accumulation: int = 1,
+    ) -> None:
         """Widen the last layer of `network`.
 
         Args:
             network: a `PreTrainedModel` for sequence classification.
             tokenizer: its tokenizer, which knows the tokens that are no words.
             options: by default as `HexOptions` has them.
+            accumulation: forward passes that make a step; each has a projection of its own.
 
         Raises:
             ValueError: if the network's logits are not the outputs of a linear layer.
         """
         super().__init__(network)
-        self.options = options = options or HexOptions()
+        options = options or HexOptions()
+        self._warm_passes = options.warm_start * accumulation
         encoded = tokenizer(*_PROBE, return_tensors="pt")
         self._layer = last_linear(
             network, {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
@@ -109,7 +93,7 @@ class Hex(Objective):
         ).to(network.device)
         self.omega: Tensor | None = None
         # A buffer, so that a resumed run goes on where it was.
-        self.register_buffer("batches", torch.zeros((), dtype=torch.long, device=network.device))
+        self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device))
 
     def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return the cross-entropy of F_L in training, of f([h, 0]) in the warm start and in evaluation.
@@ -126,8 +110,8 @@ class Hex(Objective):
         residual = project_out(encoder_part, f_g)
         # Chosen without a branch: the device is not waited for, and every parameter has a gradient in every step (zero
         # for g in the warm start), without which DDP stops.
-        logits = torch.where(self.batches < self.options.warm_start, plain, residual)
-        self.batches += 1
+        logits = torch.where(self.passes < self._warm_passes, plain, residual)
+        self.passes += 1
         with torch.no_grad():
             parts = {
                 "plain_cross_entropy": cross_entropy(plain, labels),

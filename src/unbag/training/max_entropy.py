@@ -5,7 +5,6 @@ is the negative of this, which nobody would minimise.)
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 from torch import Tensor
@@ -15,20 +14,7 @@ from unbag.examples import Example
 from unbag.perturb.permutation import DEFAULT_SEED, Permuter, TooFewPermutationsError
 from unbag.text.tokens import tokenize
 from unbag.training.objective import Loss, Objective
-
-
-@dataclass(frozen=True)
-class MaxEntropyOptions:
-    """The weights of the entropy term."""
-
-    alpha: float = field(default=1.0, metadata={"help": "α, the weight of the permuted pairs' entropy"})
-    n: int = field(default=1, metadata={"help": "permutations of each pair, drawn anew in each epoch"})
-
-    def __post_init__(self) -> None:
-        if not self.alpha > 0 or self.n < 1:
-            raise ValueError(
-                f"expected an α above 0 and at least one permutation, found alpha={self.alpha}, n={self.n}"
-            )
+from unbag.training.options import MaxEntropyOptions
 
 
 class MaxEntropy(Objective):
@@ -57,7 +43,7 @@ class MaxEntropy(Objective):
         """
         super().__init__(network)
         self.options = options or MaxEntropyOptions()
-        self._permuter = Permuter(q=self.options.n, seed=seed)
+        self._permuter = Permuter(q=self.options.permutations, seed=seed)
         self._language = language
 
     def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
@@ -76,7 +62,7 @@ class MaxEntropy(Objective):
         logits = self.network(**encoded).logits.float()
         b = len(labels)
         cross = cross_entropy(logits[:b], labels)
-        entropy = entropies(logits[b:]).sum() / (b * self.options.n)
+        entropy = entropies(logits[b:]).sum() / (b * self.options.permutations)
         parts = {"cross_entropy": cross.detach(), "entropy": entropy.detach()}
         return Loss(cross - self.options.alpha * entropy, logits[:b].detach(), parts)
 
