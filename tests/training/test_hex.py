@@ -69,10 +69,10 @@ def widened(objective, kind="bert"):
 
 
 @pytest.mark.parametrize("kind", LAST_LAYERS)
-@pytest.mark.parametrize("normalise", [True, False])
-def test_is_the_papers_definition_in_every_family(kind, normalise):
+@pytest.mark.parametrize("unscaled", [False, True])
+def test_is_the_papers_definition_in_every_family(kind, unscaled):
     """F_B = f([h, g]) and F_G = f([0, g]) made from their parts, and the projection by NumPy's least squares."""
-    objective = tiny_hex(kind, HexOptions(warm_start=0, normalise=normalise)).train()
+    objective = tiny_hex(kind, HexOptions(warm_start=0, unscaled=unscaled)).train()
     encoded = encode()
     h, g, f = encoder_outputs(objective, kind, encoded), superficial(objective, encoded), widened(objective, kind)
     with torch.no_grad():

@@ -89,7 +89,7 @@ class Hex(Objective):
             network.config.num_labels,
             tokenizer.all_special_ids,
             width=options.width or table.shape[1],
-            normalise=options.normalise,
+            normalise=not options.unscaled,
         ).to(network.device)
         self.omega: Tensor | None = None
         # A buffer, so that a resumed run goes on where it was.

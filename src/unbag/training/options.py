@@ -23,7 +23,7 @@ class HexOptions:
 
     # As wide as what it reads, W^φ is square: g can hold all there is in the mean.
     width: int | None = _option("Width of the superficial branch g (default: that of the embeddings).", _HEX, None)
-    normalise: bool = _option("Scale g to a root mean square of 1 for each pair.", _HEX, True)
+    unscaled: bool = _option("Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, False)
     warm_start: int = _option(
         "Steps of plain cross-entropy first; 0 for a model that was fine-tuned before.", _HEX, 500
     )
