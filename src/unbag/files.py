@@ -42,3 +42,24 @@ def whole(path: Path) -> Iterator[Path]:
         beside.replace(path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+def appear(beside: Path, path: Path) -> None:
+    """Give a finished folder its name in one step, once all that is in it is on the disk.
+
+    Args:
+        beside: the folder as it was written; in the same folder as `path`, for only there is a rename one step.
+        path: the name, which must be free.
+    """
+    for written in (*beside.rglob("*"), beside):
+        _sync(written)
+    beside.rename(path)
+    _sync(path.parent)
+
+
+def _sync(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -41,3 +41,15 @@ def content_hash(batches: Iterable[Any], columns: Sequence[str]) -> str:
         rows = pc.binary_join_element_wise(*cells, _BETWEEN_CELLS, null_handling="replace", null_replacement="")
         digest.update((_AFTER_ROW.join(rows.to_pylist()) + _AFTER_ROW).encode())
     return digest.hexdigest()
+
+
+def text_hash(rows: Iterable[Iterable[str]]) -> str:
+    """Return the sha256 of rows of text cells, cell by cell.
+
+    >>> text_hash([("a", "b")]) == text_hash([("ab", "")])
+    False
+    """
+    digest = hashlib.sha256()
+    for row in rows:
+        digest.update((_BETWEEN_CELLS.join(row) + _AFTER_ROW).encode())
+    return digest.hexdigest()

@@ -5,11 +5,12 @@ Nothing heavy is imported before a command needs it, so that `unbag --help` answ
 
 import logging
 import sys
+from collections.abc import Sequence
 from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making
+from unbag.cli import evaluating, lexical, making, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -29,17 +30,26 @@ app.command()(evaluating.score)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
+app.add_typer(training.app, name="train")
 app.command()(making.demo)
 
 
 def main() -> None:
     """Run the command: exit 0 when done, 1 when failed, 2 on wrong usage."""
+    sys.exit(run(app))
+
+
+def run(command: typer.Typer, arguments: Sequence[str] | None = None) -> int:
+    """Run a command with some arguments, by default those of the process, and return its exit code."""
     logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
     try:
-        app()
+        command(args=arguments)
     except (ValueError, ImportError, OSError) as error:  # ours, or what a disk or network says: no traceback needed
         typer.secho(f"unbag: {error}", err=True, fg=typer.colors.RED)
-        sys.exit(FAILED)
+        return FAILED
     except KeyboardInterrupt:
         typer.secho("unbag: stopped; the same command goes on from here", err=True)
-        sys.exit(FAILED)
+        return FAILED
+    except SystemExit as done:  # how click ends a command, well or not
+        return done.code if isinstance(done.code, int) else FAILED
+    return 0

@@ -1,8 +1,14 @@
 """Pairs as token ids: one rule for truncation, whatever the tokenizer's files say."""
 
+import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.inference.batching import pad
 
 if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerBase
@@ -81,3 +87,36 @@ def encode_pairs(
             for row, types in zip(long, cut["token_type_ids"], strict=True):
                 token_type_ids[row] = types
     return EncodedPairs(input_ids, token_type_ids, truncated=len(long))
+
+
+@dataclass(frozen=True)
+class Padding:
+    """How a model wants the pairs of a batch to be of one length.
+
+    Attributes:
+        pad_id: the token id that fills up.
+        side: where it stands.
+        takes_types: whether the model reads token type ids; some tokenizers make them for models that do not.
+    """
+
+    pad_id: int
+    side: Literal["left", "right"]
+    takes_types: bool
+
+    @classmethod
+    def of(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "Padding":
+        """Return what a model and its tokenizer want."""
+        side: Literal["left", "right"] = "left" if tokenizer.padding_side == "left" else "right"
+        return cls(model.config.pad_token_id, side, "token_type_ids" in inspect.signature(model.forward).parameters)
+
+    def arrays(
+        self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None
+    ) -> dict[str, NDArray[np.int64]]:
+        """Return the model's arguments for b pairs, each of shape (b, longest of them)."""
+        arrays = {
+            "input_ids": pad(input_ids, self.pad_id, self.side),
+            "attention_mask": pad([[1] * len(tokens) for tokens in input_ids], 0, self.side),
+        }
+        if self.takes_types and token_type_ids is not None:
+            arrays["token_type_ids"] = pad(token_type_ids, 0, self.side)
+        return arrays

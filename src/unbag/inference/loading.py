@@ -17,7 +17,7 @@ from huggingface_hub.errors import (
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
 from unbag.inference.revision import folder_revision
-from unbag.labels import resolve_order
+from unbag.labels import LABELS, resolve_order
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
@@ -68,19 +68,56 @@ def load_classifier(
         resolve_order(id2label, label_map)  # say so before gigabytes are fetched, rather than after
     network = _network(source, commit, dtype)
     tokenizer = _tokenizer(source, commit)
-    if network.config.pad_token_id is None:  # decoders find their last token by it
-        network.config.pad_token_id = tokenizer.pad_token_id
-    if network.config.pad_token_id is None:
+    _require_padding(network, tokenizer, source)
+    return Classifier(network.eval(), tokenizer, resolve_order(id2label, label_map), *_identity(source, folder, commit))
+
+
+def load_to_train(
+    model: str | Path, *, revision: str | None, label_map: Mapping[str, str] | None, seed: int
+) -> Classifier:
+    """Load a model to be trained, in float32: an NLI classifier, or a pre-trained model that is given a new head.
+
+    A new head has the three labels in the order of `LABELS`, by name in its config.
+
+    Args:
+        model: as `load_classifier`.
+        revision: as `load_classifier`.
+        label_map: as in `labels.resolve_order`, for a classifier whose config does not tell its labels.
+        seed: decides the new head.
+
+    Raises:
+        ModelError: if there is no such model, it is a classifier of other labels, or its files lack more than a head.
+        labels.LabelError: if a classifier does not say which output is which label.
+    """
+    folder = _folder(model, revision)
+    source = str(folder or model)
+    commit = _commit(source, revision) if folder is None else None
+    config = _config(source, commit)
+    new_head = not any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
+    if new_head and label_map is not None:
+        raise ModelError(f"{source} has no classification head yet, so it has no labels to map; leave label_map out")
+    order: tuple[str, ...] = LABELS
+    if not new_head:
+        order = resolve_order({int(output): str(label) for output, label in (config.id2label or {}).items()}, label_map)
+        if sorted(order) != sorted(LABELS):
+            raise ModelError(f"{source} predicts {', '.join(order)}; expected a classifier of {', '.join(LABELS)}")
+    if new_head or label_map is not None:  # what is published says which output is which
+        config.id2label = dict(enumerate(order))
+        config.label2id = {label: output for output, label in enumerate(order)}
+        config.problem_type = None
+    torch.manual_seed(seed)
+    network, missing = _read_network(source, commit, torch.float32, config=config)
+    base = f"{network.base_model_prefix}."
+    # A pooler belongs to the head: pre-training without a sentence task leaves none.
+    lacking = [name for name in missing if not new_head or (name.startswith(base) and "pooler" not in name)]
+    if lacking:
         raise ModelError(
-            f"{source} names a padding token in neither config nor tokenizer; set pad_token_id in config.json"
+            f"the files of {source} hold no weights for {lacking[:4]}{' and others' if len(lacking) > 4 else ''}; "
+            "expected a pre-trained model whose head alone is new"
         )
-    return Classifier(
-        network=network.eval(),
-        tokenizer=tokenizer,
-        order=resolve_order(id2label, label_map),
-        name=source if folder is None else "folder",
-        revision=commit or folder_revision(Path(source)),
-    )
+    tokenizer = _tokenizer(source, commit)
+    _require_padding(network, tokenizer, source)
+    return Classifier(network, tokenizer, order, *_identity(source, folder, commit))
 
 
 def _folder(model: str | Path, revision: str | None) -> Path | None:
@@ -125,20 +162,40 @@ def _config(source: str, commit: str | None) -> "PretrainedConfig":
 
 
 def _network(source: str, commit: str | None, dtype: torch.dtype) -> Any:
-    try:
-        network, info = AutoModelForSequenceClassification.from_pretrained(
-            source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True
-        )
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot load {source} as a sequence classifier: {_first_line(error)}") from error
+    network, missing = _read_network(source, commit, dtype)
     # transformers draws weights that the files lack at random, with a warning: such answers mean nothing.
-    if missing := sorted(info["missing_keys"]):
+    if missing:
         raise ModelError(
             f"the files of {source} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}, so "
             "these would be random and so would every answer; expected a model fine-tuned for classification, not a "
             "pre-trained one without a head"
         )
     return network
+
+
+def _read_network(source: str, commit: str | None, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+    """Return a sequence classifier, and the names of the weights that its files lack."""
+    try:
+        network, info = AutoModelForSequenceClassification.from_pretrained(
+            source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True, **options
+        )
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot load {source} as a sequence classifier: {_first_line(error)}") from error
+    return network, sorted(info["missing_keys"])
+
+
+def _require_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+    if network.config.pad_token_id is None:  # decoders find their last token by it
+        network.config.pad_token_id = tokenizer.pad_token_id
+    if network.config.pad_token_id is None:
+        raise ModelError(
+            f"{source} names a padding token in neither config nor tokenizer; set pad_token_id in config.json"
+        )
+
+
+def _identity(source: str, folder: Path | None, commit: str | None) -> tuple[str, str]:
+    """Return the name and the revision by which a model is known."""
+    return source if folder is None else "folder", commit or folder_revision(Path(source))
 
 
 def _tokenizer(source: str, commit: str | None) -> "PreTrainedTokenizerBase":

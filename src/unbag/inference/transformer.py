@@ -1,6 +1,5 @@
 """Any sequence classifier of the Hub as a predictor."""
 
-import inspect
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -18,8 +17,8 @@ except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.fingerprint import file_hash
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches
-from unbag.inference.encoding import EncodedPairs, encode_pairs, length_limit
+from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches
+from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs, length_limit
 from unbag.inference.first_token import use_first_token
 from unbag.inference.loading import Classifier, ModelError, load_classifier
 from unbag.inference.predictor import checked_pairs, checked_probabilities
@@ -74,8 +73,7 @@ class TransformerPredictor:
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._columns = [self.order.index(label) for label in self.space]
-        # Some tokenizers make type ids for models that have no use for them, DistilBERT for one.
-        self._takes_types = "token_type_ids" in inspect.signature(self.model.forward).parameters
+        self._padding = Padding.of(self.tokenizer, self.model)
         premises, hypotheses = zip(*_OF_DIFFERENT_LENGTHS, strict=True)
         compared = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
         shortened = use_first_token(self.model, self._inputs(compared, range(len(premises))))
@@ -187,14 +185,10 @@ class TransformerPredictor:
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
         """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""
-        side: Literal["left", "right"] = "left" if self.tokenizer.padding_side == "left" else "right"
-        ids = [pairs.input_ids[row] for row in rows]
-        arrays = {
-            "input_ids": pad(ids, self.model.config.pad_token_id, side),
-            "attention_mask": pad([[1] * len(tokens) for tokens in ids], 0, side),
-        }
-        if self._takes_types and pairs.token_type_ids is not None:
-            arrays["token_type_ids"] = pad([pairs.token_type_ids[row] for row in rows], 0, side)
+        types = pairs.token_type_ids
+        arrays = self._padding.arrays(
+            [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]
+        )
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
 
 

@@ -1,7 +1,7 @@
-"""Where the rooms `dataset_scripts/` and `metrics/` are: beside this file in a wheel, at the root of a checkout.
+"""Where the rooms are, `dataset_scripts/`, `metrics/`, `trainers/`: beside this file in a wheel, or in a checkout.
 
 They can be imported from either place under one name, `unbag.rooms.dataset_scripts.<set>.<set>`, so that a process
-started by `datasets` to build with several finds them too.
+started by `datasets` to build with several finds them too. The first two hold a folder a thing, the last a file.
 """
 
 from importlib import import_module
@@ -36,3 +36,19 @@ def module(room: str, name: str) -> Any:
         ValueError: if there is none of that name.
     """
     return import_module(f"unbag.rooms.{room}.{folder(room, name).name}.{name}")
+
+
+def scripts(room: str) -> list[str]:
+    """Return the names of the files in a room of files, `trainers`."""
+    return sorted(path.stem for path in (ROOT / room).glob("*.py"))
+
+
+def script(room: str, name: str) -> Any:
+    """Import one file of a room of files.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    if name not in scripts(room):
+        raise ValueError(f"expected one of {', '.join(scripts(room))} in {room}, found {name!r}")
+    return import_module(f"unbag.rooms.{room}.{name}")

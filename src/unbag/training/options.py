@@ -2,15 +2,13 @@
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any, Final
+from dataclasses import dataclass
+from typing import Final
+
+from unbag.training.config import option
 
 _HEX: Final = "HEX"
 _MAX_ENTROPY: Final = "Max-entropy"
-
-
-def _option(help: str, panel: str, default: Any) -> Any:
-    return field(default=default, metadata={"help": help, "panel": panel})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,10 +20,14 @@ class HexOptions:
     """
 
     # As wide as what it reads, W^φ is square: g can hold all there is in the mean.
-    width: int | None = _option("Width of the superficial branch g (default: that of the embeddings).", _HEX, None)
-    unscaled: bool = _option("Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, False)
-    warm_start: int = _option(
-        "Steps of plain cross-entropy first; 0 for a model that was fine-tuned before.", _HEX, 500
+    width: int | None = option(
+        "Width of the superficial branch g (default: that of the embeddings).", _HEX, default=None
+    )
+    unscaled: bool = option(
+        "Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, default=False
+    )
+    warm_start: int = option(
+        "Steps of plain cross-entropy first; 0 for a model that was fine-tuned before.", _HEX, default=500
     )
 
     def __post_init__(self) -> None:
@@ -47,8 +49,8 @@ class MaxEntropyOptions:
         ValueError: if values are impossible; the message names them all.
     """
 
-    alpha: float = _option("α, the weight of the permuted pairs' entropy.", _MAX_ENTROPY, 1.0)
-    permutations: int = _option("n, the permutations of each pair, others in each epoch.", _MAX_ENTROPY, 1)
+    alpha: float = option("α, the weight of the permuted pairs' entropy.", _MAX_ENTROPY, default=1.0)
+    permutations: int = option("n, the permutations of each pair, others in each epoch.", _MAX_ENTROPY, default=1)
 
     def __post_init__(self) -> None:
         _check(self)

@@ -1,0 +1,153 @@
+"""Checkpoints of a run: whole or not at all, the last two and the best."""
+
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from accelerate import Accelerator
+from accelerate.utils import DistributedType
+
+from unbag.files import appear
+
+_STATE: Final = "state.json"
+_KEPT: Final = 2  # the last one may stand on a disk that dies with the machine it was written by
+
+
+class CheckpointError(ValueError):
+    """A checkpoint that is not there, or is another run's."""
+
+
+class Checkpoints:
+    """The checkpoints in one folder, each in a folder of its own named by the step after which it was made.
+
+    A name that ends in a step is a whole checkpoint, whenever a process was killed: it is written under another name
+    and renamed. accelerate saves and loads weights, optimizer, schedule and gradient scaler (`save_state`), sharded
+    where FSDP or DeepSpeed shard them; `state.json` beside them holds the rest.
+    """
+
+    def __init__(self, folder: Path, accelerator: Accelerator, identity: Mapping[str, Any]) -> None:
+        """Take the folder.
+
+        Args:
+            folder: where the checkpoints are; need not exist.
+            accelerator: which has prepared the model and its optimizer by the time a checkpoint is saved or loaded.
+            identity: what decides the weights, as JSON holds it: a checkpoint of another identity is refused.
+        """
+        self._folder, self._accelerator, self._identity = folder, accelerator, identity
+        # Weights of several processes and of one have the same names, so that either can go on from the other's.
+        accelerator.register_save_state_pre_hook(_without_wrapper)
+        accelerator.register_load_state_pre_hook(_unwrapping(accelerator))
+
+    def save(self, step: int, state: Mapping[str, Any], *, best: int | None = None) -> None:
+        """Make a checkpoint, in every process, and drop those that are neither among the last two nor the best.
+
+        Args:
+            step: how many steps are taken.
+            state: what is beside the weights, as JSON holds it.
+            best: the step of the checkpoint to keep.
+        """
+        path, beside = self.path(step), self._folder / f".{step}.part"
+        main = self._accelerator.is_main_process
+        if main:
+            _remove(beside)
+            beside.mkdir(parents=True)
+        self._accelerator.wait_for_everyone()
+        self._accelerator.save_state(str(beside))
+        self._accelerator.wait_for_everyone()
+        if main:
+            record = {
+                "step": step,
+                "processes": self._accelerator.num_processes,
+                "identity": self._identity,
+                "state": state,
+            }
+            (beside / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            _remove(path)
+            appear(beside, path)
+            kept = {*sorted(self._steps())[-_KEPT:], best}
+            for old in self._steps() - kept:
+                _remove(self.path(old))
+            for leftover in self._folder.glob(".*.part"):  # of a process that was killed
+                _remove(leftover)
+        self._accelerator.wait_for_everyone()
+
+    def path(self, step: int) -> Path:
+        """Return the folder of the checkpoint after some steps."""
+        return self._folder / f"step-{step:08d}"
+
+    def last(self) -> Path | None:
+        """Return the folder of the last checkpoint, if there is one."""
+        steps = self._steps()
+        return self.path(max(steps)) if steps else None
+
+    def load(self, path: Path) -> dict[str, Any]:
+        """Go back to a checkpoint, in every process, and return the state beside its weights.
+
+        Args:
+            path: the checkpoint's folder, or a folder of checkpoints, whose last is taken.
+
+        Raises:
+            CheckpointError: if there is none, or it is one of a run with other data, model or options.
+        """
+        if not (path / _STATE).is_file():
+            inside = sorted(found.parent for found in path.glob(f"**/step-*/{_STATE}"))
+            if not inside:
+                raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, found none")
+            path = inside[-1]
+        record = json.loads((path / _STATE).read_text(encoding="utf-8"))
+        if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
+            raise CheckpointError(
+                f"{path} is a checkpoint of another run: {'; '.join(others)}. Give the options of that run, or "
+                "remove its folder to begin anew"
+            )
+        processes = self._accelerator.num_processes
+        if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:
+            raise CheckpointError(
+                f"{path} was made by {record['processes']} processes, and DeepSpeed shards its state by process; "
+                f"found {processes}, go on with {record['processes']}"
+            )
+        self._accelerator.load_state(str(path))
+        state: dict[str, Any] = record["state"]
+        return state
+
+    def _steps(self) -> set[int]:
+        return {int(path.name.removeprefix("step-")) for path in self._folder.glob("step-*") if path.is_dir()}
+
+
+def differences(found: Any, expected: Any, where: str = "") -> list[str]:
+    """Say where two JSON values differ.
+
+    >>> differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
+    ['seed was 1, is 2']
+    """
+    if isinstance(found, dict) and isinstance(expected, dict):
+        keys = [*expected, *(key for key in found if key not in expected)]
+        return [
+            line
+            for key in keys
+            for line in differences(found.get(key), expected.get(key), f"{where}.{key}" if where else key)
+        ]
+    return [] if found == expected else [f"{where} was {found!r}, is {expected!r}"]
+
+
+def _remove(folder: Path) -> None:
+    """Remove a folder so that no half of it ever bears the name of a whole one."""
+    if folder.exists():
+        going = folder.with_name(f".{folder.name.strip('.')}.gone.part")
+        shutil.rmtree(going, ignore_errors=True)
+        folder.rename(going)
+        shutil.rmtree(going, ignore_errors=True)
+
+
+def _without_wrapper(models: list[Any], weights: list[dict[str, Any]], folder: str) -> None:
+    for number, state in enumerate(weights):  # empty where FSDP or DeepSpeed save their own
+        weights[number] = {name.removeprefix("module."): value for name, value in state.items()}
+
+
+def _unwrapping(accelerator: Accelerator) -> Any:
+    def hook(models: list[Any], folder: str) -> None:
+        models[:] = [accelerator.unwrap_model(model) for model in models]
+
+    return hook

@@ -1,0 +1,198 @@
+"""What a training run is told: a field's help line is also the command's.
+
+Nothing heavy is imported here, so that `unbag train … --help` answers at once.
+"""
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal
+
+_MODEL: Final = "Which model"
+_PAIRS: Final = "Which pairs"
+_STEPS: Final = "How it is trained"
+_RUN: Final = "Checkpoints and records"
+
+Order = Literal["natural", "shuffled", "permuted"]
+"""How the words of training pairs stand. `shuffled`: both sentences' words in random order, another each epoch (Nie et
+al. 2019, section 3.2). `permuted`: each pair replaced by one permuted pair, always the same (Sinha et al. 2021,
+Appendix F)."""
+Precision = Literal["no", "bf16", "fp16"]
+KINDS: Final = ("soswap", "addamod")  # as in `unbag.perturb.soswap_addamod`, too heavy for a help page
+TRACKERS: Final = ("tensorboard", "trackio")
+
+_AT_LEAST_ONE: Final = (
+    *("epochs", "max_steps", "batch_size", "accumulation", "examples", "validation_examples", "augment_pairs"),
+    *("max_length", "evaluate_every", "patience", "checkpoint_every", "log_every"),
+)
+_BOOKKEEPING: Final = frozenset({"out", "checkpoint_every", "log_every", "trackers", "workers", "resume"})
+
+
+def option(help: str, panel: str, **default: Any) -> Any:
+    """Declare a field of a config: its help line, and the panel of the help page where it stands."""
+    return field(metadata={"help": help, "panel": panel}, **default)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig:
+    """What every recipe is told.
+
+    An objective with options of its own extends it, and its `problems` where values can be impossible.
+
+    Raises:
+        ValueError: if values are impossible; the message names them all.
+    """
+
+    model: str = option("Hub id or folder: a pre-trained model, or an NLI classifier to train further.", _MODEL)
+    revision: str | None = option("Branch, tag or commit of the model.", _MODEL, default=None)
+    label_map: str | None = option(
+        "A classifier's labels in output order, comma between, where its config does not tell.", _MODEL, default=None
+    )
+    max_length: int | None = option(
+        "Most tokens of a pair; the longer sentence is cut (default: what the model reads).", _MODEL, default=None
+    )
+
+    corpus: tuple[str, ...] = option(
+        "Corpora (their train splits) or files; snli=2 mnli takes SNLI's pairs twice an epoch.",
+        _PAIRS,
+        default=("snli",),
+    )
+    validation: tuple[str, ...] = option(
+        "What it is evaluated on: corpora (their validation splits) or files (default: those of the corpora; a "
+        "twentieth of the premises is held out of what has none).",
+        _PAIRS,
+        default=(),
+    )
+    examples: int | None = option("Draw this many training pairs instead of taking all.", _PAIRS, default=None)
+    validation_examples: int | None = option("Likewise of each validation split.", _PAIRS, default=None)
+    language: Literal["en", "zh"] = option("Of files.", _PAIRS, default="en")
+    order: Order = option(
+        "The words of training pairs: natural, shuffled anew each epoch, or permuted once.", _PAIRS, default="natural"
+    )
+    hypothesis_only: bool = option("Leave the premise out, in evaluation too.", _PAIRS, default=False)
+    augment: tuple[str, ...] = option(
+        "Add pairs made of the training premises, other ones each epoch: soswap, addamod.", _PAIRS, default=()
+    )
+    augment_pairs: int = option("How many of each, an epoch.", _PAIRS, default=20_000)
+
+    epochs: int = option("Passes over the pairs.", _STEPS, default=3)
+    max_steps: int | None = option("Take this many steps instead, in as many epochs as needed.", _STEPS, default=None)
+    batch_size: int = option("Pairs a step learns from, over all processes.", _STEPS, default=32)
+    accumulation: int = option(
+        "Parts in which each process takes its share of a batch, one after the other, to save memory.",
+        _STEPS,
+        default=1,
+    )
+    learning_rate: float = option("Its peak; it falls to 0 linearly.", _STEPS, default=5e-5)
+    warmup: float = option("Share of the steps in which it rises.", _STEPS, default=0.06)
+    weight_decay: float = option("AdamW's; biases and norms are spared.", _STEPS, default=0.01)
+    clip: float = option("Largest norm of the gradient; 0 for no limit.", _STEPS, default=1.0)
+    precision: Precision | None = option(
+        "no (float32), bf16 or fp16 (default: as accelerate is configured, else no).", _STEPS, default=None
+    )
+    seed: int = option("Decides the new head, what is drawn, the order and the dropout.", _STEPS, default=13)
+    evaluate_every: int | None = option("Steps between evaluations (default: an epoch).", _STEPS, default=None)
+    patience: int | None = option(
+        "Stop after so many evaluations without better accuracy, and keep the best model.", _STEPS, default=None
+    )
+
+    out: Path = option("Folder for the trained model; it appears at the end, whole.", _RUN)
+    checkpoint_every: int = option("Steps between checkpoints; the last two are kept.", _RUN, default=500)
+    log_every: int = option("Steps between two values of the loss in trackers and progress bar.", _RUN, default=20)
+    trackers: tuple[str, ...] = option("tensorboard, trackio, or both.", _RUN, default=())
+    workers: int = option("Processes that prepare batches beside the training.", _RUN, default=0)
+    resume: Path | None = option(
+        "A checkpoint to go on from; given the same command again, a stopped run finds its own.", _RUN, default=None
+    )
+
+    def __post_init__(self) -> None:
+        if found := list(self.problems()):
+            raise ValueError("; ".join(found))
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is impossible: what was expected, and what was found."""
+        given = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
+        if low := {name: value for name, value in given.items() if value < 1}:
+            yield f"expected at least 1, found {_shown(low)}"
+        if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
+            yield f"expected a learning rate above 0, found {self.learning_rate}"
+        if not 0 <= self.warmup <= 1:
+            yield f"expected a warm-up of 0 to 1, a share of the steps, found {self.warmup}"
+        low = {name: getattr(self, name) for name in ("weight_decay", "clip", "workers")}
+        if low := {name: value for name, value in low.items() if not value >= 0}:
+            yield f"expected at least 0, found {_shown(low)}"
+        if self.accumulation > self.batch_size:
+            yield f"expected at most batch_size = {self.batch_size} parts of a batch, found {self.accumulation}"
+        yield from _choices(self)
+        if not self.corpus:
+            yield "expected a corpus or a file to train on, found none"
+        for entry in self.corpus:
+            try:
+                weighted(entry)
+            except ValueError as error:
+                yield str(error)
+        if unknown := sorted(set(self.augment) - set(KINDS)):
+            yield f"expected augment of {', '.join(KINDS)}, found {', '.join(unknown)}"
+        if self.augment and (self.order != "natural" or self.hypothesis_only):
+            yield "augment adds pairs that differ in the order of their words alone: it goes with natural, whole pairs"
+        if unknown := sorted(set(self.trackers) - set(TRACKERS)):
+            yield f"expected trackers of {', '.join(TRACKERS)}, found {', '.join(unknown)}"
+
+    def deciding(self) -> dict[str, Any]:
+        """Return the fields that decide the weights, as JSON holds them; the rest is bookkeeping."""
+        return {name: value for name, value in self.plain().items() if name not in _BOOKKEEPING}
+
+    def plain(self) -> dict[str, Any]:
+        """Return all fields as JSON holds them."""
+        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+
+
+def weighted(entry: str) -> tuple[str, float]:
+    """Split a corpus from its weight.
+
+    Raises:
+        ValueError: if the weight is not a number above 0.
+
+    >>> weighted("snli=2"), weighted("mnli"), weighted("my=pairs.csv")
+    (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
+    """
+    name, equals, text = entry.rpartition("=")
+    if not equals or (Path(entry).suffix and not _is_number(text)):
+        return entry, 1.0
+    if not _is_number(text) or not 0 < float(text) < math.inf:
+        raise ValueError(f"expected a weight above 0 after {name}=, found {text!r}")
+    return name, float(text)
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _choices(config: TrainConfig) -> Iterator[str]:
+    from typing import get_args, get_type_hints
+
+    for name, hint in get_type_hints(type(config)).items():
+        literals = [part for part in (hint, *get_args(hint)) if getattr(part, "__origin__", None) is Literal]
+        value = getattr(config, name)
+        if literals and value is not None and value not in get_args(literals[0]):
+            yield f"expected {name} of {', '.join(get_args(literals[0]))}, found {value!r}"
+
+
+def _shown(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} = {value}" for name, value in values.items())
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Path):
+        return str(value)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def help_of(declared: Field[Any]) -> tuple[str, str | None]:
+    """Return a field's help line and its panel."""
+    return declared.metadata.get("help", ""), declared.metadata.get("panel")

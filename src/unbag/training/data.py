@@ -1,0 +1,184 @@
+"""What is trained on, and what is held out: the pairs of corpora and files, with where they come from."""
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+from unbag.corpora import CORPORA, Corpus
+from unbag.examples import Example, Source, open_corpus, open_data
+from unbag.fingerprint import text_hash
+from unbag.perturb import draws
+from unbag.training.config import TrainConfig, weighted
+
+_HELD_OUT_OF: Final = 20
+"""One premise in so many is held out of data that has no validation split. Premises, not pairs: SNLI has three
+hypotheses for each, so a held-out pair would have met its premise in training."""
+
+
+@dataclass(frozen=True)
+class Part:
+    """The pairs of one corpus or file.
+
+    Attributes:
+        name: the corpus's, or the file's.
+        examples: the pairs.
+        weight: how often each comes in an epoch.
+        language: `en` or `zh`.
+        record: where they come from (`origin`, `splits`, `revisions`), and how many there are and were left out.
+    """
+
+    name: str
+    examples: Sequence[Example]
+    weight: float
+    language: str
+    record: Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class TrainingData:
+    """The parts that are trained on, and those that are held out, whose weight says nothing."""
+
+    training: tuple[Part, ...]
+    held_out: tuple[Part, ...]
+
+    @property
+    def language(self) -> str:
+        """The language of the training pairs.
+
+        Raises:
+            ValueError: if there are several.
+        """
+        found = sorted({part.language for part in self.training})
+        if len(found) > 1:
+            raise ValueError(f"expected training pairs in one language, to cut them into words; found {found}")
+        return found[0]
+
+    def changed(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
+        """Return the data with each training part changed, and where asked each held-out part too."""
+        kept = tuple(map(change, self.held_out)) if held_out else self.held_out
+        return replace(self, training=tuple(map(change, self.training)), held_out=kept)
+
+    def record(self) -> dict[str, Any]:
+        """Return where all pairs come from, as JSON holds it, with a hash of each part's rows."""
+        return {
+            name: [
+                {"name": part.name, **part.record, "pairs": len(part.examples), "sha256": _hash(part.examples)}
+                | ({"weight": part.weight} if name == "training" else {})
+                for part in parts
+            ]
+            for name, parts in (("training", self.training), ("held_out", self.held_out))
+        }
+
+
+def gather(config: TrainConfig) -> TrainingData:
+    """Read what a config names.
+
+    Unlabelled rows are dropped and counted. A validation split is never the corpus's test data: OCNLI, whose labelled
+    validation split is its test data (`unbag.corpora`), has a twentieth of its training premises held out instead.
+
+    Raises:
+        ValueError: if a name is neither a corpus nor a file, there is nothing to train on or to evaluate on, or more
+            pairs are to be drawn than there are; `rows.DataError` if data cannot be read.
+    """
+    training, held_out = [], []
+    for entry in config.corpus:
+        name, weight = weighted(entry)
+        part = _read(name, lambda corpus: corpus.train, config.language)
+        if not config.validation:
+            validation = CORPORA[name].validation if name in CORPORA else ()
+            if validation:
+                held_out.append(_read(name, lambda corpus: corpus.validation, config.language))
+            else:
+                part, rest = _without(part)
+                held_out.append(rest)
+        training.append(replace(part, weight=weight))
+    for name in config.validation:
+        held_out.append(_read(name, lambda corpus: corpus.validation, config.language))
+    data = TrainingData(tuple(_drawn(training, config.examples, config.seed)), tuple(held_out))
+    if config.validation_examples is not None:
+        # Not by the seed of the run: several seeds are compared on the same pairs.
+        data = replace(
+            data, held_out=tuple(_some(part, config.validation_examples, "validation") for part in data.held_out)
+        )
+    for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
+        if not any(part.examples for part in parts):
+            raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, found none")
+    return data
+
+
+def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], language: str) -> Part:
+    """Read a corpus's splits of one role, or a file."""
+    if name in CORPORA:
+        corpus = CORPORA[name]
+        wanted = splits(corpus)
+        if not wanted:
+            raise ValueError(f"{name} has no validation split; leave validation out to hold a part of it out")
+        sources = [open_corpus(corpus, split) for split in wanted]
+    elif Path(name).is_file():
+        sources = [open_data(name, language=language)]
+    else:
+        raise ValueError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
+    counts: Counter[str] = Counter()
+    examples = [example for source in sources for example in source.examples(counts=counts)]
+    shown = name if name in CORPORA else sources[0].name
+    return Part(shown, examples, 1.0, sources[0].language, _record(sources, counts))
+
+
+def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
+    left_out = {reason: n for reason, n in sorted(counts.items()) if n and reason != "rows"}
+    return {
+        "origin": sources[0].origin,
+        "splits": [source.split for source in sources if source.split],
+        "revisions": sorted({source.revision for source in sources}),
+        "rows": counts["rows"],
+        "left_out": left_out,
+    }
+
+
+def left_out(part: Part, reason: str, kept: Sequence[Example]) -> Part:
+    """Return a part with fewer pairs, and the reason on its record."""
+    lost = len(part.examples) - len(kept)
+    if not lost:
+        return replace(part, examples=kept)
+    record = {**part.record, "left_out": {**part.record["left_out"], reason: lost}}
+    return replace(part, examples=kept, record=record)
+
+
+def _without(part: Part) -> tuple[Part, Part]:
+    """Hold a twentieth of the premises out."""
+    is_out = [int(draws.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
+    kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
+    rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
+    return left_out(part, "held out", kept), left_out(part, "trained on", rest)
+
+
+def _drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
+    """Draw n pairs of all parts together, by the seed and their ids."""
+    if n is None:
+        return list(parts)
+    total = sum(len(part.examples) for part in parts)
+    if n > total:
+        raise ValueError(f"expected at least {n:,} training pairs to draw from, found {total:,}")
+    lots = sorted(
+        (int(draws.key(seed, "training", part.name, example.source_id)), p, e)
+        for p, part in enumerate(parts)
+        for e, example in enumerate(part.examples)
+    )
+    chosen: list[list[int]] = [[] for _ in parts]
+    for _, p, e in lots[:n]:
+        chosen[p].append(e)
+    return [
+        left_out(part, "not drawn", [part.examples[e] for e in sorted(kept)])
+        for part, kept in zip(parts, chosen, strict=True)
+    ]
+
+
+def _some(part: Part, n: int, seed: int | str) -> Part:
+    lots = sorted(range(len(part.examples)), key=lambda e: int(draws.key(seed, part.examples[e].source_id)))
+    return left_out(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
+
+
+def _hash(examples: Sequence[Example]) -> str:
+    return text_hash((example.source_id, example.premise, example.hypothesis, example.label) for example in examples)

@@ -1,0 +1,224 @@
+"""One loop for all objectives, on accelerate."""
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from accelerate import Accelerator
+from accelerate.utils import DistributedType, send_to_device
+from torch import nn
+from torch.optim import AdamW
+from transformers import get_linear_schedule_with_warmup
+
+from unbag.perturb import draws
+from unbag.training.checkpoints import Checkpoints
+from unbag.training.config import TrainConfig
+from unbag.training.held_out import ALL, HeldOut, Metrics
+from unbag.training.objective import Objective
+from unbag.training.stream import Batch, Epochs
+
+OnStep = Callable[[int, int, str], None]
+"""Called with how many of how many steps are taken, and what there is to say of them."""
+
+
+class DivergedError(ValueError):
+    """A loss that is no number any more."""
+
+
+class Trained(nn.Module):
+    """An objective as the loop calls it, so that all of it is one module to DDP and FSDP.
+
+    In training it returns the objective's loss; in evaluation the network's logits, which are what is published.
+    """
+
+    def __init__(self, objective: Objective) -> None:
+        super().__init__()
+        self.objective = objective
+
+    def forward(self, labels: torch.Tensor | None, **encoded: torch.Tensor) -> Any:
+        """Return a `Loss`, or in evaluation mode logits of shape (b, k)."""
+        if self.training:
+            return self.objective(labels, **encoded)
+        return self.objective.network(**encoded).logits
+
+
+@dataclass
+class History:
+    """What happened so far.
+
+    Attributes:
+        step: how many steps are taken.
+        evaluations: each with its `step` and the metrics by part.
+    """
+
+    step: int = 0
+    evaluations: list[dict[str, Any]] = field(default_factory=list)
+
+    @property
+    def best(self) -> dict[str, Any] | None:
+        """The first evaluation of the best accuracy over all held-out pairs."""
+        return max(self.evaluations, key=lambda found: float(found[ALL]["accuracy"]), default=None)
+
+    def stopped(self, patience: int | None) -> bool:
+        """Tell whether so many evaluations in a row brought no better accuracy."""
+        if patience is None or self.best is None:
+            return False
+        return len(self.evaluations) - 1 - self.evaluations.index(self.best) >= patience
+
+    def add(self, metrics: Metrics) -> None:
+        """Note an evaluation after the steps taken so far."""
+        self.evaluations.append({"step": self.step, **metrics})
+
+
+def train(
+    objective: Objective,
+    epochs: Epochs,
+    held_out: HeldOut,
+    config: TrainConfig,
+    accelerator: Accelerator,
+    checkpoints: Checkpoints,
+    *,
+    on_step: OnStep | None = None,
+) -> tuple[Any, History]:
+    """Train an objective in place, from its last checkpoint if there is one.
+
+    The weights after a step depend on config, data and model alone, not on interruptions: batches are looked up by
+    step, and dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums
+    differently; otherwise a step is the same.
+
+    Args:
+        objective: what is minimised.
+        epochs: the training pairs.
+        held_out: the pairs for evaluation.
+        config: how.
+        accelerator: made with the config's `accumulation`, and batches split over processes (`split_batches`).
+        checkpoints: where the run's checkpoints are.
+        on_step: see `OnStep`.
+
+    Returns:
+        The module as accelerate wrapped it, and the history. With `patience` its weights are those of the best
+        evaluation.
+
+    Raises:
+        DivergedError: if the loss is infinite or no number.
+        CheckpointError: if the checkpoint is another run's.
+    """
+    total = config.max_steps or config.epochs * epochs.steps
+    module: Any = Trained(objective)
+    optimizer = AdamW(_groups(module, config), lr=config.learning_rate, fused=_fused(accelerator))
+    schedule: Any = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup * total), total)  # type: ignore[no-untyped-call]
+    module, optimizer, schedule = accelerator.prepare(module, optimizer, schedule)
+    history = History()
+    if start := config.resume or checkpoints.last():
+        history = History(**checkpoints.load(start))
+        # What is loaded from elsewhere counts as this run's from now on.
+    between = config.evaluate_every or epochs.steps
+    window = _Window(accelerator)
+    module.train()
+    batches = _batches(epochs, history.step, config, accelerator)
+    while history.step < total and not history.stopped(config.patience):
+        torch.manual_seed(int(draws.key(config.seed, "dropout", history.step, accelerator.process_index)))
+        for _ in range(config.accumulation):
+            batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
+            with accelerator.accumulate(module):
+                found = module(batch.labels, **batch.encoded)
+                accelerator.backward(found.loss * batch.weight)
+                if accelerator.sync_gradients and config.clip:
+                    accelerator.clip_grad_norm_(module.parameters(), config.clip)
+                optimizer.step()
+                schedule.step()
+                optimizer.zero_grad()
+            window.add({"loss": found.loss, **found.parts}, batch.weight)
+        history.step += 1
+        step, last = history.step, history.step == total
+        if step % config.log_every == 0 or last:
+            values = window.mean()
+            if not math.isfinite(values["loss"]):
+                raise DivergedError(
+                    f"the loss at step {step} is {values['loss']}; try a lower learning rate than "
+                    f"{config.learning_rate}, or another precision than {accelerator.mixed_precision}"
+                )
+            accelerator.log({f"train/{name}": value for name, value in values.items()}, step=step)
+            accelerator.log({"train/learning_rate": schedule.get_last_lr()[0]}, step=step)
+        if step % between == 0 or last:
+            history.add(held_out.evaluate(module, accelerator))
+            newest = history.evaluations[-1]
+            accelerator.log(
+                {
+                    f"validation/{part}/{name}": value
+                    for part, metrics in newest.items()
+                    if part != "step"
+                    for name, value in metrics.items()
+                },
+                step=step,
+            )
+        best = history.best["step"] if config.patience and history.best else None
+        if step % config.checkpoint_every == 0 or best == step:
+            checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
+        if on_step is not None:
+            on_step(step, total, _said(window.last, history))
+    if config.patience and history.best and history.best["step"] != history.step:
+        checkpoints.load(checkpoints.path(history.best["step"]))
+    return module, history
+
+
+def _groups(module: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
+    """Return the parameters in two groups: matrices decay, biases and the gains of norms do not."""
+    trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
+    return [
+        {"params": [each for each in trained if each.ndim > 1], "weight_decay": config.weight_decay},
+        {"params": [each for each in trained if each.ndim <= 1], "weight_decay": 0.0},
+    ]
+
+
+def _fused(accelerator: Accelerator) -> bool:
+    plain = accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
+    return plain and accelerator.device.type in ("cpu", "cuda")
+
+
+def _batches(epochs: Epochs, step: int, config: TrainConfig, accelerator: Accelerator) -> Iterator[Batch]:
+    """Yield this process's batches from a step on, without end."""
+    number, done = divmod(step, epochs.steps)
+    while True:
+        yield from epochs.epoch(number).loader(
+            done * config.accumulation, workers=config.workers, pin=accelerator.device.type == "cuda"
+        )
+        number, done = number + 1, 0
+
+
+class _Window:
+    """Means over the steps since the last time they were read, which alone waits for the device."""
+
+    def __init__(self, accelerator: Accelerator) -> None:
+        self._accelerator = accelerator
+        self._sums: dict[str, torch.Tensor] = {}
+        self._weight = 0.0
+        self.last: float | None = None
+
+    def add(self, values: dict[str, torch.Tensor], weight: float) -> None:
+        for name, value in values.items():
+            weighted = value.detach().float() * weight
+            self._sums[name] = self._sums[name] + weighted if name in self._sums else weighted
+        self._weight += weight
+
+    def mean(self) -> dict[str, float]:
+        stacked = torch.stack([*self._sums.values(), torch.full_like(self._sums["loss"], self._weight)])
+        *sums, weight = self._accelerator.reduce(stacked, reduction="sum").tolist()
+        found = {name: value / weight for name, value in zip(self._sums, sums, strict=True)}
+        self._sums, self._weight, self.last = {}, 0.0, found["loss"]
+        return found
+
+
+def _said(loss: float | None, history: History) -> str:
+    parts = [] if loss is None else [f"loss {loss:.3f}"]
+    if history.evaluations:
+        parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")
+    return ", ".join(parts)
+
+
+def work_folder(out: Path) -> Path:
+    """Return the folder where an unfinished run keeps its checkpoints and logs, beside the one it will leave."""
+    return out.with_name(f"{out.name}.unfinished")

@@ -1,0 +1,133 @@
+"""What becomes of the training pairs before a model sees them: pure functions of pairs, seed and epoch."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Final, Protocol
+
+import numpy as np
+
+from unbag.examples import Example
+from unbag.perturb import draws
+from unbag.perturb.augmentation import augmentation
+from unbag.perturb.permutation import Permuter, TooFewPermutationsError
+from unbag.perturb.soswap_addamod import attestation
+from unbag.text.parses import Parser
+from unbag.text.tokens import tokenize
+from unbag.training.data import Part, left_out
+
+TOO_SHORT: Final = "too short to permute"
+
+
+def hypothesis_only(part: Part) -> Part:
+    """Leave the premises out (Poliak et al. 2018, Gururangan et al. 2018): the tokenizer is given an empty one."""
+    return replace(part, examples=[example._replace(premise="") for example in part.examples])
+
+
+def permuted(part: Part, *, seed: int) -> Part:
+    """Replace each pair by one permuted pair, always the same.
+
+    Sinha et al. 2021, Appendix F: the operator of section 4 on each training example, q = 1. A sentence of one word
+    has no other order; its pair is left out and counted.
+    """
+    permuter = Permuter(q=1, seed=seed)
+    found = []
+    for example in part.examples:
+        sides = [tokenize(text, part.language) for text in (example.premise, example.hypothesis)]
+        try:
+            premise, hypothesis = permuter.one(example.source_id, sides[0], sides[1], 0)
+        except TooFewPermutationsError:
+            continue
+        found.append(example._replace(premise=premise, hypothesis=hypothesis))
+    return left_out(part, TOO_SHORT, found)
+
+
+class Shuffled:
+    """The words of both sentences in random order, another each epoch (Nie et al. 2019, section 3.2).
+
+    Tokens are shuffled, punctuation marks among them: any order, where a permuted pair (`permuted`) has no word in its
+    place. Premise and hypothesis are shuffled independently.
+    """
+
+    def __init__(self, language: str, seed: int) -> None:
+        self._language, self._seed = language, seed
+
+    def __call__(self, example: Example, epoch: int) -> Example:
+        """Return the pair as epoch `epoch` has it."""
+        premise, hypothesis = (
+            self._shuffled(text, draws.key(self._seed, "shuffled", epoch, example.source_id, side))
+            for text, side in ((example.premise, "premise"), (example.hypothesis, "hypothesis"))
+        )
+        return example._replace(premise=premise, hypothesis=hypothesis)
+
+    def _shuffled(self, sentence: str, key: np.uint64) -> str:
+        tokens = tokenize(sentence, self._language)
+        order = np.argsort(draws.numbers(key, np.arange(len(tokens.texts))), kind="stable")
+        return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
+
+
+def mixed(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
+    """Return the pairs of one epoch: each as often as its part's weight says.
+
+    Of a weight of 2.3 each pair comes twice, and of the rest, rounded, those come once more that this epoch draws. The
+    number of pairs is the same in every epoch. A copy has an id of its own, so that what is drawn by id differs.
+    """
+    found: list[Example] = []
+    for part in parts:
+        times, share = divmod(part.weight, 1.0)
+        for copy in range(int(times)):
+            found += part.examples if copy == 0 else _copies(part.examples, copy)
+        if extra := round(share * len(part.examples)):
+            key = draws.key(seed, "mixed", epoch, part.name)
+            lots = np.argsort(draws.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
+            chosen = [part.examples[i] for i in sorted(lots.tolist())]
+            found += chosen if times == 0 else _copies(chosen, int(times))
+    return found
+
+
+def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
+    return [example._replace(source_id=f"{example.source_id}#{copy}") for example in examples]
+
+
+class Added(Protocol):
+    """What an epoch has beside the corpora's pairs."""
+
+    def __call__(self, epoch: int) -> list[Example]:
+        """Return the pairs of one epoch."""
+        ...
+
+
+class Augmented:
+    """SOSwap or AddAmod pairs of the training premises, other ones each epoch (Nie et al. 2019, section 4.2)."""
+
+    def __init__(self, parts: Sequence[Part], *, kinds: Sequence[str], pairs: int, seed: int) -> None:
+        """Parse the premises, once ever.
+
+        Raises:
+            ImportError: without spaCy.
+        """
+        examples = [example for part in parts for example in part.examples]
+        self._premises = list(dict.fromkeys(example.premise for example in examples))
+        self._kinds, self._pairs, self._seed = kinds, pairs, seed
+        self._parser = Parser()
+        self._attested = attestation(examples, self._parser) if "addamod" in kinds else None
+        self.identity = self._parser.identity
+
+    def __call__(self, epoch: int) -> list[Example]:
+        """Return the pairs of one epoch, as many of each kind.
+
+        Raises:
+            ValueError: if no premise makes a pair.
+        """
+        return [
+            example
+            for kind in self._kinds
+            for example in augmentation(
+                self._premises,
+                self._parser,
+                kind=kind,
+                epoch=epoch,
+                pairs=self._pairs,
+                seed=self._seed,
+                attested=self._attested,
+            )
+        ]

@@ -1,0 +1,161 @@
+"""The batches that one process takes in one epoch, each a pure function of its place."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+from torch.utils.data import DataLoader, Dataset
+
+from unbag.examples import Example
+from unbag.training.batches import epoch_batches, share
+from unbag.training.config import TrainConfig
+from unbag.training.data import Part
+from unbag.training.encoded import EncodedPairs, PairEncoder
+from unbag.training.regimes import Added, mixed
+
+FurtherPairs = Callable[[Sequence[Example], int], list[tuple[str, str]]]
+Transform = Callable[[Example, int], Example]
+
+
+class Batch(NamedTuple):
+    """What a process takes at once.
+
+    Attributes:
+        labels: the b examples' outputs of the network, shape (b,).
+        encoded: token ids and masks of the b examples and the further pairs, shape (b + further, length).
+        weight: b, relative to the mean over the parts of the whole batch: with it the mean over all parts is the mean
+            over all pairs, however the batch is cut.
+    """
+
+    labels: Tensor
+    encoded: dict[str, Tensor]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Place:
+    """One process of some, and the parts in which each takes its share."""
+
+    rank: int
+    world: int
+    accumulation: int
+
+    @property
+    def parts(self) -> int:
+        """How many parts a batch is cut into."""
+        return self.world * self.accumulation
+
+
+@dataclass(frozen=True, eq=False)
+class EpochStream(Dataset[Batch]):
+    """One epoch's batches for one process: item i is part `i % accumulation` of batch `i // accumulation`."""
+
+    examples: Sequence[Example]
+    encoded: EncodedPairs
+    batches: Sequence[NDArray[np.intp]]
+    epoch: int
+    place: Place
+    encoder: PairEncoder
+    order: Sequence[str]  # the label of each output of the network
+    transform: Transform | None
+    further_pairs: FurtherPairs
+
+    def __len__(self) -> int:
+        return len(self.batches) * self.place.accumulation
+
+    def __getitem__(self, item: int) -> Batch:
+        number, part = divmod(item, self.place.accumulation)
+        batch = self.batches[number]
+        rows = share(batch, self.place.parts, part * self.place.world + self.place.rank).tolist()
+        examples = [self.examples[row] for row in rows]
+        if self.transform is None:
+            tokens = [self.encoded.tokens(row) for row in rows]
+        else:
+            examples = [self.transform(example, self.epoch) for example in examples]
+            tokens = self.encoder.encode([(example.premise, example.hypothesis) for example in examples])
+        tokens += self.encoder.encode(self.further_pairs(examples, self.epoch))
+        return Batch(
+            labels=torch.tensor([self.order.index(example.label) for example in examples]),
+            encoded=self.encoder.padded(tokens),
+            weight=len(rows) * self.place.parts / len(batch),
+        )
+
+    def loader(self, start: int, *, workers: int, pin: bool) -> Iterator[Batch]:
+        """Yield the items from `start` on, prepared by other processes if there are any."""
+        return iter(
+            DataLoader(
+                self,
+                batch_size=None,
+                sampler=range(start, len(self)),
+                num_workers=workers,
+                pin_memory=pin,
+                # Its own, or it would draw a number from torch's, which is dropout's.
+                generator=torch.Generator(),
+            )
+        )
+
+
+class Epochs:
+    """The epochs of a run, made as they are asked for.
+
+    Attributes:
+        pairs: how many pairs an epoch has; all have as many.
+        steps: how many batches an epoch has.
+    """
+
+    def __init__(
+        self,
+        parts: Sequence[Part],
+        config: TrainConfig,
+        *,
+        place: Place,
+        encoder: PairEncoder,
+        order: Sequence[str],
+        further_pairs: FurtherPairs,
+        transform: Transform | None = None,
+        added: Added | None = None,
+    ) -> None:
+        self._parts, self._config, self._place, self._encoder = parts, config, place, encoder
+        self._order, self._transform, self._further_pairs, self._added = order, transform, further_pairs, added
+        self._last: tuple[int, EpochStream] | None = None
+        first = self.epoch(0)
+        self.pairs = len(first.examples)
+        self.steps = len(first.batches)
+        smallest = min(map(len, first.batches), default=0)
+        if smallest < place.parts:
+            raise ValueError(
+                f"expected batches of at least {place.parts} pairs, one for each of {place.world} processes × "
+                f"{place.accumulation} parts; {self.pairs} pairs in batches of {config.batch_size} have {smallest}"
+            )
+
+    def epoch(self, number: int) -> EpochStream:
+        """Return one epoch; the last one asked for is kept."""
+        if self._last is not None and self._last[0] == number:
+            return self._last[1]
+        examples = mixed(self._parts, seed=self._config.seed, epoch=number)
+        if self._added is not None:
+            examples += self._added(number)
+        changing = self._added is not None or any(part.weight % 1 for part in self._parts)
+        # Whole weights give the same pairs each epoch: they are tokenized once.
+        if self._last is not None and not changing:
+            encoded = self._last[1].encoded
+        else:
+            encoded = self._encoder.encode_all(examples)
+        batches = epoch_batches(encoded.lengths, self._config.batch_size, seed=self._config.seed, epoch=number)
+        stream = EpochStream(
+            examples,
+            encoded,
+            batches,
+            number,
+            self._place,
+            self._encoder,
+            self._order,
+            self._transform,
+            self._further_pairs,
+        )
+        self._last = number, stream
+        return stream

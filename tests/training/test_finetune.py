@@ -1,0 +1,180 @@
+"""One process: what a run does to the weights, and what it leaves."""
+
+import json
+import re
+
+import pytest
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+from tests.training.conftest import PAIRS, write_pairs
+from unbag.inference import TransformerPredictor
+from unbag.labels import LABELS
+
+
+def same(one, other):
+    assert one.keys() == other.keys()
+    assert one
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def close(one, other, atol):
+    """Compare all weights but the biases of keys: softmax cancels those, so their gradient is rounding alone."""
+    assert one.keys() == other.keys()
+    compared = [name for name in one if not name.endswith("key.bias")]
+    assert compared
+    return max(float((one[name] - other[name]).abs().max()) for name in compared) < atol
+
+
+def test_every_weight_moves_and_a_learnable_toy_is_learnt(finetune, options):
+    before = AutoModelForSequenceClassification.from_pretrained(options["model"]).state_dict()
+    record, after = finetune(max_steps=60, evaluate_every=10)
+    assert before.keys() == after.keys()
+    still = [name for name in after if torch.equal(before[name], after[name])]
+    assert not still
+    losses = [found["all"]["loss"] for found in record["evaluations"]]
+    assert losses[0] > 0.3
+    assert losses[-1] < 0.1
+    assert record["evaluations"][-1]["all"]["accuracy"] == 1
+
+
+def test_the_seed_alone_decides(finetune, options, with_dropout):
+    torch.manual_seed(5)
+    _, once = finetune(model=str(with_dropout))
+    torch.manual_seed(6)
+    _, again = finetune(model=str(with_dropout), out=options["out"].with_name("again"))
+    _, other = finetune(model=str(with_dropout), out=options["out"].with_name("other"), seed=14)
+    assert same(once, again)
+    assert not torch.equal(once["classifier.weight"], other["classifier.weight"])
+
+
+def test_how_often_one_looks_does_not_matter(finetune, options, with_dropout):
+    _, once = finetune(model=str(with_dropout))
+    _, watched = finetune(
+        model=str(with_dropout),
+        out=options["out"].with_name("watched"),
+        evaluate_every=3,
+        log_every=1,
+        checkpoint_every=4,
+        workers=1,
+    )
+    assert same(once, watched)
+
+
+def test_two_halves_of_a_batch_are_the_batch(finetune, options):
+    _, whole = finetune()
+    _, halves = finetune(accumulation=2, out=options["out"].with_name("halves"))
+    _, uneven = finetune(accumulation=5, out=options["out"].with_name("uneven"))  # parts of 3 and of 2 pairs
+    assert close(whole, halves, atol=1e-4)
+    assert close(whole, uneven, atol=1e-4)
+
+
+def test_what_is_left_loads_with_plain_transformers(finetune, options):
+    record, weights = finetune()
+    network, info = AutoModelForSequenceClassification.from_pretrained(options["out"], output_loading_info=True)
+    assert not any(info.values()), info
+    assert same(network.state_dict(), weights)
+    assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["outputs"]
+    tokenizer = AutoTokenizer.from_pretrained(options["out"])
+    assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
+    assert record == json.loads((options["out"] / "training.json").read_text())
+    assert sorted(path.name for path in options["out"].parent.iterdir()) == ["out"]
+    assert str(options["out"].parent) not in json.dumps({**record, "config": None})
+
+
+def test_the_record_says_what_the_predictor_finds(finetune, options):
+    record, _ = finetune(max_steps=20)
+    predictor = TransformerPredictor.load(options["out"])
+    premises, hypotheses, labels = zip(*PAIRS, strict=True)
+    found = predictor.predict(premises, hypotheses).argmax(axis=1)
+    right = sum(LABELS[output] == label for output, label in zip(found.tolist(), labels, strict=True))
+    assert record["published"]["all"] == {**record["published"]["all"], "accuracy": right / 72, "pairs": 72}
+
+
+def test_a_classifier_keeps_its_head_and_its_order(finetune, tiny_bert):
+    record, weights = finetune(model=str(tiny_bert), max_steps=1, learning_rate=1e-9)
+    assert record["outputs"] == ["contradiction", "entailment", "neutral"]
+    before = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
+    assert torch.allclose(before.classifier.weight, weights["classifier.weight"], atol=1e-6)
+
+
+def test_early_stopping_keeps_the_best(finetune, tmp_path, pairs_file):
+    # What is held out has the labels turned round: the better the training, the worse the accuracy.
+    turned = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
+    against = write_pairs(tmp_path / "against.csv", [(p, h, turned[label]) for p, h, label in PAIRS])
+    record, _ = finetune(validation=(str(against),), max_steps=400, evaluate_every=5, patience=2, checkpoint_every=5)
+    accuracies = [found["all"]["accuracy"] for found in record["evaluations"]]
+    best = accuracies.index(max(accuracies))
+    assert len(accuracies) == best + 3, "two evaluations in a row brought nothing better"
+    assert record["steps"] < 400
+    assert record["published"]["step"] == (best + 1) * 5
+    predictor = TransformerPredictor.load(tmp_path / "out")
+    premises, hypotheses, _ = zip(*PAIRS, strict=True)
+    found = predictor.predict(premises, hypotheses).argmax(axis=1).tolist()
+    right = sum(LABELS[output] == turned[label] for output, (*_, label) in zip(found, PAIRS, strict=True))
+    assert right / 72 == pytest.approx(max(accuracies))
+
+
+def test_bfloat16_learns_too(finetune):
+    record, weights = finetune(precision="bf16", max_steps=60)
+    assert record["precision"] == "bf16"
+    assert {value.dtype for value in weights.values()} == {torch.float32}
+    assert record["published"]["all"]["accuracy"] > 0.9
+
+
+def test_a_finished_run_is_not_run_again(finetune, options):
+    record, _ = finetune()
+    stamp = (options["out"] / "model.safetensors").stat().st_mtime_ns
+    assert finetune()[0] == record
+    assert (options["out"] / "model.safetensors").stat().st_mtime_ns == stamp
+    with pytest.raises(ValueError, match=re.escape("holds another run: config.seed was 13, is 14")):
+        finetune(seed=14)
+
+
+def test_a_diverging_run_says_so(finetune):
+    with pytest.raises(ValueError, match=r"the loss at step .* lower learning rate"):
+        finetune(learning_rate=1e12, clip=0, max_steps=100)
+
+
+def test_a_batch_that_cannot_be_cut_is_refused(finetune, tmp_path):
+    few = write_pairs(tmp_path / "few.csv", PAIRS[:3])
+    with pytest.raises(ValueError, match=r"batches of at least 4 pairs.*3 pairs in batches of 12 have 3"):
+        finetune(corpus=(str(few),), accumulation=4)
+
+
+@pytest.mark.parametrize("order", ["shuffled", "permuted"])
+def test_other_orders_of_words_are_trained_on(finetune, options, order):
+    _, natural = finetune(max_steps=3)
+    _, other = finetune(max_steps=3, order=order, out=options["out"].with_name(order))
+    assert not same(natural, other)
+
+
+def test_a_head_of_other_labels_is_refused(make_model, finetune):
+    two = make_model(order=("entailment", "not_entailment"))
+    with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction"):
+        finetune(model=str(two))
+    nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
+    with pytest.raises(ValueError, match="label-map"):
+        finetune(model=str(nameless))
+    record, _ = finetune(model=str(nameless), label_map="neutral,entailment,contradiction", max_steps=1)
+    assert record["outputs"] == ["neutral", "entailment", "contradiction"]
+
+
+def test_a_checkpoint_of_another_run_is_refused(options):
+    """Stopped after six steps, then given again with another seed."""
+    from unbag import rooms
+    from unbag.training.config import TrainConfig
+    from unbag.training.run import run
+
+    recipe = rooms.script("trainers", "finetune").RECIPE
+
+    def stop(done, total, said):
+        if done == 6:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(recipe, TrainConfig(**options, checkpoint_every=2), on_step=stop)
+    with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
+        run(recipe, TrainConfig(**options, seed=14))
+    left = [path.name for path in (options["out"].with_name("out.unfinished") / "checkpoints").iterdir()]
+    assert sorted(left) == ["step-00000004", "step-00000006"]
