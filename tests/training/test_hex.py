@@ -59,7 +59,7 @@ def superficial(objective, encoded):
 
 def widened(objective, kind="bert"):
     """Return f, the last layer widened to take [h, g]."""
-    layer, w_g = layer_of(objective, kind), objective.branch.weight.weight
+    layer, w_g = layer_of(objective, kind), objective.branch.decoder.weight
     f = torch.nn.Linear(layer.in_features + w_g.shape[1], layer.out_features, bias=layer.bias is not None)
     with torch.no_grad():
         f.weight.copy_(torch.cat([layer.weight, w_g], dim=1))
@@ -97,7 +97,7 @@ def test_g_by_hand():
     branch = tiny_hex().branch
     branch.phi = torch.nn.Linear(2, 2, bias=False)
     branch.phi.weight.data = torch.tensor([[1.0, 1.0], [1.0, -2.0]])
-    branch.weight.weight.data = torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]])
+    branch.decoder.weight.data = torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]])
     table = torch.tensor([[9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [1.0, 0.0], [3.0, 4.0]])
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
     branch.normalise = False
@@ -168,10 +168,10 @@ def test_never_nan_under_autocast(b, superficially):
     objective = tiny_hex().train()
     with torch.no_grad():
         if superficially != "as drawn":
-            objective.branch.weight.weight[1:] = 0
+            objective.branch.decoder.weight[1:] = 0
             layer_of(objective).bias[1:] = 0
         if superficially == "zero":
-            objective.branch.weight.weight.zero_()
+            objective.branch.decoder.weight.zero_()
             layer_of(objective).bias.zero_()
     encoded = encode(PAIRS[:b])
     with torch.autocast("cpu", torch.bfloat16):
@@ -304,7 +304,7 @@ def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
 
 def test_what_is_saved_is_numbers_and_text(finished):
     objective, folder = finished
-    assert set(load_file(folder / "hex.safetensors")) == {"phi", "weight", "omega"}
+    assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega"}
     assert json.loads((folder / "hex.json").read_text()) == {
         "format": 1,
         "layer": "classifier",

@@ -76,7 +76,7 @@ class ResidualHead(nn.Module):
 
     def save(self, folder: Path) -> None:
         """Write `hex.safetensors` and `hex.json`: numbers and text, nothing that runs."""
-        tensors = {"phi": self.branch.phi.weight, "weight": self.branch.weight.weight, "omega": self.omega}
+        tensors = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
         with whole(folder / WEIGHTS_FILE) as beside:
             save_file({name: tensor.detach().float().contiguous().cpu() for name, tensor in tensors.items()}, beside)
         config = {
@@ -101,7 +101,7 @@ class ResidualHead(nn.Module):
         if config.get("format") != _FORMAT:
             raise ValueError(f"{folder / CONFIG_FILE}: expected format {_FORMAT}, found {config.get('format')!r}")
         tensors = load_file(folder / WEIGHTS_FILE)
-        (width, dimensions), (k, _) = tensors["phi"].shape, tensors["weight"].shape
+        (width, dimensions), (k, _) = tensors["phi"].shape, tensors["w_g"].shape
         branch = SuperficialBranch(dimensions, k, config["special_ids"], width=width, normalise=config["normalise"])
-        branch.load_state_dict({"phi.weight": tensors["phi"], "weight.weight": tensors["weight"]})
+        branch.load_state_dict({"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]})
         return cls(config["layer"], branch, tensors["omega"])

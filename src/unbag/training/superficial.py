@@ -13,16 +13,17 @@ from torch.nn.functional import embedding, linear, relu, rms_norm
 class SuperficialBranch(nn.Module):
     """g and its part of f: from token ids to W_g g, shape (b, k).
 
-    The embeddings are the network's own input embeddings of words, without positions and before any normalisation of
-    its own. No gradient goes back into them: only the network trains them, as the authors advise. Special tokens and
-    padding are no words: they are left out of the mean, and so is what the tokenizer has no word for. A pair without a
+    The embeddings are the network's own input embeddings, without positions and before any normalisation of its own.
+    The authors freeze them: so here no gradient goes back into them, though they move as the network trains them (a
+    copy as they were would be as large as the table, for good). A word in several pieces is as many. Special tokens
+    and padding are no words: they are left out of the mean, as is what the tokenizer has no word for. A pair without a
     single word has g = 0.
 
     Computed in float32, also under autocast.
 
     Attributes:
         phi: W^φ, shape (width, dimensions); without bias, as in the paper.
-        weight: W_g, shape (k, width): the columns that f is widened by.
+        decoder: W_g, shape (k, width): the columns by which f, the decoder, is widened.
         special: the ids left out, shape (s,).
         normalise: whether g is scaled to a root mean square of 1 for each example.
     """
@@ -32,7 +33,7 @@ class SuperficialBranch(nn.Module):
     def __init__(self, dimensions: int, outputs: int, special: Collection[int], *, width: int, normalise: bool) -> None:
         super().__init__()
         self.phi = nn.Linear(dimensions, width, bias=False)
-        self.weight = nn.Linear(width, outputs, bias=False)
+        self.decoder = nn.Linear(width, outputs, bias=False)
         self.normalise = normalise
         self.register_buffer("special", torch.tensor(sorted(special), dtype=torch.long), persistent=False)
 
@@ -48,7 +49,7 @@ class SuperficialBranch(nn.Module):
             g = relu(linear(self._mean(table, input_ids, attention_mask), self.phi.weight.float()))
             if self.normalise:
                 g = rms_norm(g, g.shape[-1:], eps=1e-12)
-            return linear(g, self.weight.weight.float())
+            return linear(g, self.decoder.weight.float())
 
     @torch.no_grad()
     def _mean(self, table: Tensor, input_ids: Tensor, attention_mask: Tensor | None) -> Tensor:
