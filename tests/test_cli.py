@@ -3,13 +3,15 @@ import os
 import re
 import subprocess
 import sys
+from dataclasses import fields
 from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
-from unbag import cli, results
+from unbag import cli, results, rooms
 from unbag.cli import evaluating, pairs
+from unbag.cli import training as training_commands
 from unbag.lexical import training
 from unbag.perturb import permutation
 
@@ -35,7 +37,7 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo", "lexical"])
+@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo", "lexical", "train"])
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0
@@ -206,3 +208,35 @@ def test_two_processes_share_a_run_and_one_reports(folder):
     assert two.returncode == 0, two.stderr
     assert two.stdout.count("Verdict") == alone.stdout.count("Verdict") == 1
     assert (folder / "two" / "results.json").read_bytes() == (folder / "one" / "results.json").read_bytes()
+
+
+def test_every_trainer_is_a_command_whose_help_is_its_configs():
+    assert rooms.scripts("trainers")
+    for name in rooms.scripts("trainers"):
+        recipe = rooms.script("trainers", name).RECIPE
+        shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
+        assert shown.exit_code == 0
+        for declared in fields(recipe.config):
+            assert f"--{declared.name.replace('_', '-')}" in shown.output
+            assert declared.metadata["help"][:40] in shown.output
+
+
+def test_lists_take_their_values_in_a_row_or_with_commas(monkeypatch):
+    told = {}
+
+    def record(recipe, config, seeds, sets, *, as_json):
+        told.update(corpus=config.corpus, seeds=seeds, sets=sets, only=config.hypothesis_only)
+
+    monkeypatch.setattr(training_commands, "_run", record)
+    arguments = ["train", "finetune", "--model", "org/model", "--corpus", "snli=2", "mnli", "--hypothesis-only"]
+    done = CliRunner().invoke(cli.app, [*arguments, "--out", "a", "--seeds=1,2", "3", "--evaluate", "permuted"])
+    assert done.exit_code == 0, done.output
+    assert told == {"corpus": ("snli=2", "mnli"), "seeds": (1, 2, 3), "sets": ("permuted",), "only": True}
+    assert CliRunner().invoke(cli.app, [*arguments, "--out", "a", "--seeds", "one"]).exit_code == 2
+
+
+def test_an_impossible_config_is_one_line(folder):
+    done = run("train", "finetune", "--model", "m", "--out", "o", "--epochs", "0", "--warmup", "2", cwd=folder)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "found epochs = 0; expected a warm-up" in done.stderr

@@ -13,3 +13,13 @@ def test_every_room_is_found_and_documented():
 def test_a_thing_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(ValueError, match=r"expected one of .*permutation_acceptance.* in metrics, found 'accuracy'"):
         rooms.folder("metrics", "accuracy")
+
+
+def test_a_trainer_says_how_to_run_it_and_what_it_needs():
+    assert rooms.scripts("trainers")
+    for name in rooms.scripts("trainers"):
+        text = (rooms.ROOT / "trainers" / f"{name}.py").read_text()
+        assert text.startswith("# /// script\n"), "`hf jobs uv run` reads what it needs there"
+        assert rooms.script("trainers", name).RECIPE.name == name
+    with pytest.raises(ValueError, match=r"expected one of .*finetune.* in trainers, found 'magic'"):
+        rooms.script("trainers", "magic")

@@ -195,10 +195,12 @@ def _bars(*, shown: bool) -> "Iterator[Callable[[int], OnStep | None] | None]":
     with Progress(*columns, TextColumn("{task.fields[said]}"), console=console(err=True)) as bars:
 
         def of_seed(seed: int) -> "OnStep":
-            task = bars.add_task(f"seed {seed}", total=None, said="")
+            tasks: list[Any] = []
 
             def tell(done: int, total: int, said: str) -> None:
-                bars.update(task, completed=done, total=total, said=said)
+                if not tasks:
+                    tasks.append(bars.add_task(f"seed {seed}", total=total, said=said))
+                bars.update(tasks[0], completed=done, said=said)
 
             return tell
 

@@ -25,7 +25,7 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
         epoch: see above.
 
     >>> [batch.tolist() for batch in epoch_batches(np.array([9, 3, 8, 4, 7]), 2, seed=0, epoch=0)]
-    [[1, 3], [2, 0], [4]]
+    [[3, 4], [2, 0], [1]]
     """
     n = len(lengths)
     count = -(-n // size)

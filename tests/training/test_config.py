@@ -1,0 +1,74 @@
+import re
+from dataclasses import fields
+
+import pytest
+
+from unbag.perturb.soswap_addamod import KINDS as MADE
+from unbag.training.config import KINDS, TrainConfig, weighted
+
+
+def config(**options):
+    return TrainConfig(**{"model": "org/model", "out": "runs/a", **options})
+
+
+def test_all_that_is_impossible_is_said_at_once():
+    with pytest.raises(ValueError, match="expected") as refused:
+        config(
+            epochs=0,
+            batch_size=0,
+            learning_rate=float("nan"),
+            warmup=1.5,
+            clip=-1.0,
+            order="backwards",
+            precision="int8",
+            corpus=("snli=0",),
+            augment=("rhymes",),
+            trackers=("paper",),
+        )
+    for said in (
+        "expected at least 1, found epochs = 0, batch_size = 0",
+        "expected a learning rate above 0, found nan",
+        "expected a warm-up of 0 to 1, a share of the steps, found 1.5",
+        "expected at least 0, found clip = -1.0",
+        "expected order of natural, shuffled, permuted, found 'backwards'",
+        "expected precision of no, bf16, fp16, found 'int8'",
+        "expected a weight above 0 after snli=, found '0'",
+        "expected augment of soswap, addamod, found rhymes",
+        "expected trackers of tensorboard, trackio, found paper",
+    ):
+        assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"accumulation": 33}, "expected at most batch_size = 32 parts of a batch, found 33"),
+        ({"corpus": ()}, "expected a corpus or a file to train on, found none"),
+        ({"augment": ("soswap",), "order": "shuffled"}, "it goes with natural, whole pairs"),
+        ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, found 'many'"),
+    ],
+)
+def test_what_does_not_go_together_is_refused(options, said):
+    with pytest.raises(ValueError, match=re.escape(said)):
+        config(**options)
+
+
+def test_every_field_has_its_help():
+    assert len(fields(TrainConfig)) > 20
+    for declared in fields(TrainConfig):
+        assert declared.metadata["help"].endswith((".", ")."))
+        assert declared.metadata["panel"]
+
+
+def test_the_kinds_are_the_generators():
+    assert set(KINDS) == set(MADE) - {"both"}
+
+
+def test_bookkeeping_does_not_decide():
+    assert config().deciding() == config(out="runs/b", log_every=1, workers=2, trackers=("trackio",)).deciding()
+    assert config().deciding() != config(seed=14).deciding()
+
+
+def test_a_weight_is_told_from_a_files_name():
+    assert weighted("my=pairs.csv") == ("my=pairs.csv", 1.0)
+    assert weighted("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)
