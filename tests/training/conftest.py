@@ -73,21 +73,26 @@ def options(pretrained, pairs_file, tmp_path):
     }
 
 
+@pytest.fixture(scope="session")
+def recipe():
+    """Give the recipe of ordinary fine-tuning."""
+    from unbag import rooms
+
+    return rooms.script("trainers", "finetune").RECIPE
+
+
 @pytest.fixture
-def finetune(options):
+def finetune(options, recipe):
     """Give a function that trains with some options, and returns the record and the weights."""
     from accelerate.state import AcceleratorState
     from safetensors.torch import load_file
 
-    from unbag import rooms
     from unbag.training.config import TrainConfig
     from unbag.training.run import run
 
-    recipe = rooms.script("trainers", "finetune").RECIPE
-
-    def finetune(**changed):
+    def finetune(on_step=None, **changed):
         config = TrainConfig(**{**options, **changed})
-        record = run(recipe, config)
+        record = run(recipe, config, on_step=on_step)
         return record, load_file(config.out / "model.safetensors")
 
     AcceleratorState._reset_state(reset_partial_state=True)

@@ -2,6 +2,7 @@
 
 import json
 import re
+import statistics
 
 import pytest
 import torch
@@ -10,6 +11,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from tests.training.conftest import PAIRS, write_pairs
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
+from unbag.training.config import TrainConfig
+from unbag.training.run import run_seeds
 
 
 def same(one, other):
@@ -160,21 +163,38 @@ def test_a_head_of_other_labels_is_refused(make_model, finetune):
     assert record["outputs"] == ["neutral", "entailment", "contradiction"]
 
 
-def test_a_checkpoint_of_another_run_is_refused(options):
+def test_a_checkpoint_of_another_run_is_refused(finetune, options):
     """Stopped after six steps, then given again with another seed."""
-    from unbag import rooms
-    from unbag.training.config import TrainConfig
-    from unbag.training.run import run
-
-    recipe = rooms.script("trainers", "finetune").RECIPE
 
     def stop(done, total, said):
         if done == 6:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        run(recipe, TrainConfig(**options, checkpoint_every=2), on_step=stop)
+        finetune(checkpoint_every=2, on_step=stop)
     with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
-        run(recipe, TrainConfig(**options, seed=14))
+        finetune(seed=14)
     left = [path.name for path in (options["out"].with_name("out.unfinished") / "checkpoints").iterdir()]
     assert sorted(left) == ["step-00000004", "step-00000006"]
+
+
+def test_seeds_are_summarised(finetune, options, recipe):
+    done = run_seeds(recipe, TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
+    values = [record["published"]["all"]["accuracy"] for record in done["runs"]]
+    [(name, found)] = done["summary"].items()
+    assert name == "accuracy on pairs.csv"
+    assert found["values"] == values
+    assert found["mean"] == pytest.approx(sum(values) / 3)
+    assert found["standard_deviation"] == pytest.approx(statistics.stdev(values))
+    assert json.loads((options["out"] / "seeds.json").read_text())["summary"] == done["summary"]
+    alone, _ = finetune(max_steps=3, seed=2, out=options["out"] / "alone")
+    assert alone["published"] == done["runs"][1]["published"], "a run depends on the runs before it"
+
+
+def test_trackers_get_what_happens(finetune, options):
+    event_file = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
+    finetune(trackers=("tensorboard",))
+    events = event_file.EventAccumulator(str(options["out"] / "runs/unbag"))
+    events.Reload()
+    assert {"train/loss", "train/learning_rate", "validation/all/accuracy"} <= set(events.Tags()["scalars"])
+    assert [event.step for event in events.Scalars("train/loss")] == [2, 4, 6, 8, 10, 12]

@@ -15,13 +15,14 @@ try:
     import torch
     from accelerate import Accelerator, DataLoaderConfiguration
     from accelerate.tracking import get_available_trackers
-    from accelerate.utils import GradientAccumulationPlugin
+    from accelerate.utils import GradientAccumulationPlugin, send_to_device
 except ImportError as error:
     raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
 from unbag import results
 from unbag.files import appear, whole
 from unbag.inference.loading import Classifier, load_to_train
+from unbag.inference.processes import processes
 from unbag.labels import parse_label_map
 from unbag.perturb import draws
 from unbag.scoring.bootstrap import Estimate
@@ -72,6 +73,7 @@ def run(
     if config.out.exists():
         return _finished(recipe, config)
     work = work_folder(config.out)
+    processes()  # connects those of a launcher, which wait for each other as long as it takes
     accelerator = _accelerator(config, work)
     with accelerator.main_process_first():  # who fills the caches for the others
         raw = data or gather(config)
@@ -170,7 +172,7 @@ def run_seeds(
         scores = _evaluated(each.out, sets, on_progress) if sets else {}
         runs.append({**record, "scores": scores})
     summary = summarise(runs)
-    if seeds and _is_first():
+    if seeds and processes().rank == 0:
         with whole(config.out / SEEDS_FILE) as beside:
             beside.write_text(
                 json.dumps({"recipe": recipe.name, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
@@ -243,8 +245,6 @@ def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
 
 def _once(epochs: Epochs, accelerator: Accelerator) -> Any:
     """Yield this process's share of the first epoch, as `Objective.forward` takes it."""
-    from accelerate.utils import send_to_device
-
     for batch in epochs.epoch(0).loader(0, workers=0, pin=False):
         moved = send_to_device(batch, accelerator.device)
         yield {"labels": moved.labels, **moved.encoded}
@@ -316,9 +316,3 @@ def _estimates(value: Any, where: str) -> list[tuple[str, float | None]]:
     if isinstance(value, Mapping):
         return [found for key, inner in value.items() for found in _estimates(inner, f"{where}.{key}")]
     return [(where, value.value)] if isinstance(value, Estimate) else []
-
-
-def _is_first() -> bool:
-    from unbag.inference.processes import processes
-
-    return processes().rank == 0
