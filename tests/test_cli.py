@@ -56,6 +56,7 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
     assert evaluating.Dtype == transformer.Dtype
+    assert evaluating.Head == transformer.Head
 
 
 def test_start_up_imports_nothing_heavy():

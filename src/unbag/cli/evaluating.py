@@ -10,6 +10,7 @@ from unbag.cli.shown import AsJson, progress, report
 
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
+Head = Literal["plain", "residual"]
 
 _RUNS: Final = Path("runs")
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
@@ -40,6 +41,10 @@ def evaluate(
         Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")
     ] = None,
     device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None,
+    head: Annotated[
+        Head | None,
+        typer.Option(metavar="HEAD", help="plain (default), or residual: of a HEX model, less what words explain."),
+    ] = None,
     label_map: Annotated[str | None, typer.Option(help="The model's labels in output order, comma between.")] = None,
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
@@ -78,6 +83,7 @@ def evaluate(
         "revision": revision,
         "dtype": dtype,
         "device": device,
+        "head": head,
         "label_map": _label_map(label_map),
         "training": tuple(training.split(",")) if training and set(models) & set(BASELINES) else None,
     }

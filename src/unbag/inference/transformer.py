@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
+from huggingface_hub import snapshot_download
 from numpy.typing import NDArray
 
 try:
@@ -15,6 +16,7 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
+from unbag.fingerprint import file_hash
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches
 from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs, length_limit
 from unbag.inference.first_token import use_first_token
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 Dtype = Literal["float32", "bfloat16", "float16"]
+Head = Literal["plain", "residual"]
 
 _DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
@@ -101,6 +104,7 @@ class TransformerPredictor:
         label_map: Mapping[str, str] | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
+        head: Head = "plain",
     ) -> "TransformerPredictor":
         """Load a model from the Hub or a folder. No code of the repository is run.
 
@@ -113,10 +117,13 @@ class TransformerPredictor:
             label_map: which output is which label, as in `labels.resolve_order`, where the config does not tell.
             max_length: the most tokens a pair; by default, and at most, what the model and its tokenizer can read.
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
+            head: what answers: the model's own head (`plain`), or, of a model trained by HEX, that head less what the
+                words alone explain (`residual`; see `unbag.training.residual`).
 
         Raises:
             ModelError: if there is no such model, it has no trained classification head or a single output, it cannot
                 read `max_length` tokens, or there is no such dtype or device.
+            ValueError: if a residual head is asked of a model that was not trained by HEX.
             labels.LabelError: if its config does not tell which output is which label.
         """
         if dtype not in _DTYPES:
@@ -129,7 +136,21 @@ class TransformerPredictor:
         if device == "cpu" and _emulated(dtype):
             logger.warning("this CPU has no instructions for %s, float32 will be faster", dtype)
         classifier = load_classifier(model, revision=revision, dtype=_DTYPES[dtype], label_map=label_map)
-        return cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
+        predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
+        if head == "residual":
+            predictor._answer_with_residual(model)
+        return predictor
+
+    def _answer_with_residual(self, model: str | Path) -> None:
+        from unbag.training.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
+
+        assert self.identity is not None
+        folder = Path(model).expanduser()
+        if self.identity["model"] != "folder":
+            both = [CONFIG_FILE, WEIGHTS_FILE]
+            folder = Path(snapshot_download(str(model), revision=self.identity["revision"], allow_patterns=both))
+        ResidualHead.load(folder).attach(self.model)
+        self.identity = {**self.identity, "head": f"residual sha256:{file_hash(folder / WEIGHTS_FILE)}"}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs in their order, shape (n, len(space)).

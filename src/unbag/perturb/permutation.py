@@ -84,6 +84,36 @@ class Permuter:
             TooFewPermutationsError: if there are no q different pairs (of very short or very repetitive sentences, and
                 in the clumped modes, where a large clump leaves few units to move).
         """
+        sides, orders, texts = self._drawn(source_id, premise, hypothesis)
+        premise_side, hypothesis_side = (
+            Side(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
+        )
+        return premise_side, hypothesis_side
+
+    def texts(self, source_id: str, premise: Tokens, hypothesis: Tokens) -> list[tuple[str, str]]:
+        """Return the q permutations of a pair without their BLEU, which takes longer than the rest: for training.
+
+        Raises:
+            TooFewPermutationsError: as `pair` does.
+        """
+        _, _, texts = self._drawn(source_id, premise, hypothesis)
+        return list(zip(*texts, strict=True))
+
+    def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
+        """Return permutation k of a pair alone: premise and hypothesis.
+
+        >>> from unbag.text.tokens import tokenize
+        >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
+        >>> every = Permuter(q=5).pair("a", *pair)
+        >>> Permuter().one("a", *pair, 3) == (every[0].texts[3], every[1].texts[3])
+        True
+        """
+        return Permuter(k + 1, self.mode, self.seed).texts(source_id, premise, hypothesis)[k]
+
+    def _drawn(
+        self, source_id: str, premise: Tokens, hypothesis: Tokens
+    ) -> tuple[tuple["_Shuffler", "_Shuffler"], list[NDArray[np.int64]], list[list[str]]]:
+        """Return both sentences, their q orders, and the texts these give, each premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
             _Shuffler(premise, draws.key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
@@ -104,22 +134,7 @@ class Permuter:
                     order[k] = side.orders(np.array([k]), draw[k : k + 1])[0]
                     text[k] = side.texts(order[k : k + 1])[0]
             seen.add((texts[0][k], texts[1][k]))
-        premise_side, hypothesis_side = (
-            Side(text, side.bleu(order), order) for side, order, text in zip(sides, orders, texts, strict=True)
-        )
-        return premise_side, hypothesis_side
-
-    def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
-        """Return permutation k of a pair alone: premise and hypothesis.
-
-        >>> from unbag.text.tokens import tokenize
-        >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
-        >>> every = Permuter(q=5).pair("a", *pair)
-        >>> Permuter().one("a", *pair, 3) == (every[0].texts[3], every[1].texts[3])
-        True
-        """
-        sides = Permuter(k + 1, self.mode, self.seed).pair(source_id, premise, hypothesis)
-        return sides[0].texts[k], sides[1].texts[k]
+        return sides, orders, texts
 
 
 def _derangement_count(n: int) -> int:
@@ -157,10 +172,11 @@ class _Shuffler:
 
     def _word_orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         units = self._derangements(k, draw)  # (q, units): which unit comes at each place
+        if self._run == 1:
+            return units
         n = len(self._words)
-        start = np.zeros(len(k), dtype=np.int64)
-        if self._run > 1:  # any place where the run fits
-            start = (draws.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._starts)).astype(np.int64)
+        # The run begins at any place where it fits.
+        start = (draws.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._starts)).astype(np.int64)
         word = np.arange(n)[None, :]
         unit = np.clip(word - start[:, None] - self._run + 1, 0, None) + np.minimum(word, start[:, None])  # (q, n)
         rank = np.argsort(units, axis=1)  # (q, units): at which place each unit comes

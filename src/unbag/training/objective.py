@@ -9,7 +9,7 @@ from torch import Tensor, nn
 from unbag.examples import Example
 
 if TYPE_CHECKING:
-    from accelerate import Accelerator
+    from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
 
 
 class Loss(NamedTuple):

@@ -1,0 +1,40 @@
+"""One of the processes of `test_hex.py`: a step's gradients and ω* of this process's share of a batch."""
+
+import sys
+
+import accelerate
+import torch
+from torch import distributed as dist
+
+from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
+from unbag.training.hex import Hex
+from unbag.training.options import HexOptions
+
+
+def main() -> None:
+    accelerator = accelerate.Accelerator(cpu=True)
+    rank, world = accelerator.process_index, accelerator.num_processes
+    objective = Hex(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
+    wrapped = accelerator.prepare(objective)
+    assert isinstance(wrapped, torch.nn.parallel.DistributedDataParallel) == (world > 1)
+    rows = slice(rank * len(PAIRS) // world, (rank + 1) * len(PAIRS) // world)
+    batch = {"labels": LABELS[rows], **encode(PAIRS[rows])}
+
+    def gradients() -> dict[str, torch.Tensor]:
+        wrapped.zero_grad()
+        accelerator.backward(wrapped(**batch).loss)
+        return {name: parameter.grad.clone() for name, parameter in objective.named_parameters()}
+
+    outcome = {"world": world, "gradients": gradients()}
+    objective.finish(iter([batch]), accelerator)
+    outcome["omega"] = objective.omega
+    if world > 1:  # what there would be if each process projected by itself
+        joint, dist.get_world_size = dist.get_world_size, lambda: 1
+        outcome["apart"] = gradients()
+        dist.get_world_size = joint
+    if accelerator.is_main_process:
+        torch.save(outcome, sys.argv[1])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,353 @@
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import accelerate
+import torch
+import transformers
+from safetensors.torch import load_file
+from torch.nn.functional import cross_entropy
+
+from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
+from unbag.inference import TransformerPredictor
+from unbag.training.hex import Hex
+from unbag.training.options import HexOptions
+from unbag.training.residual import ResidualHead
+
+NOW = HexOptions(warm_start=0)
+
+
+def tiny_hex(kind="bert", options=NOW, **network):
+    return Hex(tiny_network(kind, **network), tiny_tokenizer(), options)
+
+
+def layer_of(objective, kind="bert"):
+    return objective.network.get_submodule(LAST_LAYERS[kind])
+
+
+def encoder_outputs(objective, kind, encoded):
+    """Return h of each pair, caught on its way into the last layer."""
+    caught = []
+    handle = layer_of(objective, kind).register_forward_pre_hook(lambda _, arguments: caught.append(arguments[0]))
+    with torch.no_grad():
+        objective.network(**encoded)
+    handle.remove()
+    [h] = caught
+    if h.ndim == 3:  # a decoder's layer runs at every position, and the last token's is returned
+        h = h[torch.arange(len(h)), encoded["attention_mask"].sum(dim=1) - 1]
+    return h
+
+
+def superficial(objective, encoded):
+    """Return g by the paper's formula, one pair and one word at a time, then normalised."""
+    table = objective.network.get_input_embeddings().weight
+    rows = []
+    for ids in encoded["input_ids"].tolist():
+        words = [table[token] for token in ids if token > 3]
+        rows.append(torch.relu(objective.branch.phi.weight @ (sum(words) / len(words))))
+    g = torch.stack(rows).detach()
+    return g / g.square().mean(dim=1, keepdim=True).sqrt() if objective.branch.normalise else g
+
+
+def widened(objective, kind="bert"):
+    """Return f, the last layer widened to take [h, g]."""
+    layer, w_g = layer_of(objective, kind), objective.branch.decoder.weight
+    f = torch.nn.Linear(layer.in_features + w_g.shape[1], layer.out_features, bias=layer.bias is not None)
+    with torch.no_grad():
+        f.weight.copy_(torch.cat([layer.weight, w_g], dim=1))
+        if layer.bias is not None:
+            f.bias.copy_(layer.bias)
+    return f
+
+
+@pytest.mark.parametrize("kind", LAST_LAYERS)
+@pytest.mark.parametrize("unscaled", [False, True])
+def test_is_the_papers_definition_in_every_family(kind, unscaled):
+    """F_B = f([h, g]) and F_G = f([0, g]) made from their parts, and the projection by NumPy's least squares."""
+    objective = tiny_hex(kind, HexOptions(warm_start=0, unscaled=unscaled)).train()
+    encoded = encode()
+    h, g, f = encoder_outputs(objective, kind, encoded), superficial(objective, encoded), widened(objective, kind)
+    with torch.no_grad():
+        f_b = f(torch.cat([h, g], dim=1)).double().numpy()
+        f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
+    omega = np.linalg.lstsq(f_g, f_b, rcond=None)[0]
+    expected = f_b - f_g @ omega
+    assert np.abs(expected).max() > 0.1, "nothing is left, so this test would show nothing"
+    assert np.abs(expected - f_b).max() > 0.1, "nothing is taken out, so this test would show nothing"
+    loss = objective(LABELS, **encoded)
+    np.testing.assert_allclose(loss.logits.numpy(), expected, atol=2e-3)
+    assert loss.loss.item() == pytest.approx(cross_entropy(torch.tensor(expected), LABELS).item(), abs=1e-3)
+    w_h_h = (h @ layer_of(objective, kind).weight.T).detach().double().numpy()
+    np.testing.assert_allclose(w_h_h - f_g @ np.linalg.lstsq(f_g, w_h_h, rcond=None)[0], expected, atol=1e-4)
+    # … and the law: it is orthogonal to the columns of F_G.
+    cosines = f_g.T @ loss.logits.double().numpy() / np.outer(np.linalg.norm(f_g, axis=0), np.linalg.norm(f_b, axis=0))
+    assert np.abs(cosines).max() < 1e-3
+
+
+def test_g_by_hand():
+    """Two words of embeddings (1, 0) and (3, 4), one special token and padding: their mean is (2, 2)."""
+    branch = tiny_hex().branch
+    branch.phi = torch.nn.Linear(2, 2, bias=False)
+    branch.phi.weight.data = torch.tensor([[1.0, 1.0], [1.0, -2.0]])
+    branch.decoder.weight.data = torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]])
+    table = torch.tensor([[9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [1.0, 0.0], [3.0, 4.0]])
+    ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
+    branch.normalise = False
+    assert branch(table, ids, mask).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
+    branch.normalise = True
+    torch.testing.assert_close(branch(table, ids, mask), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
+    assert branch(table, torch.tensor([[0, 2]])).tolist() == [[0.0, 0.0, 0.0]]  # no word, no g
+
+
+def test_padding_changes_nothing():
+    objective = tiny_hex().train()
+    encoded = encode()
+    padded = {
+        name: torch.nn.functional.pad(value, (0, 5), value=1 if name == "input_ids" else 0)
+        for name, value in encoded.items()
+    }
+    torch.testing.assert_close(
+        objective(LABELS, **encoded).logits, objective(LABELS, **padded).logits, atol=1e-5, rtol=1e-4
+    )
+
+
+def test_no_gradient_goes_through_g_into_the_embeddings():
+    objective = tiny_hex()
+    table = objective.network.get_input_embeddings().weight
+    objective.branch(table, **encode()).sum().backward()
+    assert table.grad is None
+    assert objective.branch.phi.weight.grad.norm() > 0
+
+
+def test_warm_start_is_plain_cross_entropy_and_ends():
+    objective = tiny_hex(options=HexOptions(warm_start=2)).train()
+    plain = objective.network(**encode()).logits
+    for batch in range(4):
+        objective.zero_grad()
+        loss = objective(LABELS, **encode())
+        loss.loss.backward()
+        assert torch.equal(loss.logits, plain) == (batch < 2)
+        assert loss.parts["plain_cross_entropy"].item() == pytest.approx(cross_entropy(plain, LABELS).item())
+        gradients = [parameter.grad for parameter in objective.branch.parameters()]
+        assert all(gradient is not None for gradient in gradients), "DDP would wait for it"
+        assert all((gradient != 0).any() == (batch >= 2) for gradient in gradients)
+    resumed = tiny_hex(options=HexOptions(warm_start=5)).train()
+    resumed.load_state_dict(objective.state_dict())
+    assert torch.equal(resumed(LABELS, **encode()).logits, plain), "this is the fifth batch"
+    assert not torch.equal(resumed(LABELS, **encode()).logits, plain), "and this the sixth"
+
+
+def test_a_step_of_several_passes_counts_once():
+    network, tokenizer = tiny_network(), tiny_tokenizer()
+    objective = Hex(network, tokenizer, HexOptions(warm_start=1), accumulation=2).train()
+    plain = network(**encode()).logits
+    assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]
+
+
+def test_in_evaluation_it_is_the_published_network_pair_by_pair():
+    objective = tiny_hex().eval()
+    plain = objective.network(**encode()).logits
+    loss = objective(LABELS, **encode())
+    assert torch.equal(loss.logits, plain)
+    alone = [objective(LABELS[:1], **encode([pair])).logits for pair in PAIRS]
+    torch.testing.assert_close(torch.cat(alone), plain, atol=1e-5, rtol=1e-4)
+    assert objective.passes == 0, "evaluation does not use up the warm start"
+
+
+@pytest.mark.parametrize("b", [1, 2, 10])
+@pytest.mark.parametrize("superficially", ["as drawn", "zero", "collinear"])
+def test_never_nan_under_autocast(b, superficially):
+    objective = tiny_hex().train()
+    with torch.no_grad():
+        if superficially != "as drawn":
+            objective.branch.decoder.weight[1:] = 0
+            layer_of(objective).bias[1:] = 0
+        if superficially == "zero":
+            objective.branch.decoder.weight.zero_()
+            layer_of(objective).bias.zero_()
+    encoded = encode(PAIRS[:b])
+    with torch.autocast("cpu", torch.bfloat16):
+        assert objective.network(**encoded).logits.dtype == torch.bfloat16
+        loss = objective(LABELS[:b], **encoded)
+    loss.loss.backward()
+    assert loss.logits.dtype == torch.float32
+    assert loss.logits.isfinite().all()
+    for value in (loss.loss, *loss.parts.values()):
+        assert value.isfinite()
+    for parameter in objective.parameters():
+        assert parameter.grad is not None
+        assert parameter.grad.isfinite().all()
+
+
+def trained(steps=8, **options):
+    objective = tiny_hex(options=HexOptions(**{"warm_start": 2, **options})).train()
+    optimizer = torch.optim.AdamW(objective.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(steps):
+        optimizer.zero_grad()
+        loss = objective(LABELS, **encode()).loss
+        loss.backward()
+        optimizer.step()
+        losses.append(loss.item())
+    return objective, losses
+
+
+def test_the_loss_falls_and_every_weight_moves():
+    before = {name: value.clone() for name, value in tiny_hex().named_parameters()}
+    objective, losses = trained(steps=30)
+    assert losses[-1] < 0.5 * losses[2]
+    still = {name for name, value in objective.named_parameters() if torch.equal(value, before[name])}
+    # What the plain network leaves still: a key's bias adds the same to all scores of a query.
+    assert {name for name in still if not name.endswith("key.bias")} == set()
+
+
+@pytest.fixture(scope="module")
+def finished(tmp_path_factory):
+    """Give a trained objective with ω* fitted, and the folder it was published in."""
+    objective, _ = trained()
+    parts = [{"labels": LABELS[rows], **encode(PAIRS[rows])} for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
+    objective.finish(iter(parts), accelerate.Accelerator(cpu=True))
+    assert objective.training
+    folder = tmp_path_factory.mktemp("published")
+    objective.network.save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    objective.save(folder)
+    return objective.eval(), folder
+
+
+def test_the_published_network_is_the_plain_head_of_the_unchanged_architecture(finished):
+    objective, folder = finished
+    h = encoder_outputs(objective, "bert", encode())
+    f = widened(objective)
+    expected = f(torch.cat([h, torch.zeros(len(h), f.in_features - h.shape[1])], dim=1))  # f([h, 0])
+    published, info = transformers.AutoModelForSequenceClassification.from_pretrained(folder, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    assert type(published) is transformers.BertForSequenceClassification
+    torch.testing.assert_close(published.eval()(**encode()).logits, expected, atol=1e-5, rtol=0)
+
+
+def test_omega_is_the_least_squares_fit_over_all_the_data(finished):
+    objective, folder = finished
+    h, g, f = encoder_outputs(objective, "bert", encode()), superficial(objective, encode()), widened(objective)
+    with torch.no_grad():
+        f_b = f(torch.cat([h, g], dim=1)).double().numpy()
+        f_g = f(torch.cat([torch.zeros_like(h), g], dim=1)).double().numpy()
+    omega = np.linalg.lstsq(f_g, f_b, rcond=None)[0]
+    np.testing.assert_allclose(objective.omega.numpy(), omega, atol=2e-2)
+    head, network = ResidualHead.load(folder), objective.network
+    found = head(network, network(**encode()).logits, encode()).numpy()
+    np.testing.assert_allclose(found, f_b - f_g @ omega, atol=2e-3)
+    assert np.abs(found - f_b).max() > 0.1, "nothing is taken out, so this test would show nothing"
+
+
+def test_the_residual_of_a_pair_does_not_depend_on_its_neighbours(finished):
+    _, folder = finished
+    network = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    plain = network(**encode()).logits
+    ResidualHead.load(folder).attach(network)
+    together = network(**encode()).logits
+    assert (together - plain).abs().max() > 0.1
+    alone = torch.cat([network(**encode([pair])).logits for pair in PAIRS])
+    torch.testing.assert_close(alone, together, atol=1e-5, rtol=1e-4)
+
+
+def test_the_evaluator_answers_with_either_head(finished):
+    objective, folder = finished
+    plain, residual = (TransformerPredictor.load(folder, head=head) for head in ("plain", "residual"))
+    logits = objective.network(**encode()).logits
+    premises, hypotheses = map(list, zip(*PAIRS, strict=True))
+    columns = [ORDER.index(label) for label in plain.space]
+    for predictor, expected in (
+        (plain, logits),
+        (residual, ResidualHead.load(folder)(objective.network, logits, encode())),
+    ):
+        probabilities = expected.softmax(dim=1)[:, columns].detach().numpy()
+        np.testing.assert_allclose(predictor.predict(premises, hypotheses), probabilities, atol=1e-5)
+    assert {**plain.identity, "head": residual.identity["head"]} == residual.identity
+    other = TransformerPredictor.load(folder, head="residual", dtype="bfloat16")
+    np.testing.assert_allclose(other.predict(premises, hypotheses), residual.predict(premises, hypotheses), atol=0.1)
+
+
+def test_a_residual_head_is_fetched_from_the_hub_at_the_models_commit(finished, tmp_path, monkeypatch):
+    """A cache as the Hub's client makes it, read offline."""
+    _, folder = finished
+    commit = "c0ffee" + "0" * 34
+    repo = tmp_path / "models--org--tiny"
+    shutil.copytree(folder, repo / "snapshots" / commit)
+    (repo / "refs").mkdir()
+    (repo / "refs" / "main").write_text(commit)
+    monkeypatch.setattr("huggingface_hub.constants.HF_HUB_OFFLINE", True)
+    for module in ("huggingface_hub.constants", "transformers.utils.hub", "transformers.configuration_utils"):
+        monkeypatch.setattr(f"{module}.HF_HUB_CACHE", str(tmp_path), raising=False)
+    of_hub = TransformerPredictor.load("org/tiny", head="residual")
+    assert of_hub.identity["revision"] == commit
+    expected = TransformerPredictor.load(folder, head="residual")
+    assert of_hub.identity["head"] == expected.identity["head"]
+    np.testing.assert_allclose(of_hub.predict(["a dog"], ["a cat"]), expected.predict(["a dog"], ["a cat"]))
+
+
+def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
+    _, folder = finished
+    shutil.copytree(folder, tmp_path / "plain", ignore=shutil.ignore_patterns("hex.*"))
+    with pytest.raises(ValueError, match=r"expected a network trained by HEX in .*plain, found no hex\.json"):
+        TransformerPredictor.load(tmp_path / "plain", head="residual")
+
+
+def test_what_is_saved_is_numbers_and_text(finished):
+    objective, folder = finished
+    assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega"}
+    assert json.loads((folder / "hex.json").read_text()) == {
+        "format": 1,
+        "layer": "classifier",
+        "normalise": True,
+        "special_ids": [0, 1, 2, 3],
+    }
+    torch.testing.assert_close(ResidualHead.load(folder).branch.phi.weight, objective.branch.phi.weight)
+
+
+def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"found no hex\.json"):
+        ResidualHead.load(tmp_path)
+    (tmp_path / "hex.json").write_text('{"format": 7}')
+    with pytest.raises(ValueError, match="expected format 1, found 7"):
+        ResidualHead.load(tmp_path)
+
+
+def test_options_out_of_range_are_refused_together():
+    with pytest.raises(ValueError, match=r"width of at least 1, found 0; .* at least 0 steps, found -1"):
+        HexOptions(width=0, warm_start=-1)
+    assert tiny_hex(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
+
+
+def test_two_processes_give_the_gradients_and_the_omega_of_one(tmp_path):
+    """Real processes: half the batch each, DDP's mean of the gradients; against one with the whole batch."""
+    child = Path(__file__).with_name("hex_child.py")
+    outcomes = {}
+    for world in (1, 2):
+        out = tmp_path / f"{world}.pt"
+        launch = [
+            sys.executable,
+            *(["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"] if world == 2 else []),
+        ]
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
+        run = subprocess.run([*launch, child, out], env=environment, capture_output=True, text=True, timeout=120)
+        assert run.returncode == 0, run.stderr
+        outcomes[world] = torch.load(out, weights_only=True)
+    one, two = outcomes[1], outcomes[2]
+    assert (one["world"], two["world"]) == (1, 2)
+    assert one["gradients"].keys() == two["gradients"].keys()
+    for name, gradient in one["gradients"].items():
+        assert gradient.isfinite().all()
+        torch.testing.assert_close(two["gradients"][name], gradient, atol=1e-6, rtol=1e-4, msg=name)
+    apart = max((two["gradients"][name] - two["apart"][name]).abs().max() for name in two["gradients"])
+    assert apart > 1e-3, "the halves' own projections give the same, so this test would show nothing"
+    torch.testing.assert_close(two["omega"], one["omega"], atol=1e-4, rtol=1e-4)

@@ -1,0 +1,131 @@
+import math
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network
+from unbag.examples import Example
+from unbag.text.tokens import tokenize
+from unbag.training.max_entropy import MaxEntropy, entropies
+from unbag.training.options import MaxEntropyOptions
+
+EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
+
+
+class Constant(torch.nn.Module):
+    """A network that answers with the logits it holds."""
+
+    def __init__(self, logits):
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor(logits))
+
+    def forward(self, input_ids):
+        return self
+
+
+def constant(logits, **options):
+    return MaxEntropy(Constant(logits), MaxEntropyOptions(**options))
+
+
+NOTHING = {"input_ids": torch.zeros(1)}
+
+
+def test_loss_by_hand():
+    """p = (3/4, 1/4) for the pair, (1/2, 1/2) for its permutation: the loss is -ln 3/4 - 2 ln 2."""
+    loss = constant([[math.log(3), 0.0], [5.0, 5.0]], alpha=2.0)(torch.tensor([0]), **NOTHING)
+    assert loss.loss.item() == pytest.approx(-math.log(3 / 4) - 2 * math.log(2))
+    assert loss.parts["entropy"].item() == pytest.approx(math.log(2))
+    assert loss.logits.shape == (1, 2)
+
+
+def test_two_permutations_are_averaged():
+    h = -(0.75 * math.log(0.75) + 0.25 * math.log(0.25))
+    loss = constant([[0.0, 0.0], [5.0, 5.0], [math.log(3), 0.0]], permutations=2)(torch.tensor([1]), **NOTHING)
+    assert loss.loss.item() == pytest.approx(math.log(2) - (math.log(2) + h) / 2)
+
+
+def test_a_pair_without_permutations_counts_with_none():
+    loss = constant([[0.0, 0.0], [0.0, 0.0], [5.0, 5.0]])(torch.tensor([0, 1]), **NOTHING)
+    assert loss.parts["entropy"].item() == pytest.approx(math.log(2) / 2)
+    none = constant([[0.0, 0.0]])(torch.tensor([0]), **NOTHING)
+    none.loss.backward()
+    assert none.loss.item() == pytest.approx(math.log(2))
+
+
+def test_at_uniform_output_the_entropy_terms_gradient_vanishes():
+    logits = torch.full((4, 3), 1.7, dtype=torch.float64, requires_grad=True)
+    entropies(logits).sum().backward()
+    torch.testing.assert_close(logits.grad, torch.zeros_like(logits.grad), atol=1e-15, rtol=0)
+    off = torch.tensor([[1.0, 0.0, 0.0]], requires_grad=True)
+    entropies(off).sum().backward()
+    assert off.grad[0, 0] < 0 < off.grad[0, 1], "away from it, the gradient leads back"
+
+
+def test_a_certain_answer_has_no_entropy_and_a_finite_gradient():
+    logits = torch.tensor([[1e4, 0.0, -1e30]], requires_grad=True)
+    entropies(logits).sum().backward()
+    assert entropies(logits).item() == 0
+    assert logits.grad.isfinite().all()
+
+
+def test_one_forward_pass_equals_two():
+    network = tiny_network()
+    objective = MaxEntropy(network, MaxEntropyOptions(alpha=0.7)).train()
+    further = objective.further_pairs(EXAMPLES, 0)
+    assert len(further) == len(PAIRS)
+    loss = objective(LABELS, **encode(PAIRS + further))
+    two = cross_entropy(network(**encode()).logits, LABELS) - 0.7 * entropies(network(**encode(further)).logits).mean()
+    torch.testing.assert_close(loss.loss, two)
+    found, expected = (
+        torch.autograd.grad(value, list(network.parameters()), allow_unused=True) for value in (loss.loss, two)
+    )
+    assert sum(gradient is not None for gradient in found) > 20
+    for one, other in zip(found, expected, strict=True):
+        if one is not None:
+            torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
+
+
+def test_every_word_leaves_its_place_and_each_epoch_draws_anew():
+    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
+    sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
+    epochs = [objective.further_pairs([sentence], epoch) for epoch in range(4)]
+    assert all(len(set(pairs)) == 2 for pairs in epochs)
+    assert len({pair for pairs in epochs for pair in pairs}) == 8
+    for pair in epochs[0]:
+        for text, original in zip(pair, (sentence.premise, sentence.hypothesis), strict=True):
+            words, before = tokenize(text).texts, tokenize(original).texts
+            assert sorted(words) == sorted(before)
+            assert words[-1] == "."
+            assert not any(new == old for new, old in zip(words[:-1], before[:-1], strict=True))
+
+
+def test_permutations_depend_on_seed_id_and_epoch_only():
+    one = MaxEntropy(tiny_network(), seed=1)
+    every = one.further_pairs(EXAMPLES, 3)
+    assert one.further_pairs(EXAMPLES[4:6], 3) == every[4:6]
+    assert MaxEntropy(tiny_network(), seed=1).further_pairs(EXAMPLES, 3) == every
+    assert MaxEntropy(tiny_network(), seed=2).further_pairs(EXAMPLES, 3) != every
+
+
+def test_pairs_too_short_give_none():
+    objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
+    short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
+    assert objective.further_pairs(short, 0) == []
+    assert len(objective.further_pairs([short[0], EXAMPLES[0]], 0)) == 2
+
+
+def test_other_languages_are_cut_their_way():
+    objective = MaxEntropy(tiny_network(), language="zh")
+    [(premise, _)] = objective.further_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
+    assert premise != "他在看书。"
+    assert sorted(premise) == sorted("他在看书。")
+
+
+@pytest.mark.parametrize("options", [{"alpha": 0.0}, {"alpha": float("nan")}, {"permutations": 0}])
+def test_weights_that_ask_for_nothing_are_refused(options):
+    with pytest.raises(ValueError, match=r"expected an alpha above 0|expected at least one permutation"):
+        MaxEntropyOptions(**options)

@@ -1,0 +1,123 @@
+"""The recipes `hex` and `max_entropy` through the loop: what a run leaves, interrupted or cut in parts."""
+
+import pytest
+import torch
+from accelerate.state import AcceleratorState
+from safetensors.torch import load_file
+from transformers import AutoModelForSequenceClassification
+
+from tests.training.conftest import PAIRS
+from tests.training.test_finetune import close, same
+from unbag import rooms
+from unbag.inference import TransformerPredictor
+from unbag.labels import LABELS
+from unbag.training.run import run
+
+HEX = rooms.script("trainers", "hex").RECIPE
+MAX_ENTROPY = rooms.script("trainers", "max_entropy").RECIPE
+
+
+@pytest.fixture
+def train(options):
+    """Give a function that runs a recipe with some options, and returns the record and the weights."""
+
+    def train(recipe, on_step=None, **changed):
+        config = recipe.config(**{**options, **changed})
+        return run(recipe, config, on_step=on_step), load_file(config.out / "model.safetensors")
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield train
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def accuracy(folder, **how):
+    premises, hypotheses, labels = zip(*PAIRS, strict=True)
+    found = TransformerPredictor.load(folder, **how).predict(premises, hypotheses).argmax(axis=1).tolist()
+    return sum(LABELS[output] == label for output, label in zip(found, labels, strict=True)) / len(labels)
+
+
+def test_hex_leaves_an_ordinary_model_and_its_residual_head(train, options):
+    record, _ = train(HEX, warm_start=30, max_steps=60)
+    network, info = AutoModelForSequenceClassification.from_pretrained(options["out"], output_loading_info=True)
+    assert not any(info.values()), info
+    assert type(network).__name__ == "BertForSequenceClassification"
+    assert {path.name for path in options["out"].iterdir()} > {"hex.json", "hex.safetensors", "model.safetensors"}
+    assert record["config"]["warm_start"] == 30
+    assert record["published"]["all"]["accuracy"] == pytest.approx(accuracy(options["out"]))
+    # The label is in the words here, which HEX takes out: what is left knows less than the plain head.
+    assert accuracy(options["out"], head="residual") <= accuracy(options["out"])
+
+
+def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with_dropout):
+    """Stopped in the warm start and after it."""
+    told = {"model": str(with_dropout), "warm_start": 6, "checkpoint_every": 4}
+    unbroken = options["out"].with_name("unbroken")
+    train(HEX, out=unbroken, **told)
+    for stop in (5, 9):
+
+        def on_step(done, total, said, stop=stop):
+            if done == stop:
+                raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            train(HEX, on_step=on_step, **told)
+        AcceleratorState._reset_state(reset_partial_state=True)
+    train(HEX, **told)
+    for name in ("model.safetensors", "hex.safetensors", "hex.json"):
+        assert (options["out"] / name).read_bytes() == (unbroken / name).read_bytes(), name
+
+
+def test_the_warm_start_of_hex_counts_steps(train, options):
+    """Two parts a step and a warm start of two steps are, but for rounding, two steps of ordinary fine-tuning."""
+    _, plain = train(rooms.script("trainers", "finetune").RECIPE, max_steps=2, out=options["out"].with_name("plain"))
+    _, warm = train(HEX, max_steps=2, warm_start=2, accumulation=2)
+    _, early = train(HEX, max_steps=2, warm_start=1, accumulation=2, out=options["out"].with_name("early"))
+    assert close(plain, warm, atol=1e-5)
+    assert not close(plain, early, atol=1e-3)
+
+
+def test_max_entropy_leaves_a_model_undecided_about_other_orders(train, options):
+    train(rooms.script("trainers", "finetune").RECIPE, max_steps=60, out=options["out"].with_name("plain"))
+    train(MAX_ENTROPY, max_steps=60)
+    highest = {}
+    for name in ("plain", "out"):
+        predictor = TransformerPredictor.load(options["out"].with_name(name))
+        backwards = [[" ".join(reversed(text.split())) for text in side] for side in list(zip(*PAIRS, strict=True))[:2]]
+        highest[name] = float(predictor.predict(*backwards).max(axis=1).mean())
+    assert highest["plain"] > 0.8
+    assert highest["out"] < 0.5
+    assert accuracy(options["out"]) > 0.9
+
+
+def test_max_entropy_of_two_halves_is_that_of_the_batch(train, options):
+    _, whole = train(MAX_ENTROPY, alpha=0.5, permutations=2)
+    _, halves = train(MAX_ENTROPY, alpha=0.5, permutations=2, accumulation=5, out=options["out"].with_name("halves"))
+    assert close(whole, halves, atol=1e-4)
+
+
+def test_max_entropys_options_and_seed_matter(train, options):
+    outs = (options["out"].with_name(str(number)) for number in range(9))
+    weights = [
+        train(MAX_ENTROPY, max_steps=2, out=next(outs), **changed)[1]
+        for changed in ({}, {}, {"alpha": 0.5}, {"permutations": 2})
+    ]
+    assert same(weights[0], weights[1])
+    assert not any(same(weights[0], other) for other in weights[2:])
+
+
+def test_impossible_options_are_all_named_at_once(options):
+    with pytest.raises(ValueError, match=r"epochs = 0.*width of at least 1, found 0.*at least 0 steps, found -1"):
+        HEX.config(**{**options, "epochs": 0, "width": 0, "warm_start": -1})
+    with pytest.raises(ValueError, match=r"epochs = 0.*alpha above 0, found 0.*one permutation of each pair, found 0"):
+        MAX_ENTROPY.config(**{**options, "epochs": 0, "alpha": 0, "permutations": 0})
+
+
+def test_the_options_reach_the_objective(options):
+    assert torch.is_grad_enabled()
+    config = HEX.config(**options, width=5, unscaled=True)
+    from unbag.inference.loading import load_to_train
+
+    classifier = load_to_train(config.model, revision=None, label_map=None, seed=0)
+    objective = HEX.objective(classifier, config, None)
+    assert objective.branch.phi.weight.shape[0] == 5
+    assert not objective.branch.normalise

@@ -1,0 +1,112 @@
+"""Tiny random classifiers of many families, and a tokenizer that serves them all."""
+
+import tokenizers
+import torch
+import transformers
+
+WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
+ORDER = ("contradiction", "entailment", "neutral")  # on purpose not ours
+PAIRS = [
+    ("the old man reads", "a man reads"),
+    ("a dog runs and a cat sleeps on the red dog", "a cat sleeps"),
+    ("the boy eats", "the young boy eats with the old woman and the dog and the cat"),
+    ("no woman sees the man", "a woman sees the man in red"),
+    ("a cat", "a dog"),
+    ("the woman is young and the man is old and the dog is not red", "the boy is not in"),
+    ("a young dog reads", "no dog reads"),
+    ("the man and the woman are old", "the woman is not young"),
+    ("a red cat eats the dog", "the dog eats"),
+    ("a boy with a dog runs", "a boy runs with a cat"),
+]
+LABELS = torch.tensor([1, 1, 2, 2, 0, 0, 0, 1, 2, 2])
+
+_NARROW = {"hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2, "intermediate_size": 64}
+_SHAPES = {
+    "distilbert": {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64},
+    "bart": {
+        "d_model": 32,
+        "encoder_layers": 2,
+        "decoder_layers": 2,
+        "encoder_attention_heads": 4,
+        "decoder_attention_heads": 4,
+        "encoder_ffn_dim": 64,
+        "decoder_ffn_dim": 64,
+        "init_std": 0.3,
+    },
+    "gpt2": {"n_embd": 32, "n_head": 4, "n_layer": 2, "n_positions": 64},
+    "electra": {**_NARROW, "embedding_size": 16},  # narrower than what it hides
+    "deberta-v2": {
+        **_NARROW,
+        "relative_attention": True,
+        "pos_att_type": ["p2c", "c2p"],
+        "position_biased_input": False,
+    },
+    "llama": {**_NARROW, "num_key_value_heads": 2},
+    "xlnet": {"d_model": 32, "n_head": 4, "n_layer": 2, "d_inner": 64},
+    "t5": {"d_model": 32, "d_kv": 8, "num_heads": 4, "num_layers": 2, "d_ff": 64, "initializer_factor": 1.0},
+}
+LAST_LAYERS = {
+    "bert": "classifier",
+    "roberta": "classifier.out_proj",
+    "distilbert": "classifier",
+    "bart": "classification_head.out_proj",
+    "deberta-v2": "classifier",
+    "electra": "classifier.out_proj",
+    "gpt2": "score",
+    "llama": "score",
+    "xlnet": "logits_proj",
+    "t5": "classification_head.out_proj",
+}
+
+
+def tiny_network(kind="bert", *, dropout=0.0, seed=0):
+    """Return a random classifier with logits of the order of 1."""
+    config = transformers.AutoConfig.for_model(
+        kind,
+        **_SHAPES.get(kind, _NARROW),
+        **({} if kind == "xlnet" else {"max_position_embeddings": 64}),  # which refuses to be told of a limit
+        vocab_size=4 + len(WORDS),
+        bos_token_id=0,
+        pad_token_id=1,
+        eos_token_id=2,
+        decoder_start_token_id=2,
+        initializer_range=0.3,
+        id2label=dict(enumerate(ORDER)),
+        label2id={label: output for output, label in enumerate(ORDER)},
+    )
+    for name in list(vars(config)):
+        if "drop" in name and isinstance(getattr(config, name), float):
+            setattr(config, name, dropout)
+    torch.manual_seed(seed)
+    network = transformers.AutoModelForSequenceClassification.from_config(config)
+    with torch.no_grad():
+        for name, parameter in network.named_parameters():  # a bias of zero would hide where it goes
+            if name.endswith("bias"):
+                parameter.normal_(std=0.3)
+    return network
+
+
+def tiny_tokenizer():
+    """Return a tokenizer of `WORDS`, with BART's ids for what is no word."""
+    special = ["<s>", "<pad>", "</s>", "<unk>"]
+    backend = tokenizers.Tokenizer(
+        tokenizers.models.WordLevel({word: i for i, word in enumerate(special + WORDS)}, unk_token="<unk>")
+    )
+    backend.pre_tokenizer = tokenizers.pre_tokenizers.Whitespace()
+    backend.post_processor = tokenizers.processors.TemplateProcessing(
+        single="<s> $A </s>", pair="<s> $A </s> $B </s>", special_tokens=[("<s>", 0), ("</s>", 2)]
+    )
+    return transformers.PreTrainedTokenizerFast(
+        tokenizer_object=backend,
+        bos_token="<s>",
+        pad_token="<pad>",
+        eos_token="</s>",
+        unk_token="<unk>",
+        model_input_names=["input_ids", "attention_mask"],
+    )
+
+
+def encode(pairs=PAIRS):
+    """Return pairs as padded tensors."""
+    premises, hypotheses = zip(*pairs, strict=True)
+    return dict(tiny_tokenizer()(list(premises), list(hypotheses), padding=True, return_tensors="pt"))

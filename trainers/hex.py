@@ -1,0 +1,55 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["unbag[models,parse]"]
+# ///
+"""Fine-tune a sequence classifier by HEX: on what the words alone do not explain of its outputs.
+
+The model it leaves is the unchanged architecture; beside it lies what
+`unbag evaluate … --head residual` needs.
+
+  unbag train hex --model ORG/MODEL --corpus snli --out runs/a
+
+or without the command:
+
+  python trainers/hex.py --model ORG/MODEL --out runs/a
+  torchrun --nproc_per_node 2 trainers/hex.py --model ORG/MODEL --out runs/a
+  accelerate launch trainers/hex.py --model ORG/MODEL --out runs/a
+  hf jobs uv run trainers/hex.py --model ORG/MODEL --out runs/a
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unbag.training.config import TrainConfig
+from unbag.training.options import HexOptions
+from unbag.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from unbag.inference.loading import Classifier
+    from unbag.training.data import TrainingData
+    from unbag.training.objective import Objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class HexConfig(TrainConfig, HexOptions):
+    """What is told to HEX."""
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is impossible: what was expected, and what was found."""
+        yield from TrainConfig.problems(self)
+        yield from HexOptions.problems(self)
+
+
+def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData") -> "Objective":
+    """Return what is minimised."""
+    from unbag.training.hex import Hex
+
+    return Hex(classifier.network, classifier.tokenizer, config, accumulation=config.accumulation)
+
+
+RECIPE = Recipe("hex", __doc__, objective, HexConfig)
+
+if __name__ == "__main__":
+    sys.exit(RECIPE.main())

@@ -1,0 +1,52 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["unbag[models,parse]"]
+# ///
+"""Fine-tune a sequence classifier to be right in order and undecided in any other: max-entropy.
+
+  unbag train max-entropy --model ORG/MODEL --corpus snli --out runs/a
+
+or without the command:
+
+  python trainers/max_entropy.py --model ORG/MODEL --out runs/a
+  torchrun --nproc_per_node 2 trainers/max_entropy.py --model ORG/MODEL --out runs/a
+  accelerate launch trainers/max_entropy.py --model ORG/MODEL --out runs/a
+  hf jobs uv run trainers/max_entropy.py --model ORG/MODEL --out runs/a
+"""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from unbag.training.config import TrainConfig
+from unbag.training.options import MaxEntropyOptions
+from unbag.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from unbag.inference.loading import Classifier
+    from unbag.training.data import TrainingData
+    from unbag.training.objective import Objective
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
+    """What is told to max-entropy."""
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is impossible: what was expected, and what was found."""
+        yield from TrainConfig.problems(self)
+        yield from MaxEntropyOptions.problems(self)
+
+
+def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "TrainingData") -> "Objective":
+    """Return what is minimised."""
+    from unbag.training.max_entropy import MaxEntropy
+
+    return MaxEntropy(classifier.network, config, seed=config.seed, language=data.language)
+
+
+RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig)
+
+if __name__ == "__main__":
+    sys.exit(RECIPE.main())
