@@ -12,7 +12,7 @@ from tests.training.conftest import PAIRS, write_pairs
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.training.config import TrainConfig
-from unbag.training.run import run_seeds
+from unbag.training.seeds import run_seeds
 
 
 def same(one, other):
@@ -176,6 +176,25 @@ def test_a_checkpoint_of_another_run_is_refused(finetune, options):
         finetune(seed=14)
     left = [path.name for path in (options["out"].with_name("out.unfinished") / "checkpoints").iterdir()]
     assert sorted(left) == ["step-00000004", "step-00000006"]
+
+
+def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropout, tmp_path):
+    options["model"] = str(with_dropout)
+
+    def stop(done, total, said):
+        if done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finetune(checkpoint_every=3, on_step=stop)
+    steps = []
+    elsewhere = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
+    _, gone_on = finetune(resume=elsewhere, on_step=lambda done, total, said: steps.append(done))
+    assert steps[0] == 7, "the last checkpoint was after six steps"
+    _, unbroken = finetune(out=tmp_path / "unbroken")
+    assert same(gone_on, unbroken)
+    with pytest.raises(ValueError, match=r"expected a checkpoint .* found none"):
+        finetune(resume=tmp_path / "unbroken", out=tmp_path / "other")
 
 
 def test_seeds_are_summarised(finetune, options, recipe):

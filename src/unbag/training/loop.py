@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -112,9 +111,8 @@ def train(
     schedule: Any = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup * total), total)  # type: ignore[no-untyped-call]
     module, optimizer, schedule = accelerator.prepare(module, optimizer, schedule)
     history = History()
-    if start := config.resume or checkpoints.last():
+    if start := checkpoints.last() or config.resume:  # its own are newer than the one it was told to go on from
         history = History(**checkpoints.load(start))
-        # What is loaded from elsewhere counts as this run's from now on.
     between = config.evaluate_every or epochs.steps
     window = _Window(accelerator)
     module.train()
@@ -217,8 +215,3 @@ def _said(loss: float | None, history: History) -> str:
     if history.evaluations:
         parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")
     return ", ".join(parts)
-
-
-def work_folder(out: Path) -> Path:
-    """Return the folder where an unfinished run keeps its checkpoints and logs, beside the one it will leave."""
-    return out.with_name(f"{out.name}.unfinished")
