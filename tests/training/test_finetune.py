@@ -12,7 +12,7 @@ from tests.training.conftest import PAIRS, write_pairs
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.training.config import TrainConfig
-from unbag.training.run import run_seeds
+from unbag.training.seeds import run_seeds
 
 
 def same(one, other):

@@ -155,7 +155,7 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> None:
     from unbag.inference.processes import processes
-    from unbag.training.run import run_seeds
+    from unbag.training.seeds import run_seeds
 
     first = processes().rank == 0
     shown = first and not as_json

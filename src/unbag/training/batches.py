@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 from unbag.perturb import draws
 
 _SORTED_TOGETHER: Final = 64
-"""Batches' worth of pairs that are sorted by length among themselves. With SNLI and batches of 32, 16 of them leave
-9 % padding, 64 leave 5 %, 256 leave 4 %; fewer keep batches more random."""
+"""Batches' worth of pairs that are sorted by length among themselves. Of 22,590 pairs of SNLI in batches of 32, 45 % is
+padding unsorted, 8 % with 16 of them, 3 % with 64, 1 % with 256; fewer keep batches more random."""
 
 
 def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: int) -> list[NDArray[np.intp]]:

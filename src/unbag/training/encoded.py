@@ -21,7 +21,7 @@ Tokens = tuple[list[int], list[int] | None]
 
 
 class EncodedPairs:
-    """Token ids of n pairs in one array: 550,152 pairs of SNLI are 80 MB, as Python lists they were a gigabyte.
+    """Token ids of n pairs in one array: 131 bytes a pair of SNLI, where Python lists take 1,300.
 
     Attributes:
         lengths: tokens of each pair, shape (n,).

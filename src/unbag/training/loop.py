@@ -3,7 +3,6 @@
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -217,8 +216,3 @@ def _said(loss: float | None, history: History) -> str:
     if history.evaluations:
         parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")
     return ", ".join(parts)
-
-
-def work_folder(out: Path) -> Path:
-    """Return the folder where an unfinished run keeps its checkpoints and logs, beside the one it will leave."""
-    return out.with_name(f"{out.name}.unfinished")

@@ -1,0 +1,79 @@
+"""The folder that a run leaves: an ordinary model of transformers, and the record of how it came to be."""
+
+import json
+import logging
+import shutil
+from pathlib import Path
+from typing import Any, Final
+
+from accelerate import Accelerator
+
+from unbag.files import appear
+from unbag.inference.loading import Classifier
+from unbag.training.checkpoints import differences
+from unbag.training.config import TrainConfig
+from unbag.training.objective import Objective
+from unbag.training.recipe import Recipe
+
+FILE: Final = "training.json"
+LOGS: Final = "runs"
+"""Where the Hub looks for tensorboard's files in a model repository."""
+
+_OURS: Final = "objective.network."  # where a published weight is in the module that is trained
+logger = logging.getLogger(__name__)
+
+Record = dict[str, Any]
+
+
+def work_folder(out: Path) -> Path:
+    """Return the folder where an unfinished run keeps its checkpoints and logs, beside the one it will leave."""
+    return out.with_name(f"{out.name}.unfinished")
+
+
+def publish(
+    out: Path, record: Record, module: Any, objective: Objective, classifier: Classifier, accelerator: Accelerator
+) -> None:
+    """Write the model, its tokenizer and the record: an ordinary folder of transformers, whole or not at all."""
+    gathered = accelerator.get_state_dict(module)  # from all shards, where there are
+    if accelerator.is_main_process:
+        weights = {name.removeprefix(_OURS): value for name, value in gathered.items() if name.startswith(_OURS)}
+        beside = out.with_name(f".{out.name}.part")
+        shutil.rmtree(beside, ignore_errors=True)
+        beside.mkdir(parents=True)
+        objective.network.save_pretrained(beside, state_dict=weights)
+        _save_tokenizer(classifier.tokenizer, beside)
+        objective.save(beside)
+        (beside / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        logs = work_folder(out) / LOGS
+        if logs.is_dir():
+            shutil.copytree(logs, beside / LOGS)
+        appear(beside, out)
+        shutil.rmtree(work_folder(out), ignore_errors=True)
+    accelerator.wait_for_everyone()
+
+
+def _save_tokenizer(tokenizer: Any, folder: Path) -> None:
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if backend is not None:  # what the last batch was cut to would be saved as if it were the model's limit
+        backend.no_truncation()
+        backend.no_padding()
+    tokenizer.save_pretrained(folder)
+
+
+def finished(recipe: Recipe, config: TrainConfig) -> Record:
+    """Return the record of a run that is finished already.
+
+    Raises:
+        ValueError: if the folder holds anything else.
+    """
+    try:
+        record: Record = json.loads((config.out / FILE).read_text(encoding="utf-8"))
+    except (OSError, json.JSONDecodeError):
+        raise ValueError(f"{config.out} exists and holds no {FILE}; name another folder with --out") from None
+    wanted = {"recipe": recipe.name, "config": config.deciding()}
+    found = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
+    if others := differences(found, wanted):
+        raise ValueError(f"{config.out} holds another run: {'; '.join(others)}; name another folder with --out")
+    shutil.rmtree(work_folder(config.out), ignore_errors=True)  # it may have been killed just before this
+    logger.warning("%s is finished already", config.out)
+    return record

@@ -1,0 +1,104 @@
+"""A recipe with several seeds, its challenge sets at the end, and what comes out on average."""
+
+import json
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from unbag.files import whole
+from unbag.inference.processes import processes
+from unbag.scoring.bootstrap import Estimate
+from unbag.training.config import TrainConfig
+from unbag.training.held_out import ALL
+from unbag.training.loop import OnStep
+from unbag.training.published import Record
+from unbag.training.recipe import Recipe
+from unbag.training.run import run
+
+if TYPE_CHECKING:
+    from unbag.evaluation import OnProgress
+
+FILE: Final = "seeds.json"
+
+
+def run_seeds(
+    recipe: Recipe,
+    config: TrainConfig,
+    seeds: Sequence[int],
+    *,
+    sets: Sequence[str] = (),
+    on_step: Callable[[int], OnStep | None] | None = None,
+    on_progress: "OnProgress | None" = None,
+) -> Record:
+    """Run a recipe once with each seed, evaluate each model, and summarise.
+
+    Args:
+        recipe: the recipe.
+        config: its config. With several seeds, or one that differs from the config's, `out` gets a folder for each.
+        seeds: the seeds; none means the config's own.
+        sets: challenge sets to evaluate each model on, of their default corpora.
+        on_step: makes the `OnStep` of a seed's run.
+        on_progress: see `unbag.evaluation`.
+
+    Returns:
+        `runs`, the record of each seed with its `scores`, and `summary`: by name of each number its `mean`, its
+        `standard_deviation` (of a sample; None of one run) and the `values`.
+
+    Raises:
+        ValueError: if a seed comes twice; see also `run`.
+    """
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"expected seeds that differ, found {list(seeds)}")
+    configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in seeds] or [config]
+    runs = []
+    for each in configs:
+        record = run(recipe, each, on_step=on_step(each.seed) if on_step else None)
+        scores = _evaluated(each.out, sets, on_progress) if sets else {}
+        runs.append({**record, "scores": scores})
+    summary = summarise(runs)
+    if seeds and processes().rank == 0:
+        with whole(config.out / FILE) as beside:
+            beside.write_text(
+                json.dumps({"recipe": recipe.name, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
+            )
+    return {"runs": runs, "summary": summary}
+
+
+def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
+    """Return mean and standard deviation over runs of the published accuracies and of all scores."""
+    columns: dict[str, list[float]] = {}
+    for record in runs:
+        values = {
+            f"accuracy on {'all held out' if part == ALL else part}": found["accuracy"]
+            for part, found in record["published"].items()
+            if part != "step"
+        }
+        if len(values) == 2:  # one part, and all of it
+            values.pop("accuracy on all held out")
+        for name, value in {**values, **record["scores"]}.items():
+            if value is not None:
+                columns.setdefault(name, []).append(value)
+    return {
+        name: {
+            "mean": statistics.fmean(values),
+            "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
+            "values": values,
+        }
+        for name, values in columns.items()
+    }
+
+
+def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None") -> dict[str, float | None]:
+    """Evaluate a model on challenge sets, and return every estimate by its place."""
+    from unbag.evaluation import evaluate
+
+    found = evaluate(model, sets, out=model / "evaluation", on_progress=on_progress)
+    return {name: value for result in found for name, value in _estimates(result.scores, result.set)}
+
+
+def _estimates(value: Any, where: str) -> list[tuple[str, float | None]]:
+    if isinstance(value, Mapping):
+        return [found for key, inner in value.items() for found in _estimates(inner, f"{where}.{key}")]
+    return [(where, value.value)] if isinstance(value, Estimate) else []
