@@ -26,8 +26,8 @@ class HexOptions:
     unscaled: bool = option(
         "Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, default=False
     )
-    # The authors name no number. What is projected should be a classifier already: of SNLI pairs a MiniLM with a new head
-    # gets 61 % right after 100 steps of 32, and 81 % after 1,400.
+    # The authors name no number. What is projected should be a classifier already: of SNLI pairs a MiniLM with a new
+    # head gets 61 % right after 100 steps of 32, and 81 % after 1,400.
     warm_start: int = option(
         "Steps of plain cross-entropy first; 0 for a model that was fine-tuned before.", _HEX, default=500
     )
