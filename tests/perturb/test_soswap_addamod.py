@@ -85,11 +85,31 @@ def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises,
 
     first = epoch(1)
     assert len(first) == len({example.source_id for example in first}) == 40
+    once = [example for example in first if example.source_id.endswith(".0")]  # before premises come again
+    assert len({(example.premise, example.hypothesis) for example in once}) == len(once) >= 20
     assert {example.label for example in first} == {{"soswap": "contradiction", "addamod": "neutral"}[kind]}
     assert first == epoch(1)
     assert first[:25] == epoch(1, pairs=25)
     assert first != epoch(2)
     assert first != epoch(1, seed=14)
+
+
+def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
+    """A training loop holds what it has asked for; the parses of the rest are not even looked up."""
+    taken = []
+
+    class Remembered:
+        def parses(self, sentences):
+            parse_of = dict(zip(real_premises, real_parses, strict=True))
+            for sentence in sentences:
+                taken.append(sentence)
+                yield parse_of[sentence]
+
+    pairs = augmentation(real_premises, Remembered(), kind="soswap", epoch=0)
+    assert not taken
+    some = [next(pairs) for _ in range(10)]
+    assert len(set(taken)) == len(taken) < len(real_premises) / 2
+    assert some[-1].premise == taken[-1]
 
 
 def test_too_few_premises_are_gone_through_again(parser, attested):
