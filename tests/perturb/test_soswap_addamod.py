@@ -3,7 +3,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.examples import Example
+from unbag.examples import Example, open_data
 from unbag.labels import LABELS
 from unbag.perturb.augmentation import augmentation
 from unbag.perturb.soswap_addamod import SCHEMA, attestation, tables
@@ -70,6 +70,16 @@ def test_a_sentence_attests_once_however_often_it_comes(parser):
     assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
 
 
+def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
+    """636, of the paper's 971; a parser of another version may read a sentence or two in another way."""
+    [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
+    counts = Counter()
+    examples = open_data(path, labels=LABELS).examples()
+    assert sum(len(table) for table in tables(examples, parser, kind="soswap", counts=counts)) == counts["soswap"]
+    assert counts["premises"] == 3319 == sum(n for name, n in counts.items() if name.startswith("soswap"))
+    assert counts["soswap"] == pytest.approx(636, abs=10)
+
+
 @pytest.fixture(scope="module")
 def real_attested(real_parses):
     from unbag.perturb.addamod import Attestation
@@ -86,7 +96,7 @@ def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises,
     first = epoch(1)
     assert len(first) == len({example.source_id for example in first}) == 40
     once = [example for example in first if example.source_id.endswith(".0")]  # before premises come again
-    assert len({(example.premise, example.hypothesis) for example in once}) == len(once) >= 20
+    assert len({(example.premise, example.hypothesis) for example in once}) == len(once) >= 15
     assert {example.label for example in first} == {{"soswap": "contradiction", "addamod": "neutral"}[kind]}
     assert first == epoch(1)
     assert first[:25] == epoch(1, pairs=25)
