@@ -3,7 +3,7 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.examples import Example
+from unbag.examples import Example, open_data
 from unbag.labels import LABELS
 from unbag.perturb.augmentation import augmentation
 from unbag.perturb.soswap_addamod import SCHEMA, attestation, tables
@@ -70,6 +70,16 @@ def test_a_sentence_attests_once_however_often_it_comes(parser):
     assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
 
 
+def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
+    """636, of the paper's 971; a parser of another version may read a sentence or two in another way."""
+    [path] = (shared / "hub" / "datasets" / "stanfordnlp" / "snli" / "plain_text").glob("validation-*.parquet")
+    counts = Counter()
+    examples = open_data(path, labels=LABELS).examples()
+    assert sum(len(table) for table in tables(examples, parser, kind="soswap", counts=counts)) == counts["soswap"]
+    assert counts["premises"] == 3319 == sum(n for name, n in counts.items() if name.startswith("soswap"))
+    assert counts["soswap"] == pytest.approx(636, abs=10)
+
+
 @pytest.fixture(scope="module")
 def real_attested(real_parses):
     from unbag.perturb.addamod import Attestation
@@ -85,11 +95,31 @@ def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises,
 
     first = epoch(1)
     assert len(first) == len({example.source_id for example in first}) == 40
+    once = [example for example in first if example.source_id.endswith(".0")]  # before premises come again
+    assert len({(example.premise, example.hypothesis) for example in once}) == len(once) >= 15
     assert {example.label for example in first} == {{"soswap": "contradiction", "addamod": "neutral"}[kind]}
     assert first == epoch(1)
     assert first[:25] == epoch(1, pairs=25)
     assert first != epoch(2)
     assert first != epoch(1, seed=14)
+
+
+def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
+    """A training loop holds what it has asked for; the parses of the rest are not even looked up."""
+    taken = []
+
+    class Remembered:
+        def parses(self, sentences):
+            parse_of = dict(zip(real_premises, real_parses, strict=True))
+            for sentence in sentences:
+                taken.append(sentence)
+                yield parse_of[sentence]
+
+    pairs = augmentation(real_premises, Remembered(), kind="soswap", epoch=0)
+    assert not taken
+    some = [next(pairs) for _ in range(10)]
+    assert len(set(taken)) == len(taken) < len(real_premises) / 2
+    assert some[-1].premise == taken[-1]
 
 
 def test_too_few_premises_are_gone_through_again(parser, attested):

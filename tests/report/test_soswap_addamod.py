@@ -9,16 +9,18 @@ from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 
-def _part(right, n=600):
+def _part(right, n=600, entailment=None):
+    entailment = 1 - right if entailment is None else entailment
     shares = {
         name: Estimate(share, share - 0.01, share + 0.01, n)
-        for name, share in (("entailment", 0.9), ("neutral", 0.06), ("contradiction", 0.04))
+        for name, share in (("entailment", entailment), ("neutral", 0.06), ("contradiction", 0.04))
     }
     return {"n_examples": n, "shares": shares, "accuracy": Estimate(right, right - 0.01, right + 0.01, n)}
 
 
-def _scores(soswap=0.04, addamod=0.06, n=600):
-    return {**_part(0.05, 2 * n), "by_subset": {"soswap": _part(soswap, n), "addamod": _part(addamod, n)}}
+def _scores(soswap=0.04, addamod=0.06, n=600, entailment=None):
+    parts = {"soswap": _part(soswap, n, entailment), "addamod": _part(addamod, n, entailment)}
+    return {**_part(0.05, 2 * n), "by_subset": parts}
 
 
 RESULT = Result(
@@ -50,9 +52,11 @@ def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
 @pytest.mark.parametrize(
     ("scores", "words"),
     [
-        (_scores(), "is all one to it: 4% of SOSwap right and 6% of AddAmod right"),
+        (_scores(), "whatever moved: 4% of SOSwap right and 6% of AddAmod right"),
         (_scores(0.9, 0.85), "it sees what moved"),
         (_scores(0.9, 0.3), "it sees some"),
+        (_scores(1.0, 0.0, entailment=0.0), "100% of SOSwap right and 0% of AddAmod right, no more than one answer"),
+        (_scores(0.3, 0.3, entailment=0.4), "no sign that it sees what moved"),
         (_scores(n=49), "none yet; 50 pairs of SOSwap and AddAmod are needed"),
     ],
 )
@@ -62,4 +66,6 @@ def test_the_verdict_follows_from_the_accuracies(scores, words):
 
 def test_one_kind_alone_is_shown_alone():
     alone = replace(RESULT, scores=_scores() | {"by_subset": {"soswap": _part(0.9)}})
-    assert soswap_addamod.verdict(alone) == "it sees what moved within the sentence: 90% of SOSwap right."
+    assert soswap_addamod.verdict(alone) == (
+        "90% of SOSwap right; only both kinds together tell that from one answer for all."
+    )

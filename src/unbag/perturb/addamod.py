@@ -121,21 +121,30 @@ def addamod(
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
         return Refusal.ONE_NOUN
+    fitting = [(pair, fit) for pair in pairs if (fit := _fitting(parse, words, attested, pair, min_count))]
+    if not fitting:
+        return Refusal.NOT_SHARED
     choice, weight, direction = draws.numbers(draws.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
     begin = choice % len(pairs)
-    for one, other in pairs[begin:] + pairs[:begin]:
-        found = attested.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
-        fit = {
-            adjective: n
-            for adjective, n in found.items()
-            if adjective not in words and one.takes(parse, adjective) and other.takes(parse, adjective)
-        }
-        if fit:
-            adjective = _weighted(fit, weight)
-            one_way = [(_with(parse, adjective, noun.place(parse, adjective)), noun) for noun in (one, other)]
-            (premise, noun), (hypothesis, other_noun) = one_way if direction % 2 else one_way[::-1]
-            return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
-    return Refusal.NOT_SHARED
+    # The first that fits, from a pair on that is drawn among all.
+    (one, other), fit = min(fitting, key=lambda found: (pairs.index(found[0]) - begin) % len(pairs))
+    adjective = _weighted(fit, weight)
+    one_way = [(_with(parse, adjective, noun.place(parse, adjective)), noun) for noun in (one, other)]
+    (premise, noun), (hypothesis, other_noun) = one_way if direction % 2 else one_way[::-1]
+    return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
+
+
+def _fitting(
+    parse: Parse, words: list[str], attested: Attestation, pair: tuple["_Noun", "_Noun"], min_count: int
+) -> dict[str, int]:
+    """Return the adjectives that go with both nouns and are not in the sentence, with the smaller of their counts."""
+    one, other = pair
+    found = attested.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
+    return {
+        adjective: n
+        for adjective, n in found.items()
+        if adjective not in words and one.takes(parse, adjective) and other.takes(parse, adjective)
+    }
 
 
 class _Noun(NamedTuple):
@@ -177,11 +186,9 @@ def _nouns(parse: Parse) -> list[_Noun]:
 def _noun(parse: Parse, head: int) -> _Noun | None:
     """Return a token as a noun that takes an adjective, if it is one."""
     word = parse.words[head].lower()
-    if parse.pos[head] != "NOUN" or not word.isalpha() or not _stands_alone(parse, head):
+    if parse.pos[head] != "NOUN" or not word.isalpha() or word in _WITHOUT or parse.lemmas[head].lower() in _WITHOUT:
         return None
-    if word in _WITHOUT or parse.lemmas[head].lower() in _WITHOUT:
-        return None
-    if _may_be_a_verb(parse, head):
+    if not _stands_alone(parse, head) or _may_be_a_verb(parse, head):
         return None
     left = [i for i in parse.children(head) if i < head]
     outer = [

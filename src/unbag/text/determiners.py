@@ -1,6 +1,5 @@
 """English determiners and numbers that do not fit their noun: a slip of the writer's, or a misread noun."""
 
-from itertools import pairwise
 from typing import Final
 
 from unbag.text.articles import ARTICLES, fits
@@ -18,8 +17,15 @@ def determiners_fit(parse: Parse) -> bool:
 
     "a owl", "two woman", "a boys"; also "a coat waits" where the verb is read as a noun.
     """
-    sounds = all(fits(one, other) for one, other in pairwise(parse.words) if other[:1].isalnum())
-    return sounds and all(_fits(parse, i) for i, word in enumerate(parse.words) if word.lower() in _DETERMINERS)
+    for i, word in enumerate(parse.words):
+        if (lower := word.lower()) not in _DETERMINERS:
+            continue
+        following = parse.words[i + 1 : i + 2]
+        if lower in ARTICLES and following and following[0][:1].isalnum() and not fits(word, following[0]):
+            return False
+        if not _fits(parse, i):
+            return False
+    return True
 
 
 _OF_ONE: Final = ARTICLES | {"one"}
