@@ -178,6 +178,25 @@ def test_a_checkpoint_of_another_run_is_refused(finetune, options):
     assert sorted(left) == ["step-00000004", "step-00000006"]
 
 
+def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropout, tmp_path):
+    options["model"] = str(with_dropout)
+
+    def stop(done, total, said):
+        if done == 7:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finetune(checkpoint_every=3, on_step=stop)
+    steps = []
+    elsewhere = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
+    _, gone_on = finetune(resume=elsewhere, on_step=lambda done, total, said: steps.append(done))
+    assert steps[0] == 7, "the last checkpoint was after six steps"
+    _, unbroken = finetune(out=tmp_path / "unbroken")
+    assert same(gone_on, unbroken)
+    with pytest.raises(ValueError, match=r"expected a checkpoint .* found none"):
+        finetune(resume=tmp_path / "unbroken", out=tmp_path / "other")
+
+
 def test_seeds_are_summarised(finetune, options, recipe):
     done = run_seeds(recipe, TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
     values = [record["published"]["all"]["accuracy"] for record in done["runs"]]

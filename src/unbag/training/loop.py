@@ -111,9 +111,8 @@ def train(
     schedule: Any = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup * total), total)  # type: ignore[no-untyped-call]
     module, optimizer, schedule = accelerator.prepare(module, optimizer, schedule)
     history = History()
-    if start := config.resume or checkpoints.last():
+    if start := checkpoints.last() or config.resume:  # its own are newer than the one it was told to go on from
         history = History(**checkpoints.load(start))
-        # What is loaded from elsewhere counts as this run's from now on.
     between = config.evaluate_every or epochs.steps
     window = _Window(accelerator)
     module.train()
