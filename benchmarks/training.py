@@ -198,7 +198,7 @@ def main() -> None:
         return statistics.median(each[what] for each in found[name])
 
     def beside(name: str, other: str, what: str) -> float | None:
-        if other not in found:
+        if not {name, other} <= found.keys():
             return None
         rounds = zip(found[name], found[other], strict=True)
         return round(statistics.median(one[what] / another[what] for one, another in rounds), 3)
