@@ -166,8 +166,10 @@ def _has_subject(parse: Parse, verb: int) -> bool:
 
 def _is_scene(parse: Parse, verb: int) -> bool:
     """Tell whether a verb is that of a clause that goes on at the same time: as, while or when."""
-    marks = {parse.words[i].lower() for i in parse.children(verb) if parse.deps[i] in ("mark", "advmod")}
-    return parse.deps[verb] == "advcl" and bool(marks & {"as", "while", "when"})
+    return parse.deps[verb] == "advcl" and any(
+        parse.deps[i] in ("mark", "advmod") and parse.words[i].lower() in ("as", "while", "when")
+        for i in parse.children(verb)
+    )
 
 
 def _other_structure(parse: Parse, root: int) -> Refusal | None:

@@ -3,6 +3,7 @@
 import json
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, fields
 from functools import cached_property
 from itertools import islice
@@ -18,6 +19,7 @@ from unbag.text.store import Store
 _NOT_FOR_PARSES: Final = ("ner", "senter")
 _BATCH: Final = 256
 _AT_ONCE: Final = 2_000  # sentences held at a time, and between two savings: a few MB, a second or two of work
+_KEPT: Final = 10_000  # sentences whose words are kept: some MB
 _FORMAT: Final = 1  # of what is kept; goes up when `_packed` or `_TYPICAL` changes
 
 
@@ -104,6 +106,7 @@ class Parser:
                 f"expected a pipeline that parses, tags and lemmatizes; {str(pipeline)!r} gives no "
                 f"{', '.join(missing)} (it has {self._nlp.pipe_names})"
             )
+        self._parsed = 0
         self.identity = pipelines.identity(self._nlp)
         self._store = Store("parses", f"{self.identity}, format {_FORMAT}", cache)
 
@@ -114,9 +117,11 @@ class Parser:
             wanted = list(dict.fromkeys(some))
             found = {sentence: _unpacked(packed) for sentence, packed in self._store.get(wanted).items()}
             new = [sentence for sentence in wanted if sentence not in found]
-            # Without the memory zone the pipeline keeps every word that it ever met.
-            with self._nlp.memory_zone():
+            # Outside a memory zone the pipeline keeps every word that it meets; in each zone it learns them anew. So it
+            # keeps those of the first sentences, the common ones.
+            with nullcontext() if self._parsed < _KEPT else self._nlp.memory_zone():
                 found.update(zip(new, map(_parse, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
+            self._parsed += len(new)
             self._store.put((sentence, _packed(found[sentence])) for sentence in new)
             yield from map(found.__getitem__, some)
 
