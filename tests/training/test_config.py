@@ -69,6 +69,15 @@ def test_bookkeeping_does_not_decide():
     assert config().deciding() != config(seed=14).deciding()
 
 
+def test_where_files_lie_does_not_matter(tmp_path):
+    (tmp_path / "pairs.csv").touch()
+    here = config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
+    assert here.plain()["corpus"] == ["pairs.csv=2", "mnli"]
+    assert here.plain()["model"] == tmp_path.name
+    assert here.files() == [tmp_path / "pairs.csv"]
+    assert config().plain()["model"] == "org/model"
+
+
 def test_a_weight_is_told_from_a_files_name():
     assert weighted("my=pairs.csv") == ("my=pairs.csv", 1.0)
     assert weighted("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)

@@ -152,8 +152,17 @@ class TrainConfig:
         return {name: value for name, value in self.plain().items() if name not in _BOOKKEEPING}
 
     def plain(self) -> dict[str, Any]:
-        """Return all fields as JSON holds them."""
-        return {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
+        values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
+        values["model"] = _own_name(self.model)
+        for name in ("corpus", "validation"):
+            values[name] = [_own_name(weighted(entry)[0], entry) for entry in values[name]]
+        return values
+
+    def files(self) -> list[Path]:
+        """Return the files of pairs among what is trained and evaluated on."""
+        named = [Path(weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
+        return [path for path in named if path.is_file()]
 
 
 def weighted(entry: str) -> tuple[str, float]:
@@ -171,6 +180,12 @@ def weighted(entry: str) -> tuple[str, float]:
     if not _is_number(text) or not 0 < float(text) < math.inf:
         raise ValueError(f"expected a weight above 0 after {name}=, found {text!r}")
     return name, float(text)
+
+
+def _own_name(text: str, entry: str | None = None) -> str:
+    """Return the name of a file or folder without what it lies in, and what follows it in an entry."""
+    path = Path(text)
+    return (path.name if path.exists() else text) + (entry or text)[len(text) :]
 
 
 def _is_number(text: str) -> bool:

@@ -9,7 +9,9 @@ from typing import Any, Final
 from accelerate import Accelerator
 
 from unbag.files import appear
+from unbag.fingerprint import file_hash
 from unbag.inference.loading import Classifier
+from unbag.inference.revision import folder_revision
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
 from unbag.training.objective import Objective
@@ -72,7 +74,12 @@ def finished(recipe: Recipe, config: TrainConfig) -> Record:
         raise ValueError(f"{config.out} exists and holds no {FILE}; name another folder with --out") from None
     wanted = {"recipe": recipe.name, "config": config.deciding()}
     found = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
-    if others := differences(found, wanted):
+    others = differences(found, wanted)
+    if Path(config.model).is_dir() and folder_revision(Path(config.model)) != record["model"]["revision"]:
+        others.append(f"the model in {config.model} has changed")
+    read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
+    others += [f"{path} has changed" for path in config.files() if file_hash(path) not in read]
+    if others:
         raise ValueError(f"{config.out} holds another run: {'; '.join(others)}; name another folder with --out")
     shutil.rmtree(work_folder(config.out), ignore_errors=True)  # it may have been killed just before this
     logger.warning("%s is finished already", config.out)

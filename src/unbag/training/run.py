@@ -91,7 +91,8 @@ def run(
         "config": {name: value for name, value in config.deciding().items() if name not in ("model", "revision")},
         "precision": accelerator.mixed_precision,
         "model": {"name": classifier.name, "revision": classifier.revision},
-        "data": pairs.record() | ({"augmented": added.identity} if added else {}),
+        "data": pairs.record(),
+        "parser": added.identity if added else None,
     }
     pushed = (
         HubCheckpoints(config.push_checkpoints) if config.push_checkpoints and accelerator.is_main_process else None
