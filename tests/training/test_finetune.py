@@ -189,12 +189,12 @@ def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropo
         finetune(checkpoint_every=3, on_step=stop)
     steps = []
     elsewhere = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
-    _, gone_on = finetune(resume=elsewhere, on_step=lambda done, total, said: steps.append(done))
+    _, gone_on = finetune(resume=str(elsewhere), on_step=lambda done, total, said: steps.append(done))
     assert steps[0] == 7, "the last checkpoint was after six steps"
     _, unbroken = finetune(out=tmp_path / "unbroken")
     assert same(gone_on, unbroken)
     with pytest.raises(ValueError, match=r"expected a checkpoint .* found none"):
-        finetune(resume=tmp_path / "unbroken", out=tmp_path / "other")
+        finetune(resume=str(tmp_path / "unbroken"), out=tmp_path / "other")
 
 
 def test_seeds_are_summarised(finetune, options, recipe):

@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import re
 import signal
 import subprocess
 import sys
@@ -13,6 +14,8 @@ import psutil
 import pytest
 from safetensors.torch import load_file
 
+from tests.hub_server.accounts import ALICE
+from tests.test_hub_server.plain_http import get
 from tests.training.test_finetune import close
 
 ROOT = Path(__file__).parents[2]
@@ -34,14 +37,11 @@ def arguments(pairs_file):
     return arguments_of(pairs_file)
 
 
-def environment():
-    return {**os.environ, "OMP_NUM_THREADS": "1", "HF_HUB_OFFLINE": "1", "PYTHONPATH": str(ROOT / "src")}
-
-
-def start(command, arguments, model, out):
+def start(command, arguments, model, out, hub=None):
+    offline = {"HF_HUB_OFFLINE": "1"} if hub is None else hub
     return subprocess.Popen(
         [*command, *arguments, "--model", str(model), "--out", str(out), "--json"],
-        env=environment(),
+        env={**os.environ, **offline, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -49,10 +49,16 @@ def start(command, arguments, model, out):
 
 
 def end(process):
-    """Wait for a run, and return what it printed."""
+    """Wait for a run, and return what it printed, with what it said beside."""
     printed, said = process.communicate()
     assert process.returncode == 0, said
-    return json.loads(printed)
+    return {**json.loads(printed), "said": said}
+
+
+def first_step(done):
+    """Return the step after which a run went on."""
+    found = re.search(r"going on after step (\d+) of 30", done["said"])
+    return int(found[1]) if found else 0
 
 
 def kill(process, out, step):
@@ -73,12 +79,10 @@ def kill(process, out, step):
 
 def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, with_dropout, arguments):
     unbroken = start(ALONE, arguments, with_dropout, tmp_path / "unbroken")
+    kill(start(ALONE, arguments, with_dropout, tmp_path / "out"), tmp_path / "out", 12)  # two steps into an epoch
     end(unbroken)
-    for step in (4, 16):  # step 4 is in the middle of the first epoch
-        kill(start(ALONE, arguments, with_dropout, tmp_path / "out"), tmp_path / "out", step)
-        left = [path.name for path in (tmp_path / "out.unfinished/checkpoints").glob("step-*")]
-        assert 1 <= len(left) <= 3
-    end(start(ALONE, arguments, with_dropout, tmp_path / "out"))
+    done = end(start(ALONE, arguments, with_dropout, tmp_path / "out"))
+    assert 12 <= first_step(done), "it began anew"
     for name in ("model.safetensors", "tokenizer.json", "config.json"):
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "unbroken" / name).read_bytes(), name
     records = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("out", "unbroken")]
@@ -106,5 +110,30 @@ def test_two_processes_are_one_with_the_joint_batch(tmp_path, pretrained, argume
 
 def test_a_run_goes_on_with_another_number_of_processes(tmp_path, pretrained, arguments, alone):
     kill(start(TWO, arguments, pretrained, tmp_path / "out"), tmp_path / "out", 8)
-    end(start(ALONE, arguments, pretrained, tmp_path / "out"))
+    done = end(start(ALONE, arguments, pretrained, tmp_path / "out"))
+    assert 8 <= first_step(done), "it began anew"
     assert close(load_file(alone[0] / "model.safetensors"), load_file(tmp_path / "out/model.safetensors"), 1e-3)
+
+
+def hub_files(hub, repo_id):
+    """Return the paths of a repository's checkpoint on the Hub; none while there is none."""
+    address = f"{hub.endpoint}/api/models/{repo_id}/tree/main/checkpoint"
+    answer = get(address, {"Authorization": f"Bearer {ALICE}"})
+    return [entry["path"] for entry in json.loads(answer.body)] if answer.status == 200 else []
+
+
+def test_another_machine_goes_on_from_the_hub(tmp_path, pretrained, arguments, alone, hub, repo_id):
+    """One run pushes its checkpoints and is killed; another, elsewhere, fetches the last of them."""
+    environment = hub.env(tmp_path / "home", token=ALICE)
+    first = start(ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment)
+    deadline = time.monotonic() + 120
+    while not (pushed := hub_files(hub, repo_id)):
+        assert first.poll() is None, first.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    first.kill()
+    first.communicate()
+    assert {"checkpoint/state.json", "checkpoint/model.safetensors", "checkpoint/optimizer.bin"} <= set(pushed)
+    second = end(start(ALONE, [*arguments, "--resume", repo_id], pretrained, tmp_path / "second", environment))
+    assert 2 <= first_step(second), "it began anew"
+    assert (tmp_path / "second/model.safetensors").read_bytes() == (alone[0] / "model.safetensors").read_bytes()

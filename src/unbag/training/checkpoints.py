@@ -2,7 +2,7 @@
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -27,14 +27,22 @@ class Checkpoints:
     where FSDP or DeepSpeed shard them; `state.json` beside them holds the rest.
     """
 
-    def __init__(self, folder: Path, accelerator: Accelerator, identity: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        accelerator: Accelerator,
+        identity: Mapping[str, Any],
+        on_saved: Callable[[Path], None] | None = None,
+    ) -> None:
         """Take the folder.
 
         Args:
             folder: where the checkpoints are; need not exist.
             accelerator: which has prepared the model and its optimizer by the time a checkpoint is saved or loaded.
             identity: what decides the weights, as JSON holds it: a checkpoint of another identity is refused.
+            on_saved: called in the first process with the folder of each new checkpoint.
         """
+        self._on_saved = on_saved
         self._folder, self._accelerator, self._identity = folder, accelerator, identity
         # Weights of several processes and of one have the same names, so that either can go on from the other's.
         accelerator.register_save_state_pre_hook(_without_wrapper)
@@ -71,6 +79,8 @@ class Checkpoints:
                 _remove(self.path(old))
             for leftover in self._folder.glob(".*.part"):  # of a process that was killed
                 _remove(leftover)
+            if self._on_saved is not None:
+                self._on_saved(path)
         self._accelerator.wait_for_everyone()
 
     def path(self, step: int) -> Path:

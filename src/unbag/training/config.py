@@ -26,7 +26,9 @@ _AT_LEAST_ONE: Final = (
     *("epochs", "max_steps", "batch_size", "accumulation", "examples", "validation_examples", "augment_pairs"),
     *("max_length", "evaluate_every", "patience", "checkpoint_every", "log_every"),
 )
-_BOOKKEEPING: Final = frozenset({"out", "checkpoint_every", "log_every", "trackers", "workers", "resume"})
+_BOOKKEEPING: Final = frozenset(
+    {"out", "checkpoint_every", "log_every", "trackers", "workers", "resume", "push_checkpoints"}
+)
 
 
 def option(help: str, panel: str, **default: Any) -> Any:
@@ -102,8 +104,14 @@ class TrainConfig:
     log_every: int = option("Steps between two values of the loss in trackers and progress bar.", _RUN, default=20)
     trackers: tuple[str, ...] = option("tensorboard, trackio, or both.", _RUN, default=())
     workers: int = option("Processes that prepare batches beside the training.", _RUN, default=0)
-    resume: Path | None = option(
-        "A checkpoint to go on from; given the same command again, a stopped run finds its own.", _RUN, default=None
+    push_checkpoints: str | None = option(
+        "Keep the last checkpoint in this Hub repository too, made private where there is none.", _RUN, default=None
+    )
+    resume: str | None = option(
+        "Go on from a checkpoint elsewhere: a folder, or a Hub repository it was pushed to. Given the same command "
+        "again, a stopped run finds its own.",
+        _RUN,
+        default=None,
     )
 
     def __post_init__(self) -> None:

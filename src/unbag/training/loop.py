@@ -1,8 +1,10 @@
 """One loop for all objectives, on accelerate."""
 
+import logging
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -18,6 +20,8 @@ from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL, HeldOut, Metrics
 from unbag.training.objective import Objective
 from unbag.training.stream import Batch, Epochs
+
+logger = logging.getLogger(__name__)
 
 OnStep = Callable[[int, int, str], None]
 """Called with how many of how many steps are taken, and what there is to say of them."""
@@ -80,6 +84,7 @@ def train(
     accelerator: Accelerator,
     checkpoints: Checkpoints,
     *,
+    resume: Path | None = None,
     on_step: OnStep | None = None,
 ) -> tuple[Any, History]:
     """Train an objective in place, from its last checkpoint if there is one.
@@ -95,6 +100,7 @@ def train(
         config: how.
         accelerator: made with the config's `accumulation`, and batches split over processes (`split_batches`).
         checkpoints: where the run's checkpoints are.
+        resume: a checkpoint elsewhere, to go on from where the run has none of its own.
         on_step: see `OnStep`.
 
     Returns:
@@ -111,8 +117,9 @@ def train(
     schedule: Any = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup * total), total)  # type: ignore[no-untyped-call]
     module, optimizer, schedule = accelerator.prepare(module, optimizer, schedule)
     history = History()
-    if start := checkpoints.last() or config.resume:  # its own are newer than the one it was told to go on from
+    if start := checkpoints.last() or resume:
         history = History(**checkpoints.load(start))
+        logger.warning("going on after step %d of %d", history.step, total)
     between = config.evaluate_every or epochs.steps
     window = _Window(accelerator)
     module.train()

@@ -25,6 +25,7 @@ from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
 from unbag.training.encoded import PairEncoder
 from unbag.training.held_out import HeldOut
+from unbag.training.hub_checkpoints import HubCheckpoints, fetched
 from unbag.training.loop import OnStep, train
 from unbag.training.published import LOGS, Record, finished, publish, work_folder
 from unbag.training.recipe import Recipe
@@ -63,6 +64,7 @@ def run(
         raw = data or gather(config)
         pairs = _in_regime(raw, config)
         added = _augmented(raw, config)
+        resume = fetched(config.resume) if config.resume else None
     classifier = load_to_train(
         config.model,
         revision=config.revision,
@@ -91,15 +93,23 @@ def run(
         "model": {"name": classifier.name, "revision": classifier.revision},
         "data": pairs.record() | ({"augmented": added.identity} if added else {}),
     }
-    checkpoints = Checkpoints(work / "checkpoints", accelerator, identity)
+    pushed = (
+        HubCheckpoints(config.push_checkpoints) if config.push_checkpoints and accelerator.is_main_process else None
+    )
+    checkpoints = Checkpoints(work / "checkpoints", accelerator, identity, pushed.push if pushed else None)
     _begin_tracking(accelerator, config)
     telling = on_step if accelerator.is_main_process else None
-    module, history = train(objective, epochs, held_out, config, accelerator, checkpoints, on_step=telling)
+    module, history = train(
+        objective, epochs, held_out, config, accelerator, checkpoints, resume=resume, on_step=telling
+    )
+    if pushed:
+        pushed.wait()
     objective.finish(_once(epochs, accelerator), accelerator)
     record = {
         "schema": _SCHEMA,
         **identity,
-        "config": config.plain() | {"out": config.out.name, "resume": None},  # where it lies does not matter
+        # Where it lies, and whether it was stopped, does not matter.
+        "config": config.plain() | {"out": config.out.name, "resume": None, "push_checkpoints": None},
         "outputs": list(classifier.order),
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
