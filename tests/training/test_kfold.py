@@ -154,7 +154,9 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
     assert done["summary"]["all"]["accuracy"]["values"] == [scores["accuracy"].value]
     assert scores["accuracy"].value > before["accuracy"].value, "the words tell, and they are the same in all folds"
     assert [fold["pairs"] for fold in done["runs"][0]["folds"]] == [24] * FOLDS
-    assert done["runs"][0]["steps"] == [12] * FOLDS, "three epochs of 96 rows in batches of 24"
+    assert [fold["steps"] for fold in done["runs"][0]["folds"]] == [12] * FOLDS, (
+        "three epochs of 96 rows in batches of 24"
+    )
     assert done == json.loads((out / "kfold.json").read_text())
     evaluations = json.loads((out / "seed-1/fold-0.json").read_text())["training"]["evaluations"]
     assert [each["step"] for each in evaluations] == [12], "the predicted fold is looked at when all is done"

@@ -81,17 +81,7 @@ def cross_validate(
     seeds = list(seeds) or [config.seed]
     if len(set(seeds)) < len(seeds):
         raise ValueError(f"expected seeds that differ, found {seeds}")
-    built = built or build(
-        Request(
-            _SET,
-            "official",
-            {
-                "folds": config.folds,
-                "whole_seeds": config.whole_seeds,
-                "file": str(config.file) if config.file else None,
-            },
-        )
-    )
+    built = built or build(_official(config))
     model, answers = _as_it_is(config, built, on_progress)
     zero_shot = _scores(built, answers)
     runs: list[dict[str, Any]] = []
@@ -108,9 +98,11 @@ def cross_validate(
                     "that with --revision, or another folder with --out"
                 )
         scores = _scores(built, out_of_fold(built, folds))
-        told = [{name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} for fold in folds]
-        steps = [fold["training"]["steps"] for fold in folds]
-        runs.append({"seed": seed, "folds": told, "steps": steps, "scores": scores})
+        told = [
+            {name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} | {"steps": fold["training"]["steps"]}
+            for fold in folds
+        ]
+        runs.append({"seed": seed, "folds": told, "scores": scores})
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
@@ -128,6 +120,11 @@ def cross_validate(
     if processes().rank == 0:
         _write(record, config.out / FILE)
     return record
+
+
+def _official(config: KFoldConfig) -> Request:
+    folds: dict[str, Any] = {"folds": config.folds, "whole_seeds": config.whole_seeds}
+    return Request(_SET, "official", folds | ({"file": str(config.file)} if config.file else {}))
 
 
 def fold_data(built: BuiltSet, fold: int) -> TrainingData:

@@ -2,14 +2,13 @@
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Final, Literal
 
 from unbag.training.config import TrainConfig, option
 
-_PAIRS: Final = "Which pairs"
-_RUN: Final = "Checkpoints and records"
+_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 _ELSEWHERE: Final = ("file", "keep_models")  # where things lie, or stay, decides nothing
 
 
@@ -37,19 +36,29 @@ class KFoldConfig(TrainConfig):
     patience: None = field(init=False, default=None)
     trackers: tuple[str, ...] = field(init=False, default=())  # a fold's folder goes once it is predicted
     resume: None = field(init=False, default=None)  # each fold finds its own
+    push_checkpoints: None = field(init=False, default=None)
 
-    epochs: int = field(default=4, metadata=TrainConfig.__dataclass_fields__["epochs"].metadata)
-
+    model: str = option("Hub id or folder of an NLI classifier, which each fold trains further.", _PANELS["model"])
     file: Path | None = option(
-        "Your copy of the authors' SICCK-Ground-Truth-apr24.csv (default: downloaded).", _PAIRS, default=None
+        "Your copy of the authors' SICCK-Ground-Truth-apr24.csv (default: downloaded).",
+        _PANELS["corpus"],
+        default=None,
     )
-    folds: int = option("Each is predicted by a model trained on the others.", _PAIRS, default=5)
+    folds: int = option("Each is predicted by a model trained on the others.", _PANELS["corpus"], default=5)
     whole_seeds: bool = option(
         "Keep all pairs that were made from one in one fold, so that training meets none of them.",
-        _PAIRS,
+        _PANELS["corpus"],
         default=False,
     )
-    keep_models: bool = option("Keep each fold's model, not only its predictions.", _RUN, default=False)
+    epochs: int = option("Passes over the pairs of the other folds; 4 or 8 in the paper.", _PANELS["epochs"], default=4)
+    batch_size: int = option(
+        "Pairs a step learns from, over all processes; 8, 16 or 32 in the paper.", _PANELS["batch_size"], default=32
+    )
+    seed: int = option(
+        "Decides order and dropout; the folds do not depend on it.", _PANELS["seed"], default=TrainConfig.seed
+    )
+    out: Path = option("Folder for predictions and scores; kfold.json appears at the end.", _PANELS["out"])
+    keep_models: bool = option("Keep each fold's model, not only its predictions.", _PANELS["out"], default=False)
 
     def problems(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
