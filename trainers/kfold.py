@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["unbag[models,parse]"]
+# dependencies = ["unbag[models]"]
 # ///
 """Cross-validate an NLI classifier on SICCK: fine-tuned on the other folds, scored on all pairs.
 
