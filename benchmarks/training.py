@@ -40,8 +40,8 @@ NOT_TIMED = 5
 
 def recipes() -> dict[str, Recipe]:
     """Return the recipes that train one model with one objective."""
-    found = {name: rooms.script("trainers", name).RECIPE for name in rooms.scripts("trainers")}
-    return {name: recipe for name, recipe in found.items() if isinstance(recipe, Recipe)}
+    found: dict[str, Recipe] = {name: rooms.script("trainers", name).RECIPE for name in rooms.scripts("trainers")}
+    return {name: recipe for name, recipe in found.items() if recipe.protocol is None}
 
 
 def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainConfig:

@@ -74,11 +74,12 @@ def main(recipe: Recipe, arguments: Sequence[str] | None = None) -> int:
 
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
-    declared = {each.name: each for each in fields(recipe.config)}
+    declared = {each.name: each for each in fields(recipe.config) if each.init}
+    shared = [each for each in _SHARED if recipe.protocol is None or each.name != "evaluate"]
 
     def command(**given: Any) -> None:
         seeds = _read("seeds", given.pop("seeds"), int)
-        sets = _read("evaluate", given.pop("evaluate"), str)
+        sets = _read("evaluate", given.pop("evaluate", ""), str)
         as_json = given.pop("as_json")
         values: dict[str, Any] = {
             name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
@@ -88,8 +89,8 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         _run(recipe, config, seeds, sets, as_json=as_json)
 
     own = [_parameter(name, hints[name], each) for name, each in declared.items()]
-    command.__signature__ = Signature([*own, *_SHARED])  # type: ignore[attr-defined]
-    command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *_SHARED)}
+    command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
+    command.__annotations__ = {parameter.name: parameter.annotation for parameter in (*own, *shared)}
     return command
 
 
@@ -161,13 +162,19 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     shown = first and not as_json
     _quiet(first=first)
     with _bars(shown=shown) as on_step, progress(shown=shown) as on_progress:
-        done = run_seeds(recipe, config, seeds, sets=sets, on_step=on_step, on_progress=on_progress)
+        if recipe.protocol is None:
+            done = run_seeds(recipe, config, seeds, sets=sets, on_step=on_step, on_progress=on_progress)
+        else:
+            done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, on_progress=on_progress)
     if not first:
         return
     if as_json:
         print_json({"out": str(config.out), **done})
-    else:
+    elif recipe.protocol is None:
         _show(done, config.out)
+    else:
+        console().print(recipe.protocol.view(done))
+        typer.echo(f"in {config.out}")
 
 
 def _quiet(*, first: bool) -> None:
@@ -184,8 +191,8 @@ def _quiet(*, first: bool) -> None:
 
 
 @contextmanager
-def _bars(*, shown: bool) -> "Iterator[Callable[[int], OnStep | None] | None]":
-    """Give what makes the progress bar of a seed's run."""
+def _bars(*, shown: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
+    """Give what makes the progress bar of a run."""
     if not shown:
         yield None
         return
@@ -194,17 +201,17 @@ def _bars(*, shown: bool) -> "Iterator[Callable[[int], OnStep | None] | None]":
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     with Progress(*columns, TextColumn("{task.fields[said]}"), console=console(err=True)) as bars:
 
-        def of_seed(seed: int) -> "OnStep":
+        def of_run(name: str) -> "OnStep":
             tasks: list[Any] = []
 
             def tell(done: int, total: int, said: str) -> None:
                 if not tasks:
-                    tasks.append(bars.add_task(f"seed {seed}", total=total, said=said))
+                    tasks.append(bars.add_task(name, total=total, said=said))
                 bars.update(tasks[0], completed=done, said=said)
 
             return tell
 
-        yield of_seed
+        yield of_run
 
 
 def _show(done: Any, out: Path) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from unbag.training.config import TrainConfig
 
@@ -15,6 +15,19 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 """Makes the objective from the network to train, the recipe's own config, and what it will be trained on."""
 
 
+class Protocol(NamedTuple):
+    """How a recipe is run that does more than train once for each seed and evaluate (`seeds.run_seeds`).
+
+    Attributes:
+        run: takes the recipe, its config, the seeds, and by name `on_step` and `on_progress` as `seeds.run_seeds`;
+            returns the record, and leaves it in `config.out`.
+        view: returns what a terminal shows of that record.
+    """
+
+    run: Callable[..., dict[str, Any]]
+    view: Callable[[dict[str, Any]], Any]
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A way to train.
@@ -23,13 +36,15 @@ class Recipe:
         name: what `unbag train` calls it: the name of its file.
         summary: its page of help.
         objective: see `MakeObjective`.
-        config: the class of its config.
+        config: the class of its config; a field that is no argument of it is no option of the command.
+        protocol: see `Protocol`; None for what all other recipes do.
     """
 
     name: str
     summary: str
     objective: MakeObjective
     config: type[TrainConfig] = TrainConfig
+    protocol: Protocol | None = None
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Run the command of the recipe alone, without `unbag train`; return its exit code."""

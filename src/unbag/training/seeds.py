@@ -29,7 +29,7 @@ def run_seeds(
     seeds: Sequence[int],
     *,
     sets: Sequence[str] = (),
-    on_step: Callable[[int], OnStep | None] | None = None,
+    on_step: Callable[[str], OnStep | None] | None = None,
     on_progress: "OnProgress | None" = None,
 ) -> Record:
     """Run a recipe once with each seed, evaluate each model, and summarise.
@@ -39,7 +39,7 @@ def run_seeds(
         config: its config. With several seeds, or one that differs from the config's, `out` gets a folder for each.
         seeds: the seeds; none means the config's own.
         sets: challenge sets to evaluate each model on, of their default corpora.
-        on_step: makes the `OnStep` of a seed's run.
+        on_step: makes the `OnStep` of a run from what to call it.
         on_progress: see `unbag.evaluation`.
 
     Returns:
@@ -54,7 +54,7 @@ def run_seeds(
     configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in seeds] or [config]
     runs = []
     for each in configs:
-        record = run(recipe, each, on_step=on_step(each.seed) if on_step else None)
+        record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
         scores = _evaluated(each.out, sets, on_progress) if sets else {}
         runs.append({**record, "scores": scores})
     summary = summarise(runs)

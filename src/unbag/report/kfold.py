@@ -1,0 +1,50 @@
+"""Cross-validation on SICCK as a table: Table 9 of Akoju et al. (2023) beside Table 8, and Tables 18-24 below."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich import box
+from rich.table import Table
+
+from unbag.scoring.natural_logic import MEASURES
+
+_SPARED: Final = "none"  # the pairs without modifier: the paper has no table of these
+
+
+def table(done: Mapping[str, Any]) -> Table:
+    """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
+    seeds, folds = len(done["seeds"]), done["config"]["folds"]
+    kind = "whole seeds" if done["config"]["whole_seeds"] else "pairs of each seed spread"
+    shown = Table(
+        *("", "F1", "precision", "recall", "accuracy", "pairs"),
+        title=f"{done['model']['name']} · sicck · {folds} folds, {kind}",
+        caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
+        title_justify="left",
+        caption_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for column in shown.columns[1:]:
+        column.justify = "right"
+    summary = done["summary"]
+    _add(shown, "all", summary["all"])
+    for name in ("modifier_type", "part"):
+        shown.add_section()
+        for value, found in summary[name].items():
+            if value != _SPARED:
+                _add(shown, value, found)
+    return shown
+
+
+def _add(shown: Table, name: str, found: Mapping[str, Any]) -> None:
+    shown.add_row(name, *(f"{found[each]['zero_shot']:.3f}" for each in MEASURES), f"{found['pairs']:,}")
+    shown.add_row("  fine-tuned", *(_spread(found[each]) for each in MEASURES), style="bold")
+
+
+def _spread(found: Mapping[str, Any]) -> str:
+    deviation = found["standard_deviation"]
+    return f"{found['mean']:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
+
+
+def _mean_of(seeds: int) -> str:
+    return "one training seed" if seeds == 1 else f"mean ± standard deviation over {seeds} training seeds"

@@ -1,0 +1,275 @@
+"""Cross-validation on SICCK: Akoju et al. (2023), section 4.2, Tables 9 and 18-24."""
+
+import json
+import shutil
+import statistics
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag import measures, results
+from unbag.built import BuiltSet, Request, build
+from unbag.columns import column, numbers
+from unbag.examples import Example
+from unbag.files import whole
+from unbag.inference.probe import MislabelledError, probe
+from unbag.inference.processes import processes
+from unbag.inference.run import predict_rows
+from unbag.inference.transformer import TransformerPredictor
+from unbag.labels import LABELS, parse_label_map
+from unbag.measures import Answers
+from unbag.scoring.bootstrap import plain
+from unbag.scoring.natural_logic import MEASURES
+from unbag.training.checkpoints import differences
+from unbag.training.data import Part, TrainingData, left_out
+from unbag.training.kfold_config import KFoldConfig
+from unbag.training.loop import OnStep
+from unbag.training.published import Record
+from unbag.training.recipe import Recipe
+from unbag.training.run import run
+
+if TYPE_CHECKING:
+    from unbag.evaluation import OnProgress
+
+FILE: Final = "kfold.json"
+GROUPS: Final = ("modifier_type", "part")  # Tables 18-21, and 22-24
+_SET: Final = "sicck"
+_SCHEMA: Final = 1
+
+
+def cross_validate(
+    recipe: Recipe,
+    config: KFoldConfig,
+    seeds: Sequence[int],
+    *,
+    built: BuiltSet | None = None,
+    on_step: Callable[[str], OnStep | None] | None = None,
+    on_progress: "OnProgress | None" = None,
+) -> Record:
+    """Fine-tune a model on all folds but one and predict that one, for each fold and seed; score all predictions.
+
+    A three-way classifier keeps its head. It learns both rows of a pair of SICCK, as it is and with premise and
+    hypothesis exchanged, each with its three-way label, and predicts both; the reverse rule makes one of four labels of
+    them, as it does for the model as it is (`measures.sicck`), which is scored beside. The folds are the set's, drawn
+    by the set's own seed; the training seed decides all else. Nothing is chosen by the pairs that are predicted: a fold
+    is trained to the last step, and that model predicts.
+
+    A run that was stopped goes on when called again: a fold whose predictions are there is not trained again, and one
+    in the midst goes on from its checkpoint.
+
+    Args:
+        recipe: the recipe.
+        config: its config. `out` gets a folder for each seed, with the predictions of each fold, and in the end
+            `kfold.json`, what is returned.
+        seeds: the training seeds; none means the config's own.
+        built: the set; by default the official one.
+        on_step: makes the `OnStep` of a fold's run from what to call it.
+        on_progress: see `unbag.evaluation`; of the model as it is.
+
+    Returns:
+        `zero_shot`, the scores of the model as it is, and `runs`, for each seed the scores of all pairs, each by the
+        model that did not train on it; `summary`: by group of pairs and measure `zero_shot`, `mean`,
+        `standard_deviation` (of a sample; None of one run) and the `values`; what was run, on what, with what.
+
+    Raises:
+        ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
+    """
+    seeds = list(seeds) or [config.seed]
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"expected seeds that differ, found {seeds}")
+    built = built or build(_official(config))
+    model, answers = _as_it_is(config, built, on_progress)
+    zero_shot = _scores(built, answers)
+    runs: list[dict[str, Any]] = []
+    for seed in seeds:
+        folds: list[Record] = []
+        for fold in range(config.folds):
+            out = config.out / f"seed-{seed}" / f"fold-{fold}"
+            each = replace(config, seed=seed, out=out)
+            folds.append(_fold(recipe, each, built, fold, on_step(f"seed {seed}, fold {fold}") if on_step else None))
+            trained_from = folds[-1]["training"]["model"]["revision"]
+            if trained_from != model["revision"]:
+                raise ValueError(
+                    f"{_predictions(out)} is of the model at {trained_from}, found it at {model['revision']}; name "
+                    "that with --revision, or another folder with --out"
+                )
+        scores = _scores(built, out_of_fold(built, folds))
+        told = [
+            {name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} | {"steps": fold["training"]["steps"]}
+            for fold in folds
+        ]
+        runs.append({"seed": seed, "folds": told, "scores": scores})
+    record: Record = {
+        "schema": _SCHEMA,
+        "recipe": recipe.name,
+        "config": config.plain() | {"out": config.out.name, "file": None},  # where they lie does not matter
+        "seeds": seeds,
+        "model": model,
+        "set": dict(built.config),
+        "data": dict(built.data),
+        "zero_shot": zero_shot,
+        "runs": runs,
+        "summary": summarise(zero_shot, [each["scores"] for each in runs]),
+        "environment": results.environment(),
+    }
+    record = dict(plain(record))
+    if processes().rank == 0:
+        _write(record, config.out / FILE)
+    return record
+
+
+def _official(config: KFoldConfig) -> Request:
+    folds: dict[str, Any] = {"folds": config.folds, "whole_seeds": config.whole_seeds}
+    return Request(_SET, "official", folds | ({"file": str(config.file)} if config.file else {}))
+
+
+def fold_data(built: BuiltSet, fold: int) -> TrainingData:
+    """Return the rows of all folds but one to train on, and those of that one to hold out."""
+    rows = built.rows
+    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
+    labels = [LABELS[label] for label in numbers(rows, "label")]
+    examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
+    here = _of_fold(built, fold)
+    if here.all() or not here.any():
+        raise ValueError(f"expected pairs in fold {fold} and in others, found {here.sum()} of {len(here)} rows in it")
+    record = {
+        "origin": built.data["origin"],
+        "splits": [],
+        "revisions": [built.data["revision"]],
+        "rows": len(examples),
+        "left_out": {},
+    }
+    part = Part(_SET, examples, 1.0, built.language, record)
+    kept = [example for example, out in zip(examples, here, strict=True) if not out]
+    rest = [example for example, out in zip(examples, here, strict=True) if out]
+    return TrainingData((left_out(part, "held out", kept),), (left_out(part, "trained on", rest),))
+
+
+def out_of_fold(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
+    """Return the probabilities of all rows, of `LABELS`, each by the model of its fold, shape (n, 3).
+
+    Args:
+        built: the set of n rows.
+        folds: by fold its number and `probabilities`, of `LABELS` by the row's id.
+    """
+    found = {name: values for fold in folds for name, values in fold["probabilities"].items()}
+    return np.array([found[name] for name in column(built.rows, "id").to_pylist()], dtype=np.float32)
+
+
+def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return each measure before and after, over runs, of all pairs (`all`) and by modifier type and part.
+
+    Args:
+        zero_shot: scores as `scoring.natural_logic` gives them.
+        runs: likewise, of each run.
+    """
+
+    def measured(of: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
+        before = of(zero_shot)
+        found: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
+        for name in MEASURES:
+            values = [of(scores)[name].value for scores in runs]
+            found[name] = {
+                "zero_shot": before[name].value,
+                "mean": statistics.fmean(values),
+                "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
+                "values": values,
+            }
+        return found
+
+    def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
+        return lambda scores: scores["by"][name][value]
+
+    by = {name: {value: measured(group(name, value)) for value in zero_shot["by"][name]} for name in GROUPS}
+    return {"all": measured(lambda scores: scores), **by}
+
+
+def _as_it_is(
+    config: KFoldConfig, built: BuiltSet, on_progress: "OnProgress | None"
+) -> tuple[dict[str, Any], NDArray[np.float32]]:
+    """Return what decides a model's numbers, and its probabilities of all rows before any training."""
+    predictor = _load(config, config.model)
+    if predictor.space != LABELS:
+        raise ValueError(f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.space)}")
+    report = probe(predictor, built.language)
+    if report.mislabelled and config.label_map is None:  # which says what it means
+        raise MislabelledError(report)
+    tell = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
+    found = predict_rows(built.rows, predictor, config.out / "zero-shot", progress=tell)
+    known = {"name": config.model, **predictor.identity, "truncated_pairs": found.truncated}
+    return known, _array(found.table(list(LABELS)))
+
+
+def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
+    """Return the record of one fold with its predictions; train and predict it if it is not there."""
+    here = processes()
+    data = fold_data(built, fold)
+    path = _predictions(config.out)
+    if not path.is_file():
+        # What is trained is known by its data, wherever they come from.
+        training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
+        rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
+        predictor = _load(config, config.out, trained=True)
+        found = predict_rows(rows, predictor, config.out / "predictions")
+        probabilities = _array(found.table(list(LABELS))).tolist()
+        names = column(rows, "id").to_pylist()
+        if here.rank == 0:
+            record = {
+                "schema": _SCHEMA,
+                "fold": fold,
+                "pairs": len(set(column(rows, "pair").to_pylist())),
+                "truncated_pairs": found.truncated,
+                "labels": list(LABELS),
+                "probabilities": dict(zip(names, probabilities, strict=True)),
+                "training": training,
+            }
+            _write(record, path)
+    here.wait()
+    if here.rank == 0 and not config.keep_models:
+        shutil.rmtree(config.out, ignore_errors=True)
+    return _read(path, config, data)
+
+
+def _read(path: Path, config: KFoldConfig, data: TrainingData) -> Record:
+    record: Record = json.loads(path.read_text(encoding="utf-8"))
+    wanted = {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))}
+    trained = record["training"]
+    found = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
+    if others := differences(found, wanted):
+        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --out")
+    return record
+
+
+def _predictions(out: Path) -> Path:
+    """Return the file that stays of a fold, beside the folder of its model."""
+    return out.with_name(f"{out.name}.json")
+
+
+def _load(config: KFoldConfig, model: str | Path, *, trained: bool = False) -> TransformerPredictor:
+    """Load the model as it is, or one that was trained here, which says itself what its outputs are."""
+    label_map = parse_label_map(config.label_map) if config.label_map and not trained else None
+    return TransformerPredictor.load(
+        model, revision=None if trained else config.revision, label_map=label_map, max_length=config.max_length
+    )
+
+
+def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
+    found: NDArray[np.bool_] = numbers(built.rows, "fold") == fold
+    return found
+
+
+def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
+    return measures.score(_SET, built.rows, Answers(probabilities, LABELS, doubts=True))
+
+
+def _array(table: Any) -> NDArray[np.float32]:
+    return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
+
+
+def _write(record: Record, path: Path) -> None:
+    with whole(path) as beside:
+        beside.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

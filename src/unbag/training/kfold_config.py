@@ -1,0 +1,71 @@
+"""What cross-validation on SICCK is told; nothing heavy is imported here, for the help pages' sake."""
+
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from unbag.training.config import TrainConfig, option
+
+_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
+_ELSEWHERE: Final = ("file", "keep_models")  # where things lie, or stay, decides nothing
+
+
+@dataclass(frozen=True, kw_only=True)
+class KFoldConfig(TrainConfig):
+    """How each fold's model is trained, and which folds there are.
+
+    Fields that are no arguments say what the protocol leaves no choice of, and are no options of the command.
+
+    Raises:
+        ValueError: if values are impossible; the message names them all.
+    """
+
+    corpus: tuple[str, ...] = field(init=False, default=("sicck",))
+    validation: tuple[str, ...] = field(init=False, default=())
+    examples: None = field(init=False, default=None)
+    validation_examples: None = field(init=False, default=None)
+    language: Literal["en"] = field(init=False, default="en")
+    order: Literal["natural"] = field(init=False, default="natural")
+    hypothesis_only: bool = field(init=False, default=False)
+    augment: tuple[str, ...] = field(init=False, default=())
+    augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
+    # Nothing is held out but the fold that is predicted: it is looked at once, at the end, and chooses nothing.
+    evaluate_every: int = field(init=False, default=sys.maxsize)
+    patience: None = field(init=False, default=None)
+    trackers: tuple[str, ...] = field(init=False, default=())  # a fold's folder goes once it is predicted
+    resume: None = field(init=False, default=None)  # each fold finds its own
+    push_checkpoints: None = field(init=False, default=None)
+
+    model: str = option("Hub id or folder of an NLI classifier, which each fold trains further.", _PANELS["model"])
+    file: Path | None = option(
+        "Your copy of the authors' SICCK-Ground-Truth-apr24.csv (default: downloaded).",
+        _PANELS["corpus"],
+        default=None,
+    )
+    folds: int = option("Each is predicted by a model trained on the others.", _PANELS["corpus"], default=5)
+    whole_seeds: bool = option(
+        "Keep all pairs that were made from one in one fold, so that training meets none of them.",
+        _PANELS["corpus"],
+        default=False,
+    )
+    epochs: int = option("Passes over the pairs of the other folds; 4 or 8 in the paper.", _PANELS["epochs"], default=4)
+    batch_size: int = option(
+        "Pairs a step learns from, over all processes; 8, 16 or 32 in the paper.", _PANELS["batch_size"], default=32
+    )
+    seed: int = option(
+        "Decides order and dropout; the folds do not depend on it.", _PANELS["seed"], default=TrainConfig.seed
+    )
+    out: Path = option("Folder for predictions and scores; kfold.json appears at the end.", _PANELS["out"])
+    keep_models: bool = option("Keep each fold's model, not only its predictions.", _PANELS["out"], default=False)
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is impossible: what was expected, and what was found."""
+        yield from TrainConfig.problems(self)
+        if self.folds < 2:
+            yield f"expected at least 2 folds, found {self.folds}"
+
+    def deciding(self) -> dict[str, Any]:
+        """Return the fields that decide the predictions, as JSON holds them; the rest is bookkeeping."""
+        return {name: value for name, value in super().deciding().items() if name not in _ELSEWHERE}
