@@ -84,3 +84,13 @@ def test_a_pipeline_that_does_not_parse_is_refused(tmp_path):
     spacy.blank("en").to_disk(tmp_path / "blank")
     with pytest.raises(ValueError, match=r"gives no DEP, POS, TAG, LEMMA \(it has \[\]\)"):
         Parser(tmp_path / "blank", cache=tmp_path)
+
+
+def test_parses_do_not_depend_on_the_words_that_are_kept(pipeline, parser, monkeypatch, tmp_path):
+    verbs = ("sees", "follows", "chases", "watches", "meets")
+    nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
+    sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]
+    kept = list(parser.parses(sentences))
+    monkeypatch.setattr("unbag.text.parses._KEPT", 0)
+    monkeypatch.setattr("unbag.text.parses._AT_ONCE", 3)
+    assert list(Parser(pipeline, cache=tmp_path).parses(sentences)) == kept
