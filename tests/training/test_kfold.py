@@ -160,6 +160,8 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
     assert done == json.loads((out / "kfold.json").read_text())
     evaluations = json.loads((out / "seed-1/fold-0.json").read_text())["training"]["evaluations"]
     assert [each["step"] for each in evaluations] == [12], "the predicted fold is looked at when all is done"
+    assert validate(1) == {**done, "config": {**done["config"], "keep_models": False}}
+    assert (out / "seed-1/fold-0/model.safetensors").is_file(), "what was kept stays"
 
 
 def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatch):

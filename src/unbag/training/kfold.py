@@ -215,22 +215,21 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = _load(config, config.out, trained=True)
         found = predict_rows(rows, predictor, config.out / "predictions")
-        probabilities = _array(found.table(list(LABELS))).tolist()
-        names = column(rows, "id").to_pylist()
         if here.rank == 0:
+            probabilities = _array(found.table(list(LABELS))).tolist()
             record = {
                 "schema": _SCHEMA,
                 "fold": fold,
-                "pairs": len(set(column(rows, "pair").to_pylist())),
+                "pairs": len(rows.unique("pair")),
                 "truncated_pairs": found.truncated,
                 "labels": list(LABELS),
-                "probabilities": dict(zip(names, probabilities, strict=True)),
+                "probabilities": dict(zip(column(rows, "id").to_pylist(), probabilities, strict=True)),
                 "training": training,
             }
             _write(record, path)
-    here.wait()
-    if here.rank == 0 and not config.keep_models:
-        shutil.rmtree(config.out, ignore_errors=True)
+            if not config.keep_models:
+                shutil.rmtree(config.out)
+        here.wait()
     return _read(path, config, data)
 
 
