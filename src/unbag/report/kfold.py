@@ -9,6 +9,7 @@ from rich.table import Table
 from unbag.scoring.natural_logic import MEASURES
 
 _SPARED: Final = "none"  # the pairs without modifier: the paper has no table of these
+_SHORTER: Final = {"adjective/adverb": "adj./adverb"}  # for 80 columns
 
 
 def table(done: Mapping[str, Any]) -> Table:
@@ -25,14 +26,14 @@ def table(done: Mapping[str, Any]) -> Table:
         pad_edge=False,
     )
     for column in shown.columns[1:]:
-        column.justify = "right"
+        column.justify, column.no_wrap = "right", True
     summary = done["summary"]
     _add(shown, "all", summary["all"])
     for name in ("modifier_type", "part"):
         shown.add_section()
         for value, found in summary[name].items():
             if value != _SPARED:
-                _add(shown, value, found)
+                _add(shown, _SHORTER.get(value, value), found)
     return shown
 
 
@@ -43,7 +44,7 @@ def _add(shown: Table, name: str, found: Mapping[str, Any]) -> None:
 
 def _spread(found: Mapping[str, Any]) -> str:
     deviation = found["standard_deviation"]
-    return f"{found['mean']:.3f}" + ("" if deviation is None else f" ± {deviation:.3f}")
+    return f"{found['mean']:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±."))
 
 
 def _mean_of(seeds: int) -> str:
