@@ -1,0 +1,1 @@
+"""What goes to the Hub, and how."""
