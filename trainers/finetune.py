@@ -15,25 +15,10 @@ or without the command:
 """
 
 import sys
-from typing import TYPE_CHECKING
 
-from unbag.training.config import TrainConfig
 from unbag.training.recipe import Recipe
 
-if TYPE_CHECKING:
-    from unbag.inference.loading import Classifier
-    from unbag.training.data import TrainingData
-    from unbag.training.objective import Objective
-
-
-def objective(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
-    """Return what is minimised."""
-    from unbag.training.cross_entropy import CrossEntropy
-
-    return CrossEntropy(classifier.network)
-
-
-RECIPE = Recipe("finetune", __doc__, objective)
+RECIPE = Recipe("finetune", __doc__)
 
 if __name__ == "__main__":
     sys.exit(RECIPE.main())

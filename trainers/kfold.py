@@ -30,17 +30,7 @@ from unbag.training.kfold_config import KFoldConfig
 from unbag.training.recipe import Protocol, Recipe
 
 if TYPE_CHECKING:
-    from unbag.inference.loading import Classifier
-    from unbag.training.data import TrainingData
-    from unbag.training.objective import Objective
     from unbag.training.published import Record
-
-
-def objective(classifier: "Classifier", config: KFoldConfig, data: "TrainingData") -> "Objective":
-    """Return what is minimised."""
-    from unbag.training.cross_entropy import CrossEntropy
-
-    return CrossEntropy(classifier.network)
 
 
 def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **told: Any) -> "Record":
@@ -57,7 +47,7 @@ def view(done: "Record") -> Any:
     return table(done)
 
 
-RECIPE = Recipe("kfold", __doc__, objective, KFoldConfig, Protocol(run, view))
+RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))
 
 if __name__ == "__main__":
     sys.exit(RECIPE.main())

@@ -14,18 +14,17 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from unbag.building import ChallengeSet, SourceConfig
-from unbag.corpora import CORPORA
-from unbag.examples import Example, Source, open_data
-from unbag.files import cache_folder, whole
+from unbag.building import source_configs
+from unbag.examples import Example, Source
 from unbag.lexical import embeddings
 from unbag.lexical.attested import Attested, attested
 from unbag.lexical.training import Recipe, training_sources
+from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
 from unbag.perturb import substituted
 from unbag.perturb.substituted import Row, WordPair
 from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
 from unbag.perturb.word_lists import WORD_LISTS
-from unbag.pinned import PinnedFile, fetch
+from unbag.pinned import PinnedFile
 from unbag.rows import DataError
 
 PAPER = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
@@ -34,7 +33,6 @@ _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
   booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}}"""
 
-OFFICIAL: Final = "official"
 # The commit is that at which an index of public repositories has the file; the bytes were those of a copy got elsewhere
 # and are what the hash says, wherever they come from.
 PINNED: Final = PinnedFile(
@@ -45,7 +43,6 @@ PINNED: Final = PinnedFile(
 )
 _MEMBER: Final = "data/dataset.jsonl"
 _COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
-_LICENCE: Final = "cc-by-sa-4.0"
 
 
 def read_rows(path: Path) -> Iterator[dict[str, Any]]:
@@ -67,11 +64,10 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
 
 
 @dataclass
-class BreakingNliConfig(SourceConfig):
+class BreakingNliConfig(OfficialConfig):
     """Which pairs are made, and what is known of their words.
 
     Attributes:
-        file: the official config: your copy of the authors' zip file; without it, it is downloaded.
         training: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
             pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
             your own data; the official config then counts nothing.
@@ -82,7 +78,6 @@ class BreakingNliConfig(SourceConfig):
         seed: decides what is replaced and by what.
     """
 
-    file: str | None = None
     training: Sequence[str] | None = None
     embeddings: str | None = None
     wordnet: bool = False
@@ -90,33 +85,19 @@ class BreakingNliConfig(SourceConfig):
     least_bigrams: int = 1
     seed: int = DEFAULT_SEED
 
-    @property
-    def is_official(self) -> bool:
-        """Whether these are the authors' pairs."""
-        return bool(self.name == OFFICIAL)
-
-    def own_options(self) -> dict[str, Any]:
-        """Return the options that decide the rows: not where the file is, since its content is known."""
-        return {name: value for name, value in super().own_options().items() if name != "file"}
-
     def check(self) -> None:
         """Refuse what cannot be.
 
         Raises:
             ValueError: if an option has no such value.
         """
-        if not self.is_official:
-            super().check()
-            if self.file:
-                raise ValueError(f"expected a file with the config {OFFICIAL!r} only, found {self.file!r}")
-            if self.language != "en":
-                raise ValueError(f"expected English pairs, found the language {self.language!r}: the words are English")
-        elif self.wordnet:
+        super().check()
+        if self.is_official and self.wordnet:
             raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no WordNet")
         Substituter(Attested(Counter(), Counter(), Counter()), self.q, self.least_bigrams)  # refuses what cannot be
 
 
-class BreakingNli(ChallengeSet):
+class BreakingNli(OfficialSet):
     """Premises, each with a hypothesis that differs in one word or phrase.
 
     Configs: `official`, the authors' 8,193 pairs; `<corpus>-<split>`, pairs made from the premises of a corpus;
@@ -125,7 +106,8 @@ class BreakingNli(ChallengeSet):
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = BreakingNliConfig
-    DEFAULT_CONFIG_NAME = OFFICIAL
+    FILE = PINNED
+    LICENCE = "cc-by-sa-4.0"
     SCHEMA = substituted.SCHEMA
     CITATION = _CITATION
     UNFIT = "with a premise met before or no word to replace"
@@ -140,11 +122,8 @@ class BreakingNli(ChallengeSet):
         if not self.config.is_official:
             # In one piece: a premise that several examples have is taken once, wherever they are.
             return [replace(self.config.open(streaming=streaming), spans=((0, None),))]
-        lines = cache_folder("files") / PINNED.sha256[:16] / Path(_MEMBER).name
-        with whole(lines) as beside, zipfile.ZipFile(self._official()) as archive:
-            beside.write_bytes(archive.read(_MEMBER))
-        opened = open_data(str(lines), columns=_COLUMNS)
-        return [replace(opened, name="official", licence=_LICENCE, origin=PINNED.url, revision=PINNED.sha256)]
+        with zipfile.ZipFile(self.official_file()) as archive:
+            return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield the pairs; count, for the record, the candidates that were not used."""
@@ -172,17 +151,8 @@ class BreakingNli(ChallengeSet):
             made["rejected"] = rejected
         return made
 
-    def _info(self) -> datasets.DatasetInfo:
-        info = super()._info()
-        if self.config.is_official:
-            info.license = _LICENCE
-        return info
-
-    def _official(self) -> Path:
-        return fetch(PINNED, given=Path(self.config.file) if self.config.file else None)
-
     def _authors(self, examples: Iterator[Example]) -> Iterator[Row]:
-        categories = {str(row["pairID"]): row["category"] for row in read_rows(self._official())}
+        categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official_file())}
         for name, premise, hypothesis, label, annotators in examples:
             yield Row(name, name, premise, hypothesis, label, categories[name], annotators=annotators)
 
@@ -248,12 +218,5 @@ _LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*wo
 
 BreakingNli.BUILDER_CONFIGS = [
     BreakingNliConfig(name=OFFICIAL, version=BreakingNli.VERSION),
-    *(
-        BreakingNliConfig(
-            name=f"{corpus.name}-{split}", version=BreakingNli.VERSION, corpus=corpus.name, source_split=split
-        )
-        for corpus in CORPORA.values()
-        if corpus.language == "en"
-        for split in corpus.splits
-    ),
+    *source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en"),
 ]

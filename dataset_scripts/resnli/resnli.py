@@ -11,6 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unbag.building import ChallengeSet, SourceConfig
+from unbag.columns import PAIR
 from unbag.corpora import CORPORA, Corpus
 from unbag.examples import Example, Source
 from unbag.labels import label_id
@@ -29,11 +30,10 @@ _CITATION = """@misc{resnli-2019-refining,
   note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
 _SCHEMA = pa.schema(
     [
-        *(pa.field(name, pa.string()) for name in ("id", "source_id", "premise", "hypothesis")),
-        pa.field("label", pa.int64()),
-        pa.field("source_split", pa.string()),
-        pa.field("uncertainty", pa.float64()),
-        pa.field("partition", pa.int32()),
+        *PAIR,
+        ("source_split", pa.string()),
+        ("uncertainty", pa.float64()),
+        ("partition", pa.int32()),
     ]
 )
 _SHARE = 10  # of data of one's own, one pair in so many is for test, and one for validation

@@ -2,24 +2,20 @@
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from pathlib import Path
-from typing import Any, Final
+from dataclasses import dataclass
 
 import datasets
 import pyarrow as pa
 
-from unbag.building import ChallengeSet, SourceConfig, source_configs
-from unbag.corpora import CORPORA
-from unbag.examples import Example, Source, open_data
-from unbag.files import cache_folder, whole
+from unbag.building import source_configs
+from unbag.examples import Example, Source
 from unbag.natlog import sicck
 from unbag.natlog.sicck import FILE, Row
+from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
 from unbag.perturb import modified
 from unbag.perturb.modified import FOUR_WAY, SPACES
 from unbag.perturb.modifiers import NONE
 from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.pinned import fetch
 from unbag.text.tags import Tagger
 
 PAPER = "Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12"
@@ -29,16 +25,12 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   booktitle = {Proceedings of the 1st Workshop on Natural Language Reasoning and Structured Explanations (NLRSE)},
   year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}}"""
 
-OFFICIAL: Final = "official"
-_LICENCE: Final = "cc-by-nc-sa-4.0"
-
 
 @dataclass
-class SicckConfig(SourceConfig):
+class SicckConfig(OfficialConfig):
     """Which pairs, and in which labels.
 
     Attributes:
-        file: the official configs: your copy of the authors' csv file; without it, it is downloaded.
         space: the labels of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs that the space has no
             label for (four-way: equivalence) are left out.
         folds: the official configs: how many folds for cross-validation the column `fold` has.
@@ -49,22 +41,12 @@ class SicckConfig(SourceConfig):
             whose verb has no auxiliary; without it these make no seeds.
     """
 
-    file: str | None = None
     space: str = FOUR_WAY
     folds: int = 5
     whole_seeds: bool = False
     seed: int = DEFAULT_SEED
     combinations: bool = False
     pipeline: str | None = None
-
-    @property
-    def is_official(self) -> bool:
-        """Whether these are the authors' pairs."""
-        return bool(self.name.split("-")[0] == OFFICIAL)
-
-    def own_options(self) -> dict[str, Any]:
-        """Return the options that decide the rows: not where the file is, since its content is known."""
-        return {name: value for name, value in super().own_options().items() if name != "file"}
 
     def check(self) -> None:
         """Refuse what cannot be.
@@ -74,18 +56,12 @@ class SicckConfig(SourceConfig):
         """
         if self.space not in SPACES:
             raise ValueError(f"expected one of the label spaces {', '.join(SPACES)}, found {self.space!r}")
-        if self.is_official:
-            if self.combinations or self.pipeline:
-                raise ValueError(f"the config {self.name!r} modifies nothing, so it takes no combinations or pipeline")
-            return
         super().check()
-        if self.file:
-            raise ValueError(f"expected a file with the config {OFFICIAL!r} only, found {self.file!r}")
-        if self.language != "en":
-            raise ValueError(f"expected English pairs, found the language {self.language!r}: the modifiers are English")
+        if self.is_official and (self.combinations or self.pipeline):
+            raise ValueError(f"the config {self.name!r} modifies nothing, so it takes no combinations or pipeline")
 
 
-class Sicck(ChallengeSet):
+class Sicck(OfficialSet):
     """Modified pairs, each as it is and with premise and hypothesis exchanged.
 
     Configs: `official`, the authors' 1,304 pairs made from 15 seeds, with four-way labels as target,
@@ -94,7 +70,8 @@ class Sicck(ChallengeSet):
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SicckConfig
-    DEFAULT_CONFIG_NAME = OFFICIAL
+    FILE = FILE
+    LICENCE = "cc-by-nc-sa-4.0"
     SCHEMA = modified.SCHEMA
     CITATION = _CITATION
     UNFIT = "of another form than subject, verb, object"
@@ -104,14 +81,19 @@ class Sicck(ChallengeSet):
         if not self.config.is_official:
             return [self.config.open(streaming=streaming)]
         # The seeds are in the authors' file like all other pairs, with the labels they gave them.
-        path = cache_folder("files") / FILE.sha256[:16] / "seeds.jsonl"
-        with whole(path) as beside, beside.open("w", encoding="utf-8") as file:
-            for row in self._official():
-                if row.type == NONE:
-                    said = {"premise": row.premise, "hypothesis": row.hypothesis, "label": row.label}
-                    file.write(json.dumps({"id": modified.source_id(row), **said}) + "\n")
-        opened = open_data(path)
-        return [replace(opened, name=OFFICIAL, licence=_LICENCE, origin=FILE.url, revision=FILE.sha256)]
+        lines = [
+            json.dumps(
+                {
+                    "id": modified.source_id(row),
+                    "premise": row.premise,
+                    "hypothesis": row.hypothesis,
+                    "label": row.label,
+                }
+            )
+            for row in self._official()
+            if row.type == NONE
+        ]
+        return [self.official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield both rows of each pair made from some seeds."""
@@ -126,18 +108,12 @@ class Sicck(ChallengeSet):
         made = (pair for pair in modified.official(rows, folds) if pair.source_id in wanted)
         return modified.tables(made, config.space)
 
-    def _info(self) -> datasets.DatasetInfo:
-        info = super()._info()
-        if self.config.is_official:
-            info.license = _LICENCE
-        return info
-
     def _official(self) -> list[Row]:
-        rows, _ = sicck.read(fetch(FILE, given=Path(self.config.file) if self.config.file else None))
+        rows, _ = sicck.read(self.official_file())
         return rows
 
 
 Sicck.BUILDER_CONFIGS = [
     SicckConfig(name=OFFICIAL if space == FOUR_WAY else f"{OFFICIAL}-{space}", version=Sicck.VERSION, space=space)
     for space in SPACES
-] + [config for config in source_configs(SicckConfig, Sicck.VERSION) if CORPORA[config.corpus].language == "en"]
+] + source_configs(SicckConfig, Sicck.VERSION, language="en")

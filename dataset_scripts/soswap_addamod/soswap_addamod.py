@@ -8,8 +8,8 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from unbag.building import ChallengeSet, SourceConfig
-from unbag.corpora import CORPORA, Corpus
+from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag.corpora import CORPORA
 from unbag.examples import Example, Source
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, attestation, tables
@@ -60,11 +60,11 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"expected attested_split with a corpus only, found it with data={self.data!r}")
 
 
-def _config(corpus: Corpus, split: str, kind: str) -> SoswapAddamodConfig:
-    name = "-".join([corpus.name, split, *([kind] if kind != BOTH else [])])
-    return SoswapAddamodConfig(
-        name=name, version=SoswapAddamod.VERSION, corpus=corpus.name, source_split=split, kind=kind
-    )
+def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
+    made = replace(config, kind=kind)
+    if kind != BOTH:
+        made.name += f"-{kind}"
+    return made
 
 
 class SoswapAddamod(ChallengeSet):
@@ -112,9 +112,7 @@ class SoswapAddamod(ChallengeSet):
 
 
 SoswapAddamod.BUILDER_CONFIGS = [
-    _config(corpus, split, kind)
-    for corpus in CORPORA.values()
-    if corpus.language == _LANGUAGE
-    for split in corpus.splits
+    _of_kind(config, kind)
+    for config in source_configs(SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE)
     for kind in KINDS
 ]

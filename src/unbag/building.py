@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, TypeVar
 
 import datasets
 import pyarrow as pa
@@ -21,7 +21,7 @@ from unbag.rows import hub_commit, is_hub_id
 _COUNTS: Final = "counts.json"
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
-    *("labels.py", "corpora.py", "examples.py", "rows.py", "building.py"),
+    *("labels.py", "corpora.py", "examples.py", "rows.py", "columns.py", "plain.py", "building.py", "official.py"),
     *("text", "perturb", "lexical", "natlog", "scoring/bleu.py", "scoring/pos_minitree.py"),
 )
 """The code that decides what rows a set has; a change of it makes every cached set stale."""
@@ -162,11 +162,15 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
                 yield (start, number), table
 
 
-def source_configs(config: type[SourceConfig], version: datasets.Version) -> list[SourceConfig]:
-    """Return a config `<corpus>-<split>` for each split of each base corpus."""
+ConfigT = TypeVar("ConfigT", bound=SourceConfig)
+
+
+def source_configs(config: type[ConfigT], version: datasets.Version, *, language: str | None = None) -> list[ConfigT]:
+    """Return a config `<corpus>-<split>` for each split of each base corpus, or of those in one language."""
     return [
         config(name=f"{corpus.name}-{split}", version=version, corpus=corpus.name, source_split=split)
         for corpus in CORPORA.values()
+        if language in (None, corpus.language)
         for split in corpus.splits
     ]
 

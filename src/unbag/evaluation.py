@@ -5,9 +5,6 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-from numpy.typing import NDArray
-
 from unbag import measures, results
 from unbag.built import BuiltSet, Request, build
 from unbag.columns import column
@@ -16,7 +13,6 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
 from unbag.inference.run import predict_rows
-from unbag.inference.store import Predictions
 from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
@@ -98,7 +94,7 @@ def evaluate_all(
             tell = _telling(on_progress, title)
             found = predict_rows(item.rows, predictor, store, progress=tell)
             if processes().rank == 0:
-                answers = Answers(_array(found), found.space, found.has_probabilities)
+                answers = Answers(found.array(), found.space, found.has_probabilities)
                 done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
     if done:
         results.write(done, Path(out) / results.FILE)
@@ -145,12 +141,6 @@ def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a model takes, where several models are given each its own."""
     baseline = model in BASELINES if isinstance(model, str) else False
     return {name: value for name, value in options.items() if (name in _FOR_BASELINES) == baseline}
-
-
-def _array(predictions: Predictions) -> NDArray[np.float32]:
-    """Return the probabilities in the order of the rows, shape (n, labels)."""
-    table = predictions.table(list(predictions.space))
-    return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
 
 def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) -> dict[str, str]:

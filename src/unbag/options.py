@@ -20,10 +20,16 @@ class Option(NamedTuple):
 
 
 def described(config: type, names: frozenset[str]) -> list[Option]:
-    """Return some fields of a config dataclass, in its order, with what the Attributes of its docstring say."""
+    """Return some fields of a config dataclass, in its order, with what the Attributes of docstrings say.
+
+    The docstrings are its own and those of the classes it derives from.
+    """
     said = {
         name: " ".join(text.split())
-        for name, text in re.findall(r"^    (\w+): (.*?)(?=^    \w+: |\Z)", inspect.getdoc(config) or "", re.M | re.S)
+        for each in reversed(config.__mro__)
+        for name, text in re.findall(
+            r"^    (\w+): (.*?)(?=^    \w+: |\Z)", inspect.cleandoc(each.__doc__ or ""), re.M | re.S
+        )
     }
     return [Option(f.name, f.default, said.get(f.name, "")) for f in fields(config) if f.name in names]
 

@@ -6,23 +6,15 @@ from typing import Final
 
 import pyarrow as pa
 
+from unbag.columns import PAIR, ROWS_PER_TABLE
 from unbag.examples import Example
 from unbag.labels import label_id
 
-SCHEMA: Final = pa.schema(
-    [
-        ("id", pa.string()),
-        ("source_id", pa.string()),
-        ("premise", pa.string()),
-        ("hypothesis", pa.string()),
-        ("label", pa.int64()),
-    ]
-)
-_ROWS_PER_TABLE: Final = 10_000
+SCHEMA: Final = pa.schema(PAIR)
 
 
 def plain_tables(examples: Iterator[Example]) -> Iterator[pa.Table]:
     """Yield each example as one row: tables of `SCHEMA`."""
-    while some := list(islice(examples, _ROWS_PER_TABLE)):
+    while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
         yield pa.table([names, names, premises, hypotheses, list(map(label_id, labels))], schema=SCHEMA)

@@ -16,6 +16,7 @@ from huggingface_hub.errors import (
 )
 from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
 
+from unbag.inference.encoding import length_limit
 from unbag.inference.revision import folder_revision
 from unbag.labels import LABELS, resolve_order
 
@@ -36,6 +37,17 @@ class Classifier:
     order: tuple[str, ...]  # the label of each output
     name: str  # the Hub id, or `folder`: where a folder is does not matter to its predictions
     revision: str  # the commit, or a hash of the folder's files
+
+    def tokens_read(self, wanted: int | None) -> int | None:
+        """Return the most tokens of a pair to show it: as many as wanted, or all it can read; None without a limit.
+
+        Raises:
+            ModelError: if it cannot read so many.
+        """
+        limit = length_limit(self.tokenizer, self.network)
+        if wanted is not None and not 1 <= wanted <= (limit or wanted):
+            raise ModelError(f"asked for max_length {wanted}, the model reads 1 to {limit} tokens a pair")
+        return wanted or limit
 
 
 def load_classifier(

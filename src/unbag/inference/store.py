@@ -251,6 +251,11 @@ class Predictions:
         """How many pairs were longer than the model reads."""
         return sum(int(meta["truncated"]) for _, meta in self._parts())
 
+    def array(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
+        """Return the probabilities in the order of the rows, shape (n, labels): of these labels, or of `space`."""
+        table = self.table(list(labels or self.space))
+        return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
+
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
         """Yield the rows in their order, a part at a time, of the named columns or all.
 

@@ -18,7 +18,7 @@ except ImportError as error:
 
 from unbag.fingerprint import file_hash
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches
-from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs, length_limit
+from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
 from unbag.inference.first_token import use_first_token
 from unbag.inference.loading import Classifier, ModelError, load_classifier
 from unbag.inference.predictor import checked_pairs, checked_probabilities
@@ -61,14 +61,11 @@ class TransformerPredictor:
     def __init__(
         self, classifier: Classifier, *, device: str, max_length: int | None = None, batch_tokens: int | None = None
     ) -> None:
-        limit = length_limit(classifier.tokenizer, classifier.network)
-        if max_length is not None and not 1 <= max_length <= (limit or max_length):
-            raise ModelError(f"asked for max_length {max_length}, the model reads 1 to {limit} tokens a pair")
         self.model = classifier.network.to(device)
         self.tokenizer = classifier.tokenizer
         self.order = classifier.order
         self.space = space_of(classifier.order)
-        self.max_length = max_length or limit
+        self.max_length = classifier.tokens_read(max_length)
         self.truncated = 0
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)

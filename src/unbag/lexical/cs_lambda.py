@@ -6,6 +6,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from unbag.columns import PAIR, ROWS_PER_TABLE
 from unbag.examples import Example
 from unbag.labels import LABELS, label_id
 from unbag.lexical.scorer import Score, Scorer
@@ -13,11 +14,7 @@ from unbag.lexical.scorer import Score, Scorer
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
 SCHEMA: Final = pa.schema(
     [
-        ("id", pa.string()),
-        ("source_id", pa.string()),
-        ("premise", pa.string()),
-        ("hypothesis", pa.string()),
-        ("label", pa.int64()),
+        *PAIR,
         ("lms", pa.float32()),
         *((name, pa.float32()) for name in PROBABILITIES),
         # The features that most favour the likeliest wrong label; a side of one word alone is null.
@@ -28,12 +25,11 @@ SCHEMA: Final = pa.schema(
         ("annotator_labels", pa.list_(pa.int64())),
     ]
 )
-_ROWS_PER_TABLE: Final = 10_000
 
 
 def scored_tables(examples: Iterator[Example], scorer: Scorer, *, least_lms: float) -> Iterator[pa.Table]:
     """Yield the examples whose LMS is at least `least_lms` as tables of `SCHEMA`, 10,000 examples each."""
-    while chunk := list(islice(examples, _ROWS_PER_TABLE)):
+    while chunk := list(islice(examples, ROWS_PER_TABLE)):
         rows = [
             _row(example, score)
             for example, score in zip(chunk, scorer.score(chunk), strict=True)

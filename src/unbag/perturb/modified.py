@@ -6,6 +6,8 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from unbag import columns
+from unbag.columns import PAIR
 from unbag.examples import Example
 from unbag.labels import label_id
 from unbag.natlog.relations import Relation, four_way, three_way
@@ -20,11 +22,7 @@ SPACES: Final = (FOUR_WAY, SEVEN_WAY, THREE_WAY)
 
 SCHEMA: Final = pa.schema(
     [
-        ("id", pa.string()),
-        ("source_id", pa.string()),  # of the seed
-        ("premise", pa.string()),
-        ("hypothesis", pa.string()),
-        ("label", pa.int64()),
+        *PAIR,  # the source is the seed
         ("pair", pa.string()),  # the id of the pair as it is, for both of its rows
         ("reverse", pa.bool_()),  # whether premise and hypothesis are exchanged
         ("modifier", pa.string()),
@@ -37,7 +35,6 @@ SCHEMA: Final = pa.schema(
         ("fold", pa.int32()),  # null in generated sets
     ]
 )
-_ROWS_PER_TABLE: Final = 10_000
 _TAGGED_AT_ONCE: Final = 1_000  # examples
 
 
@@ -119,9 +116,7 @@ def tables(pairs: Iterable[Pair], space: str) -> Iterator[pa.Table]:
         pairs: the pairs.
         space: one of `SPACES`.
     """
-    rows = (row for pair in pairs for row in _both(pair, space))
-    while some := list(islice(rows, _ROWS_PER_TABLE)):
-        yield pa.Table.from_pylist(some, schema=SCHEMA)
+    return columns.tables((row for pair in pairs for row in _both(pair, space)), SCHEMA)
 
 
 def _both(pair: Pair, space: str) -> list[dict[str, Any]]:

@@ -2,12 +2,14 @@
 
 import logging
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from operator import attrgetter
 from typing import Any, Final
 
 import pyarrow as pa
 
+from unbag import columns
+from unbag.columns import PAIR
 from unbag.examples import Example
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
@@ -27,12 +29,8 @@ LABELS_OF: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
 
 SCHEMA: Final = pa.schema(
     [
-        ("id", pa.string()),  # unique: the source's id and the kind
-        ("source_id", pa.string()),  # of the first example with this premise
+        *PAIR,  # the source is the first example with this premise
         ("kind", pa.string()),
-        ("premise", pa.string()),
-        ("hypothesis", pa.string()),
-        ("label", pa.int64()),
         ("source_premise", pa.string()),
         # SOSwap: the phrases that change places, as they stand in the premise; null for AddAmod.
         ("subject", pa.string()),
@@ -43,7 +41,7 @@ SCHEMA: Final = pa.schema(
         ("hypothesis_noun", pa.string()),
     ]
 )
-_ROWS_PER_TABLE: Final = 1_000
+_ROWS_PER_TABLE: Final = 1_000  # few, since a parser is slow and they are shown as they come
 
 
 def tables(
@@ -70,35 +68,39 @@ def tables(
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    rows: list[dict[str, Any]] = []
+    made = _rows(examples, parser, kinds, attested or Attestation(), seed, min_count, counts)
+    yield from columns.tables(made, SCHEMA, size=_ROWS_PER_TABLE)
+    logger.info("of %d premises: %s", counts["premises"], dict(counts.most_common()))
+
+
+def _rows(
+    examples: Iterable[Example],
+    parser: Parser,
+    kinds: Sequence[str],
+    attested: Attestation,
+    seed: int,
+    min_count: int,
+    counts: Counter[str],
+) -> Iterator[dict[str, Any]]:
     for source_id, parse in parsed(distinct_premises(examples), parser):
         counts["premises"] += 1
-        for name in kinds:
-            if name == SOSWAP:
-                made: Swap | Addition | str = soswap(parse)
-            else:
-                made = addamod(parse, attested or Attestation(), seed=seed, min_count=min_count)
-            if isinstance(made, str):
-                counts[f"{name}: {made}"] += 1
-                continue
-            counts[name] += 1
-            rows.append(
-                {
-                    "id": f"{source_id}#{name}",
-                    "source_id": source_id,
-                    "kind": name,
-                    "premise": str(parse),
-                    "label": label_id(LABELS_OF[name]),
-                    "source_premise": str(parse),
-                    **{column: value for column, value in made._asdict().items() if column in SCHEMA.names},
-                }
+        for kind in kinds:
+            made: Swap | Addition | str = (
+                soswap(parse) if kind == SOSWAP else addamod(parse, attested, seed=seed, min_count=min_count)
             )
-            if len(rows) == _ROWS_PER_TABLE:
-                yield pa.Table.from_pylist(rows, schema=SCHEMA)
-                rows = []
-    if rows:
-        yield pa.Table.from_pylist(rows, schema=SCHEMA)
-    logger.info("of %d premises: %s", counts["premises"], dict(counts.most_common()))
+            if isinstance(made, str):
+                counts[f"{kind}: {made}"] += 1
+                continue
+            counts[kind] += 1
+            yield {
+                "id": f"{source_id}#{kind}",
+                "source_id": source_id,
+                "kind": kind,
+                "premise": str(parse),
+                "label": label_id(LABELS_OF[kind]),
+                "source_premise": str(parse),
+                **{column: value for column, value in made._asdict().items() if column in SCHEMA.names},
+            }
 
 
 def attestation(examples: Iterable[Example], parser: Parser, attested: Attestation | None = None) -> Attestation:

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
 from operator import attrgetter
 from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from unbag import columns
+from unbag.columns import PAIR
 from unbag.examples import Example
 from unbag.labels import label_id
 from unbag.perturb.distinct import distinct
@@ -16,11 +17,7 @@ from unbag.text.replacement import replacement
 
 SCHEMA: Final = pa.schema(
     [
-        ("id", pa.string()),
-        ("source_id", pa.string()),  # of the example whose premise it is; the official pairs' own id
-        ("premise", pa.string()),
-        ("hypothesis", pa.string()),
-        ("label", pa.int64()),
+        *PAIR,  # the source is the example whose premise it is; the official pairs' own
         ("category", pa.string()),
         ("replaced", pa.string()),  # by the difference of the sentences, which may be less than the phrase: "living"
         ("replacement", pa.string()),
@@ -30,7 +27,6 @@ SCHEMA: Final = pa.schema(
         ("annotator_labels", pa.list_(pa.int64())),
     ]
 )
-_ROWS_PER_TABLE: Final = 10_000
 
 
 class Row(NamedTuple):
@@ -80,15 +76,13 @@ def generated(examples: Iterable[Example], substituter: Substituter, rejected: C
 
 
 def tables(rows: Iterable[Row], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
-    """Yield rows as tables of `SCHEMA`.
+    """Return rows as tables of `SCHEMA`.
 
     Args:
         rows: the pairs.
         measure: measures two single words in lower case; phrases of several words are not measured (section 5.2).
     """
-    stream = iter(rows)
-    while some := list(islice(stream, _ROWS_PER_TABLE)):
-        yield pa.Table.from_pylist([_record(row, measure) for row in some], schema=SCHEMA)
+    return columns.tables((_record(row, measure) for row in rows), SCHEMA)
 
 
 def _record(row: Row, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.examples import Example
-from unbag.inference.encoding import Padding, encode_pairs, length_limit
-from unbag.inference.loading import Classifier, ModelError
+from unbag.inference.encoding import Padding, encode_pairs
+from unbag.inference.loading import Classifier
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -59,10 +59,8 @@ class PairEncoder:
         Raises:
             ModelError: if the model cannot read `max_length` tokens.
         """
-        limit = length_limit(classifier.tokenizer, classifier.network)
-        if max_length is not None and limit is not None and max_length > limit:
-            raise ModelError(f"asked for max_length {max_length}, the model reads at most {limit} tokens a pair")
-        return cls(classifier.tokenizer, Padding.of(classifier.tokenizer, classifier.network), max_length or limit)
+        limit = classifier.tokens_read(max_length)
+        return cls(classifier.tokenizer, Padding.of(classifier.tokenizer, classifier.network), limit)
 
     def encode(self, pairs: Sequence[tuple[str, str]]) -> list[Tokens]:
         """Tokenize a few pairs."""

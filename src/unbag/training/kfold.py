@@ -2,7 +2,6 @@
 
 import json
 import shutil
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +30,7 @@ from unbag.training.loop import OnStep
 from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
+from unbag.training.seeds import different, spread
 
 if TYPE_CHECKING:
     from unbag.evaluation import OnProgress
@@ -78,9 +78,7 @@ def cross_validate(
     Raises:
         ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
     """
-    seeds = list(seeds) or [config.seed]
-    if len(set(seeds)) < len(seeds):
-        raise ValueError(f"expected seeds that differ, found {seeds}")
+    seeds = different(seeds) or [config.seed]
     built = built or build(_official(config))
     model, answers = _as_it_is(config, built, on_progress)
     zero_shot = _scores(built, answers)
@@ -173,12 +171,7 @@ def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -
         found: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
             values = [of(scores)[name].value for scores in runs]
-            found[name] = {
-                "zero_shot": before[name].value,
-                "mean": statistics.fmean(values),
-                "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
-                "values": values,
-            }
+            found[name] = {"zero_shot": before[name].value, **spread(values)}
         return found
 
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
@@ -201,7 +194,7 @@ def _as_it_is(
     tell = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
     found = predict_rows(built.rows, predictor, config.out / "zero-shot", progress=tell)
     known = {"name": config.model, **predictor.identity, "truncated_pairs": found.truncated}
-    return known, _array(found.table(list(LABELS)))
+    return known, found.array(LABELS)
 
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
@@ -216,7 +209,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         predictor = _load(config, config.out, trained=True)
         found = predict_rows(rows, predictor, config.out / "predictions")
         if here.rank == 0:
-            probabilities = _array(found.table(list(LABELS))).tolist()
+            probabilities = found.array(LABELS).tolist()
             record = {
                 "schema": _SCHEMA,
                 "fold": fold,
@@ -263,10 +256,6 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
     return measures.score(_SET, built.rows, Answers(probabilities, LABELS, doubts=True))
-
-
-def _array(table: Any) -> NDArray[np.float32]:
-    return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
 
 def _write(record: Record, path: Path) -> None:

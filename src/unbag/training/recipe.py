@@ -28,6 +28,13 @@ class Protocol(NamedTuple):
     view: Callable[[dict[str, Any]], Any]
 
 
+def cross_entropy(classifier: "Classifier", config: TrainConfig, data: "TrainingData") -> "Objective":
+    """Return what ordinary fine-tuning minimises."""
+    from unbag.training.cross_entropy import CrossEntropy
+
+    return CrossEntropy(classifier.network)
+
+
 @dataclass(frozen=True)
 class Recipe:
     """A way to train.
@@ -42,7 +49,7 @@ class Recipe:
 
     name: str
     summary: str
-    objective: MakeObjective
+    objective: MakeObjective = cross_entropy
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
 

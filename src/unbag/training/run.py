@@ -115,7 +115,7 @@ def run(
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
         "steps": history.step,
-        "truncated_pairs": epochs.epoch(0).encoded.truncated,
+        "truncated_pairs": epochs.truncated,
         "evaluations": history.evaluations,
         "published": (history.best if config.patience else history.evaluations[-1]),
         "processes": accelerator.num_processes,

@@ -49,9 +49,7 @@ def run_seeds(
     Raises:
         ValueError: if a seed comes twice; see also `run`.
     """
-    if len(set(seeds)) < len(seeds):
-        raise ValueError(f"expected seeds that differ, found {list(seeds)}")
-    configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in seeds] or [config]
+    configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in different(seeds)] or [config]
     runs = []
     for each in configs:
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
@@ -80,13 +78,26 @@ def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, value in {**values, **record["scores"]}.items():
             if value is not None:
                 columns.setdefault(name, []).append(value)
+    return {name: spread(values) for name, values in columns.items()}
+
+
+def different(seeds: Sequence[int]) -> list[int]:
+    """Return seeds, each of which is there once.
+
+    Raises:
+        ValueError: if one comes twice.
+    """
+    if len(set(seeds)) < len(seeds):
+        raise ValueError(f"expected seeds that differ, found {list(seeds)}")
+    return list(seeds)
+
+
+def spread(values: Sequence[float]) -> dict[str, Any]:
+    """Return the `mean`, the `standard_deviation` (of a sample; None of one value) and the `values`."""
     return {
-        name: {
-            "mean": statistics.fmean(values),
-            "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
-            "values": values,
-        }
-        for name, values in columns.items()
+        "mean": statistics.fmean(values),
+        "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
+        "values": list(values),
     }
 
 

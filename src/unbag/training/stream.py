@@ -105,6 +105,7 @@ class Epochs:
     Attributes:
         pairs: how many pairs an epoch has; all have as many.
         steps: how many batches an epoch has.
+        truncated: how many pairs of the first epoch lost tokens.
     """
 
     def __init__(
@@ -125,6 +126,7 @@ class Epochs:
         first = self.epoch(0)
         self.pairs = len(first.examples)
         self.steps = len(first.batches)
+        self.truncated = first.encoded.truncated
         smallest = min(map(len, first.batches), default=0)
         if smallest < place.parts:
             raise ValueError(
