@@ -1,0 +1,193 @@
+"""What does each way to train change? Trained models on the corpora and challenge sets, beside plain fine-tuning.
+
+    for seed in 1 2 3; do unbag train finetune --model ORG/MODEL --seed $seed --out runs/plain-$seed; …; done
+    python benchmarks/recipes.py plain=runs/plain-* hex=runs/hex-* --examples 2000 --permuted 200
+
+The first name is what the others are compared with. A line a number: mean and standard deviation over a recipe's
+models, which differ in their seed, and, of accuracies, the difference in points from the first recipe on the same
+pairs with its 95 % bootstrap interval over pairs (each pair's share of right answers over seeds is resampled: what
+another draw of pairs would give, for these models). A table goes to stderr, one line of JSON to stdout.
+
+Of the corpus's own pairs all are asked, once: those of CS_0.7, and the twentieth of them that a classifier on averaged
+embeddings is least and most sure of (ReSNLI's measure), are among them. Predictions are kept in `--out`.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import datasets
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from unbag import measures, sets
+from unbag.built import BuiltSet, Request, build
+from unbag.columns import column, numbers
+from unbag.inference.naming import predictor_of
+from unbag.inference.run import predict_rows
+from unbag.measures import Answers
+from unbag.scoring.bootstrap import Estimate, named_estimates
+
+HARDEST: Final = 0.05  # one of the paper's twenty partitions
+LAMBDA: Final = 0.7
+
+Bools = NDArray[np.bool_]
+
+
+def main() -> None:
+    """Ask every model, print a table and one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("models", nargs="+", metavar="NAME=FOLDER", help="a trained model; its folder's name or NAME=")
+    parser.add_argument("--corpus", default="snli", help="what they were trained on (default snli)")
+    parser.add_argument("--elsewhere", nargs="*", default=["mnli-validation_matched", "sick-test"], metavar="CONFIG")
+    parser.add_argument("--examples", type=int, help="pairs of each other corpus, and swapped ones (default all)")
+    parser.add_argument("--permuted", type=int, help="sentence pairs to permute (default all)")
+    parser.add_argument("--training", nargs="*", help="what CS's lexical model is fitted to (its default)")
+    parser.add_argument("--embeddings", help="table of embeddings for ReSNLI's measure (its default)")
+    parser.add_argument("--out", type=Path, default=Path("runs/recipes"), help="where predictions are kept")
+    args = parser.parse_args()
+
+    groups: dict[str, list[str]] = {}
+    for each in args.models:  # a shell expands only the last of NAME=a-* as one word, so a bare folder goes on
+        name, equals, folder = each.partition("=")
+        name, folder = (name, folder) if equals else (list(groups)[-1], each)
+        groups.setdefault(name, []).append(folder)
+
+    right_sets, other = asked(args)
+    right: dict[str, dict[str, list[Any]]] = {}
+    scores: dict[str, dict[str, list[float]]] = {}
+    for name, folders in groups.items():
+        for folder in folders:
+            predictor, _ = predictor_of(folder)
+            for title, (built, parts) in right_sets.items():
+                found = answers(built, predictor, args.out)
+                correct = found.predicted == found.gold(built.rows)
+                for part, rows in {title: None, **parts}.items():
+                    right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
+            for built in other:
+                for measure, value in permuted(
+                    measures.score("permuted", built.rows, answers(built, predictor, args.out))
+                ):
+                    scores.setdefault(measure, {}).setdefault(name, []).append(value)
+            print(f"{name}: {folder}", file=sys.stderr, flush=True)
+    record = {"benchmark": "recipes", "models": groups, **summary(right, scores, next(iter(groups)))}
+    show(record["measures"], list(groups))
+    print(json.dumps(record))
+
+
+def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str, Bools]]], list[BuiltSet]]:
+    """Return the sets whose answers are right or wrong, each with parts of its rows, and the permuted set."""
+    corpus: str = args.corpus
+    own = build(Request("plain", corpus))
+    ids = column(own.rows, "source_id")
+    cs = build(Request("cs_lambda", corpus, {"training": args.training} if args.training else {})).rows
+    misleading = column(cs, "source_id").filter(pa.array(numbers(cs, "lms") >= LAMBDA))
+    uncertainty = _uncertainty(corpus, args.embeddings, own.data["split"], ids)
+    order = np.argsort(uncertainty, kind="stable")
+    size = round(HARDEST * len(order))
+    parts = {
+        f"{corpus}, CS_{LAMBDA}": pc.is_in(ids, value_set=misleading).to_numpy(zero_copy_only=False),
+        f"{corpus}, words tell most": _mask(order[:size], len(order)),
+        f"{corpus}, words tell least": _mask(order[-size:], len(order)),
+    }
+    exchanged = build(Request("swapped", corpus, examples=args.examples))
+    adversaries = build(Request("soswap_addamod", corpus))
+    kind = column(adversaries.rows, "kind")
+    found: dict[str, tuple[BuiltSet, dict[str, Bools]]] = {corpus: (own, parts)}
+    found["swapped, both orders"] = (exchanged, {"swapped": numbers(exchanged.rows, "swapped")})
+    for config in args.elsewhere:
+        found[config] = (build(Request("plain", config, examples=args.examples)), {})
+    found["soswap and addamod"] = (
+        adversaries,
+        {name: pc.equal(kind, name).to_numpy(zero_copy_only=False) for name in ("soswap", "addamod")},
+    )
+    return found, [build(Request("permuted", corpus, examples=args.permuted))]
+
+
+def _uncertainty(corpus: str, embeddings: str | None, split: str, ids: Any) -> NDArray[np.float64]:
+    """Return how unsure averaged embeddings, fitted to all of a corpus, are of some of its pairs."""
+    options: dict[str, Any] = {"embeddings": embeddings} if embeddings else {}
+    builder = sets.builder("resnli", corpus, **options)
+    sets.prepare(builder)
+    rows = datasets.concatenate_datasets(list(builder.as_dataset().values()))
+    rows = rows.select(np.flatnonzero(np.array(rows["source_split"]) == split))
+    known = dict(zip(rows["source_id"], rows["uncertainty"], strict=True))
+    return np.array([known[name] for name in ids.to_pylist()])
+
+
+def _mask(rows: NDArray[np.intp], n: int) -> Bools:
+    found = np.zeros(n, dtype=bool)
+    found[rows] = True
+    return found
+
+
+def answers(built: BuiltSet, predictor: Any, out: Path) -> Answers:
+    """Return a model's answers, from the store where they are there."""
+    found = predict_rows(built.rows, predictor, out)
+    return Answers(found.array(), found.space, found.has_probabilities)
+
+
+def permuted(scores: Mapping[str, Any]) -> list[tuple[str, float]]:
+    """Return the numbers of Permutation Acceptance that are shown, by name."""
+    picked: dict[str, Estimate] = {
+        "Ω_max": scores["omega_max"],
+        "Ω_max, p ≥ 0.5": scores["confident"]["0.5"]["omega_max"],
+        "Ω_rand": scores["omega_rand"],
+        "P^c": scores["p_c"],
+        "P^f": scores["p_f"],
+    }
+    return [(name, float(each.value)) for name, each in picked.items() if each.value is not None]
+
+
+def summary(
+    right: Mapping[str, Mapping[str, list[Any]]], scores: Mapping[str, Mapping[str, list[float]]], first: str
+) -> dict[str, Any]:
+    """Return mean and standard deviation of every number, and differences from the first recipe."""
+    found: dict[str, Any] = {}
+    for part, by_recipe in right.items():
+        shares = {name: np.mean(each, axis=0) for name, each in by_recipe.items()}
+        differences = {f"{name} less": (name, first) for name in shares if name != first}
+        estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, differences)
+        found[part] = {"n": len(shares[first])} | {
+            name: _spread([float(each.mean()) for each in runs])
+            | ({"difference": estimates[f"{name} less"][:3]} if name != first else {})
+            for name, runs in by_recipe.items()
+        }
+    for measure, by_recipe in scores.items():
+        found[measure] = {name: _spread(values) for name, values in by_recipe.items()}
+    return {"compared_with": first, "measures": found}
+
+
+def _spread(values: list[float]) -> dict[str, Any]:
+    return {
+        "mean": statistics.fmean(values),
+        "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
+        "values": values,
+    }
+
+
+def show(found: Mapping[str, Any], names: list[str]) -> None:
+    """Print a table to stderr, in percent."""
+    print(f"{'':30}{'n':>7}" + "".join(f"{name:>28}" for name in names), file=sys.stderr)
+    for measure, by_recipe in found.items():
+        cells = []
+        for name in names:
+            each = by_recipe[name]
+            cell = f"{100 * each['mean']:.1f}"
+            if each["standard_deviation"] is not None:
+                cell += f" ± {100 * each['standard_deviation']:.1f}"
+            if "difference" in each:
+                value, low, high = (100 * number for number in each["difference"])
+                cell += f" {value:+.1f} [{low:+.1f}, {high:+.1f}]"
+            cells.append(f"{cell:>28}")
+        print(f"{measure:30}{by_recipe.get('n', ''):>7}" + "".join(cells), file=sys.stderr)
+
+
+if __name__ == "__main__":
+    main()
