@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, publishing, training
+from unbag.cli import evaluating, lexical, making, natlog, publishing, publishing_dataset, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -33,6 +33,7 @@ app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
 app.add_typer(publishing.app, name="publish")
+publishing.app.command()(publishing_dataset.dataset)
 app.command()(making.demo)
 
 
