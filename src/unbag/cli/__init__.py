@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, publishing, publishing_dataset, training
+from unbag.cli import evaluating, lexical, making, natlog, prefetching, publishing, publishing_dataset, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -34,6 +34,7 @@ app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
 app.add_typer(publishing.app, name="publish")
 publishing.app.command()(publishing_dataset.dataset)
+app.command()(prefetching.prefetch)
 app.command()(making.demo)
 
 
