@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
+from unbag import needs
 from unbag.building import source_configs
 from unbag.examples import Example, Source
 from unbag.natlog import sicck
@@ -94,6 +95,12 @@ class Sicck(OfficialSet):
             if row.type == NONE
         ]
         return [self.official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield the pairs, and the pipeline where one tags."""
+        yield from super().needed()
+        if self.config.pipeline:
+            yield needs.pipeline(self.config.pipeline)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield both rows of each pair made from some seeds."""

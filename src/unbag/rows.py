@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from unbag.fingerprint import content_hash, file_hash
+from unbag.hub.patience import patiently
 
 _BATCH = 1000
 
@@ -147,14 +148,16 @@ def hub_commit(repo_id: str, revision: str) -> str:
     """
     if len(revision) == 40:  # a commit stays where it is
         return revision
+    import httpx2
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        return HfApi().dataset_info(repo_id, revision=revision).sha or revision
+        info = patiently(lambda: HfApi().dataset_info(repo_id, revision=revision), unreachable=False)
+        return str(info.sha or revision)
     except HfHubHTTPError as error:
         raise DataError(f"{repo_id} at {revision}: {_first_line(error)}") from error
-    except (OfflineModeIsEnabled, OSError):
+    except (OSError, httpx2.TransportError):  # offline, or out of reach
         return revision  # what is in the cache is used; `load_dataset` says so if nothing is
 
 
@@ -170,16 +173,47 @@ def open_hub(
     from huggingface_hub.errors import HfHubHTTPError
 
     commit = hub_commit(repo_id, revision)
+
+    if datasets.config.HF_HUB_OFFLINE:
+        datasets.utils.logging.set_verbosity_error()  # else it tells for each split that it uses the cache
+
+    def load(**how: Any) -> Any:
+        return datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
+
     try:
-        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming)
-    except (datasets.exceptions.DatasetNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        try:
+            data = load()
+        except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
+            if not is_damage(error) or datasets.config.HF_HUB_OFFLINE:
+                raise
+            data = load(download_mode="force_redownload")
+    except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
         raise DataError(
-            f"{repo_id} (config {config}, split {split}, revision {commit}) could not be loaded: {_first_line(error)}"
+            f"{repo_id} (config {config}, split {split}, revision {commit}) could not be loaded: "
+            f"{_first_line(error.__cause__ or error)}"
         ) from error
+    if datasets.config.HF_HUB_OFFLINE and len(commit) == 40 and commit not in str(data.cache_files):
+        raise DataError(
+            f"{repo_id}: expected commit {commit}, found another on this machine, which is offline; fetch it while "
+            "there is a network (unbag prefetch)"
+        )
     return HubTable(repo_id, data), commit
 
 
-def _first_line(error: Exception) -> str:
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error of `datasets` means that a file in its cache is no longer what was written there.
+
+    A full disk or a dead network is none: those have a number or a type of their own.
+    """
+    import datasets
+    import pyarrow as pa
+
+    cause = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
+    unnumbered = type(cause) is OSError and cause.errno is None  # Arrow's, about a file that ends too early
+    return unnumbered or isinstance(cause, pa.ArrowInvalid) or type(cause) is FileNotFoundError
+
+
+def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 
