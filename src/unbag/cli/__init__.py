@@ -10,7 +10,16 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, publishing, training
+from unbag.cli import (
+    evaluating,
+    lexical,
+    making,
+    natlog,
+    publishing,
+    publishing_models,  # noqa: F401  (adds its command, as the next does)
+    publishing_results,  # noqa: F401
+    training,
+)
 
 FAILED: Final = 1
 USAGE: Final = 2
