@@ -37,7 +37,7 @@ def publish_model(
     unbag publish model runs/hex --to ORG/NAME --results runs/hex-results --yes
     """
     from unbag.hub.checkpoint import base_of, checkpoint
-    from unbag.hub.licences import of_model
+    from unbag.hub.inherited_licence import of_model
 
     base = base_of(folder)
     if results is None and (folder / _EVALUATION).is_dir():

@@ -38,7 +38,7 @@ def checkpoint(
         results: of this very model, evaluated from the folder; of a HEX model also with its residual head.
         beside: of other models, the one it was trained from above all, to be shown next to them.
         organisation: where the challenge sets are published; by default the repository's.
-        base_licence: of the model that was trained (`licences.of_model`); None if it is not known.
+        base_licence: of the model that was trained (`inherited_licence.of_model`); None if it is not known.
 
     Raises:
         ValueError: if the folder is no finished run, its labels are not those of the run, or results are of another

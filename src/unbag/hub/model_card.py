@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag import headlines, rooms
 from unbag.corpora import CORPORA, Corpus
 from unbag.hub import eval_results
-from unbag.hub.licences import OTHER, inherited
+from unbag.hub.inherited_licence import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.report.cells import interval
