@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.hub import front_matter
+from unbag.hub.card import parted
 
 CARD = """---
 # whose card it is
@@ -52,13 +53,13 @@ def test_line_ends_are_kept():
 
 @pytest.mark.parametrize("head", ["{a: 1, b: 2}", "a: &x [1]\nb: *x"])
 def test_what_cannot_be_changed_alone_is_refused(head):
-    with pytest.raises(ValueError, match=r"expected YAML|without changing more"):
+    with pytest.raises(ValueError, match=r"cannot be read|without changing more"):
         front_matter.with_entry(f"---\n{head}\n---\n", "a", 2)
 
 
 def test_a_head_that_is_no_mapping_is_refused():
-    with pytest.raises(ValueError, match="expected a mapping at the head of the card, found a list"):
-        front_matter.read("---\n- a\n---\n")
+    with pytest.raises(ValueError, match="is no mapping"):
+        front_matter.with_entry("---\n- a\n---\n", "a", 1)
 
 
 _VALUES = st.recursive(
@@ -77,5 +78,5 @@ def test_every_other_entry_is_as_it_was(head, name, value, flow):
     except ValueError:
         assert flow or not head, "written an entry a line, it can be changed"
         return
-    assert front_matter.read(changed) == head | {name: value}
+    assert parted(changed.encode())[0] == head | {name: value}
     assert changed.endswith("---\nText\n")

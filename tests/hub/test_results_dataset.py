@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.hub.made import SNLI, model, plain, swapped
-from unbag.hub import front_matter
+from unbag.hub.card import parted
 from unbag.hub.results_dataset import FILE, SCHEMA, merged, publication, rows
 
 
@@ -77,5 +77,5 @@ def test_a_card_of_their_own_is_kept_and_told_where_the_rows_are():
     told = card(b"---\nlicense: mit\n---\nOurs\n").decode()
     assert told.startswith("---\nlicense: mit\nconfigs:\n")
     assert told.endswith("---\nOurs\n")
-    assert front_matter.read(told)["configs"] == front_matter.read(fresh)["configs"]
-    assert front_matter.read(told)["configs"][0]["data_files"][0]["path"] == FILE
+    assert parted(told.encode())[0]["configs"] == parted(fresh.encode())[0]["configs"]
+    assert parted(told.encode())[0]["configs"][0]["data_files"][0]["path"] == FILE

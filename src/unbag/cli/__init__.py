@@ -16,8 +16,9 @@ from unbag.cli import (
     making,
     natlog,
     publishing,
-    publishing_models,  # noqa: F401  (adds its command, as the next does)
-    publishing_results,  # noqa: F401
+    publishing_dataset,
+    publishing_model,
+    publishing_results,
     training,
 )
 
@@ -42,6 +43,10 @@ app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
 app.add_typer(publishing.app, name="publish")
+publishing.app.command()(publishing_dataset.dataset)
+publishing.app.command()(publishing_model.model)
+publishing.app.command()(publishing_results.results)
+publishing.app.command()(publishing_results.results_dataset)
 app.command()(making.demo)
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, app, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
 
 if TYPE_CHECKING:
     from unbag.results import Result
@@ -16,11 +16,10 @@ Files = Annotated[
 ]
 
 
-@app.command(name="results")
 @with_publishing_options
-def publish_results(
+def results(
     options: PublishingOptions,
-    results: Files,
+    files: Files,
     sets: Annotated[str, typer.Option(help="Organisation that publishes the challenge sets.")],
 ) -> None:
     """Add results to a model that is on the Hub: .eval_results and the card's model-index.
@@ -34,14 +33,13 @@ def publish_results(
 
     if "/" not in options.to:
         raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
-    carry_out([onto_model(options.to, read_results(results), sets)], options)
+    carry_out([onto_model(options.to, read_results(files), sets)], options)
 
 
-@app.command(name="results-dataset")
 @with_publishing_options
-def publish_results_dataset(
+def results_dataset(
     options: PublishingOptions,
-    results: Files,
+    files: Files,
     model: Annotated[
         str | None, typer.Option(help="Of results evaluated from a folder: the Hub id it is published under.")
     ] = None,
@@ -54,11 +52,11 @@ def publish_results_dataset(
     """
     from unbag.hub.results_dataset import NAME, publication
 
-    carry_out([publication(options.repo(NAME), read_results(results), model=model)], options)
+    carry_out([publication(options.repo(NAME), read_results(files), model=model)], options)
 
 
 def read_results(paths: Iterable[Path]) -> "list[Result]":
     """Return the results in files, or in folders that an evaluation left."""
-    from unbag import results
+    from unbag.results import FILE, read
 
-    return [found for path in paths for found in results.read(path / results.FILE if path.is_dir() else path)]
+    return [found for path in paths for found in read(path / FILE if path.is_dir() else path)]

@@ -1,30 +1,11 @@
 """Change one entry of the YAML at the head of a card, and nothing else: not a comment, not a quotation mark."""
 
 import re
-from typing import Any, Final
+from typing import Any
 
 import yaml  # type: ignore[import-untyped]
 
-_BLOCK: Final = re.compile(
-    r"(?P<open>\ufeff?\s*---[ \t]*\r?\n)(?P<yaml>.*?)(?P<close>^---[ \t]*(?:\r?\n|\Z))", re.DOTALL | re.MULTILINE
-)
-
-
-def read(text: str) -> dict[str, Any]:
-    """Return the entries at the head of a card; empty where there is none.
-
-    Raises:
-        ValueError: if it is no mapping in YAML.
-    """
-    if (found := _BLOCK.match(text)) is None:
-        return {}
-    try:
-        entries = yaml.safe_load(found["yaml"])
-    except yaml.YAMLError as error:
-        raise ValueError(f"expected YAML at the head of the card, found {' '.join(str(error).split())}") from None
-    if not isinstance(entries, dict | None):
-        raise ValueError(f"expected a mapping at the head of the card, found a {type(entries).__name__}")
-    return entries or {}
+from unbag.hub.card import FRONT_MATTER, parted
 
 
 def dumped(value: Any, *, line_break: str = "\n") -> str:
@@ -48,16 +29,16 @@ def with_entry(text: str, name: str, value: Any) -> str:
     ---
     # Title
     """
-    found = _BLOCK.match(text)
+    found = FRONT_MATTER.match(text)
     if found is None:
         return f"---\n{dumped({name: value})}---\n{text}"
-    line_break = "\r\n" if found["open"].endswith("\r\n") else "\n"
-    lines = found["yaml"].splitlines(keepends=True)
+    line_break = "\r\n" if text[: found.start(1)].endswith("\r\n") else "\n"
+    lines = found[1].splitlines(keepends=True)
     start, end = _span(lines, name)
     entry = dumped({name: value}, line_break=line_break)
     changed = "".join([*lines[:start], entry, *lines[end:]])
-    result = f"{text[: found.start('yaml')]}{changed}{text[found.end('yaml') :]}"
-    if read(text) | {name: value} != read(result):
+    result = f"{text[: found.start(1)]}{changed}{text[found.end(1) :]}"
+    if parted(text.encode())[0] | {name: value} != parted(result.encode())[0]:
         raise ValueError(f"cannot set {name} at the head of the card without changing more; set it by hand once")
     return result
 

@@ -5,15 +5,15 @@ all the others; where none does (share-alike beside non-commercial, say), or whe
 single licence is claimed: it is `OTHER`, and the card lists the sources' terms, which all hold.
 """
 
-import re
 from collections.abc import Sequence
 from typing import Final
+
+from unbag.hub.licences import conditions
 
 OTHER: Final = "other"
 """The Hub's name for terms that are none of those it knows by name."""
 
 _PERMISSIVE: Final = frozenset({"apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "isc", "cc0-1.0", "unlicense"})
-_CC: Final = re.compile(r"cc-by(?P<nc>-nc)?(?P<sa>-sa)?-[\d.]+")
 
 
 def inherited(licences: Sequence[str | None]) -> str:
@@ -24,29 +24,24 @@ def inherited(licences: Sequence[str | None]) -> str:
     >>> inherited(["cc-by-sa-4.0", "cc-by-nc-4.0"]), inherited(["mit", None]), inherited(["mit", "apache-2.0"])
     ('other', 'other', 'mit')
     """
-    if not licences or any(licence is None or _demands(licence) is None for licence in licences):
+    known = [licence for licence in dict.fromkeys(licences) if licence is not None and _can_be_passed_on(licence)]
+    if not licences or len(known) < len(set(licences)):
         return OTHER
-    known = list(dict.fromkeys(licence for licence in licences if licence is not None))
     # Of those that meet all demands the one that adds least; among equals the first.
     fitting = [licence for licence in known if all(_meets(licence, other) for other in known)]
-    return min(fitting, key=lambda licence: len(_demands(licence) or ()), default=OTHER)
+    return min(fitting, key=lambda licence: len(conditions(licence)), default=OTHER)
 
 
-def _demands(licence: str) -> frozenset[str] | None:
-    """Return what a licence asks of those who pass the thing on; None if that is not known."""
-    if licence in _PERMISSIVE:
-        return frozenset()
-    if (found := _CC.fullmatch(licence)) is None:
-        return None
-    return frozenset({"attribution", *(name for name in ("nc", "sa") if found[name])})
+def _can_be_passed_on(licence: str) -> bool:
+    """Tell whether it is known what a licence demands, and that things may be made of what is under it."""
+    return licence in _PERMISSIVE or (licence.startswith("cc-by-") and "no derivatives" not in conditions(licence))
 
 
 def _meets(licence: str, other: str) -> bool:
     """Tell whether what is under `other` may be part of what is under `licence`."""
-    ours, theirs = _demands(licence) or frozenset(), _demands(other) or frozenset()
-    if "sa" in theirs:  # share-alike: under no other licence
+    if "share-alike" in conditions(other):  # under no other licence
         return licence == other
-    return theirs <= ours
+    return conditions(other) <= conditions(licence)
 
 
 def of_model(repo: str, revision: str | None = None) -> str | None:

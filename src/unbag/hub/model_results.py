@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from unbag.hub import eval_results, front_matter
+from unbag.hub.card import parted
 from unbag.hub.ownership import is_own_head, results_of
 from unbag.hub.publication import Publication
 from unbag.results import Result
@@ -34,7 +35,7 @@ def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publi
 
     def card(there: bytes | None) -> bytes:
         text = (there or b"").decode()
-        merged = eval_results.merged(front_matter.read(text).get(_INDEX), name, index)
+        merged = eval_results.merged(parted(there)[0].get(_INDEX), name, index)
         return front_matter.with_entry(text, _INDEX, merged).encode()
 
     return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation)}, MESSAGE)

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from unbag.headlines import SCORE, headlines
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import config_of, options
+from unbag.hub.card import parted
 from unbag.hub.ownership import is_own_head, model_of, results_of
 from unbag.hub.publication import Publication
 from unbag.results import Result
@@ -181,7 +182,7 @@ def _card(repo: str, there: bytes | None) -> bytes:
     """Return the card; one that is there is its owners' own, and only told where the rows are."""
     if there is not None:
         text = there.decode()
-        told = bool(front_matter.read(text).get("configs"))
+        told = bool(parted(there)[0].get("configs"))
         return there if told else front_matter.with_entry(text, "configs", _CONFIGS).encode()
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
     return _CARD.replace("{repo}", repo).replace("{columns}", columns).encode()

@@ -5,15 +5,14 @@ from typing import Annotated, Final
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, app, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
 from unbag.cli.publishing_results import read_results
 
 _EVALUATION: Final = Path("evaluation")  # where `unbag train … --evaluate` leaves results, in the model's folder
 
 
-@app.command(name="model")
 @with_publishing_options
-def publish_model(
+def model(
     options: PublishingOptions,
     folder: Annotated[Path, typer.Argument(help="A folder that `unbag train` left.")],
     results: Annotated[
