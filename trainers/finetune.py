@@ -18,7 +18,9 @@ import sys
 
 from unbag.training.recipe import Recipe
 
-RECIPE = Recipe("finetune", __doc__)
+ABOUT = "Ordinary fine-tuning: the cross-entropy of the gold label is minimised."
+
+RECIPE = Recipe("finetune", __doc__, about=ABOUT)
 
 if __name__ == "__main__":
     sys.exit(RECIPE.main())

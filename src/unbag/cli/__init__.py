@@ -10,7 +10,18 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, prefetching, publishing, publishing_dataset, training
+from unbag.cli import (
+    evaluating,
+    lexical,
+    making,
+    natlog,
+    prefetching,
+    publishing,
+    publishing_dataset,
+    publishing_model,
+    publishing_results,
+    training,
+)
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -34,6 +45,9 @@ app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
 app.add_typer(publishing.app, name="publish")
 publishing.app.command()(publishing_dataset.dataset)
+publishing.app.command()(publishing_model.model)
+publishing.app.command()(publishing_results.results)
+publishing.app.command()(publishing_results.results_dataset)
 app.command()(prefetching.prefetch)
 app.command()(making.demo)
 

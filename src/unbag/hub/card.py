@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]  # a dependency of huggingface_hub and of datasets
 
-_FRONT_MATTER: Final = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
+FRONT_MATTER: Final = re.compile(r"\A\ufeff?\s*---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK: Final = re.compile(
     r"<!-- unbag: (?P<name>[^\n]+?) -->\n(?P<text>.*?)\n<!-- end of unbag: (?P=name) -->", re.DOTALL
 )
@@ -23,7 +23,7 @@ def parted(card: bytes | None) -> tuple[dict[str, Any], str]:
         ValueError: if the metadata is not YAML that says names and values.
     """
     text = (card or b"").decode("utf-8", errors="replace")
-    found = _FRONT_MATTER.match(text)
+    found = FRONT_MATTER.match(text)
     if found is None:
         return {}, text
     try:
