@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, publishing, training
+from unbag.cli import evaluating, lexical, making, natlog, publishing, publishing_spaces, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -32,6 +32,8 @@ app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
+publishing.app.command()(publishing_spaces.metric)
+publishing.app.command()(publishing_spaces.leaderboard)
 app.add_typer(publishing.app, name="publish")
 app.command()(making.demo)
 

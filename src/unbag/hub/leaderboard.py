@@ -7,6 +7,7 @@ from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import notice
 
 NAME: Final = "unbag-leaderboard"
+RESULTS: Final = "unbag-results"
 _PAGE: Final = "leaderboard_page"
 _APP: Final = """from {page} import page
 
@@ -52,4 +53,5 @@ def leaderboard_space(repo: str, results: str) -> Publication:
         "app.py": notice() + _APP.format(page=_PAGE, results=results),
         "requirements.txt": requirements("datasets"),
     }
-    return Publication(repo, "space", {path: text.encode() for path, text in files.items()}, "Publish the leaderboard")
+    contents = {path: text.encode() for path, text in files.items()}
+    return Publication(repo, "space", contents, "Publish the leaderboard", owns=("*.py",))

@@ -68,21 +68,24 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
     )
 
 
-def overview(results: pd.DataFrame) -> pd.DataFrame:
-    """Return a row a model and a column a set: the value of the metric that stands for it.
+def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
+    """Return a row a model and a column a set: the value of the metric that stands for it; and what each column is.
 
     A set's column is of the config that most models were asked; of several values of a model the last is shown.
     """
-    scores = results[results["is_score"]]
-    columns: dict[str, pd.Series[Any]] = {}
     models = pd.Index(sorted({_link(row) for row in results.itertuples()}), name="model")
-    for name, rows in scores.groupby("set"):
-        config = rows.groupby("config")["model"].nunique().idxmax()
-        rows = rows[rows["config"] == config]
-        arrow = "↑" if rows["higher_is_better"].iloc[0] else "↓"
+    columns: dict[str, pd.Series[Any]] = {}
+    meanings = []
+    for name in sorted(results["set"].unique()):
+        config, metric = usual(results, name)
+        rows = results[(results["set"] == name) & (results["config"] == config) & (results["metric"] == metric)]
+        if rows.empty:
+            continue
+        heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
         values = pd.Series(rows["value"].round(3).to_numpy(), index=[_link(row) for row in rows.itertuples()])
-        columns[f"{name} {config} {arrow}"] = values[~values.index.duplicated(keep="last")].reindex(models)
-    return pd.DataFrame(columns, index=models).reset_index()
+        columns[heading] = values[~values.index.duplicated(keep="last")].reindex(models)
+        meanings.append(f"**{name}**: {rows['metric_name'].iloc[0]}, {config}")
+    return pd.DataFrame(columns, index=models).reset_index(), "; ".join(meanings)
 
 
 def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
@@ -126,7 +129,12 @@ def page(repo: str) -> gr.Blocks:
         sets = choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"{len(results):,} results of {results['model'].nunique():,} models on {len(sets) - 1} sets."
-        return results, overview(results), count, gr.Dropdown(sets, value=first), *narrowed(results, first)
+        table, meanings = overview(results)
+        kinds: Any = ["markdown", *["number"] * (table.shape[1] - 1)]
+        return (
+            *(results, count, gr.Dataframe(table, datatype=kinds), meanings),
+            *(gr.Dropdown(sets, value=first), *narrowed(results, first)),
+        )
 
     def narrowed(results: pd.DataFrame, set_name: str) -> tuple[Any, ...]:
         config, metric = usual(results, set_name)
@@ -146,7 +154,8 @@ def page(repo: str) -> gr.Blocks:
         results = gr.State()
         count = gr.Markdown()
         with gr.Tab("All sets"):
-            summary = gr.Dataframe(interactive=False, show_search="search", pinned_columns=1, datatype="markdown")
+            summary = gr.Dataframe(interactive=False, show_search="search", pinned_columns=1)
+            legend = gr.Markdown()
         with gr.Tab("One set"):
             with gr.Row():
                 set_name, config, metric = (
@@ -156,7 +165,7 @@ def page(repo: str) -> gr.Blocks:
                 interactive=False, show_search="search", headers=list(_SHOWN), datatype=list(_SHOWN.values())
             )
         gr.Markdown(f"The rows: [{repo}](https://huggingface.co/datasets/{repo}).")
-        demo.load(opened, None, [results, summary, count, set_name, config, metric, table], api_name="opened")
+        demo.load(opened, None, [results, count, summary, legend, set_name, config, metric, table], api_name="opened")
         set_name.input(narrowed, [results, set_name], [config, metric, table], api_visibility="private")
         for choice in (config, metric):
             choice.input(ranked, [results, set_name, config, metric], table, api_visibility="private")

@@ -51,4 +51,4 @@ def metric_space(name: str, repo: str) -> Publication:
         "requirements.txt": requirements("numpy"),
     }
     contents = {path: text.encode() for path, text in files.items()}
-    return Publication(repo, "space", contents, f"Publish the metric {name}")
+    return Publication(repo, "space", contents, f"Publish the metric {name}", owns=("*.py",))

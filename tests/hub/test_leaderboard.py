@@ -1,0 +1,122 @@
+"""The leaderboard: a Space that reads a data set of results."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from unbag.hub.leaderboard import leaderboard_space
+from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
+
+from ..hub_server.accounts import ALICE
+from ..hub_server.running import RunningHub
+from .running_app import ask, running_app
+
+_SHARED = {
+    "model_revision": "sha256:0123456789abcdef",
+    "head": "plain",
+    "options": '{"q": 100}',
+    "n": 100,
+    "unbag_version": "0.1.0",
+}
+P_C = {"set": "permuted", "metric": "p_c", "metric_name": "P^c", "higher_is_better": False, "is_score": True}
+A = {"set": "permuted", "metric": "accuracy", "metric_name": "A", "higher_is_better": True, "is_score": False}
+F1 = {"set": "sicck", "metric": "f1", "metric_name": "macro F1", "higher_is_better": True, "is_score": True}
+
+
+def _row(model, value, config="snli", **more):
+    return {
+        **_SHARED,
+        "model": model,
+        "config": config,
+        "value": value,
+        "low": value - 0.05,
+        "high": value + 0.05,
+    } | more
+
+
+@pytest.fixture(scope="module")
+def results():
+    return pd.DataFrame(
+        [
+            _row("org/reader", 0.4, **P_C),
+            _row("lexical", 1.0, **P_C),
+            _row("org/reader", 0.5, "mnli", **P_C),
+            _row("org/reader", 0.9, **A),
+            _row("lexical", 0.6, **A),
+            _row("org/hex", 0.3, "default", **F1, **{"head": "residual", "low": None, "high": None}),
+        ]
+    )
+
+
+def test_the_best_comes_first_whichever_way_is_better(results):
+    table = ranked(results, "permuted", "snli", "p_c")
+    assert table["value"].tolist() == [0.4, 1.0]
+    assert table["better"].tolist() == ["↓ lower"] * 2
+    assert table["95 % interval"].tolist() == ["0.350 to 0.450", "0.950 to 1.050"]
+    assert table["options"].tolist() == ["q 100"] * 2
+    assert table["revision"].tolist() == ["01234567"] * 2
+    assert ranked(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
+    assert len(ranked(results, ALL, ALL, ALL)) == len(results)
+
+
+def test_models_of_the_hub_are_links_and_baselines_are_not(results):
+    models = ranked(results, ALL, ALL, ALL)["model"].tolist()
+    assert "[org/reader](https://huggingface.co/org/reader)" in models
+    assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
+    assert "lexical" in models
+
+
+def test_what_has_no_interval_shows_none(results):
+    assert ranked(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
+
+
+def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric_that_stands_for_it(results):
+    assert usual(results, "permuted") == ("snli", "p_c")
+    assert choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
+    assert choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
+    table, legend = overview(results)
+    assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
+    values = table.set_index("model")
+    assert values["permuted ↓"].dropna().to_dict() == {
+        "[org/reader](https://huggingface.co/org/reader)": 0.4,
+        "lexical": 1.0,
+    }
+    assert legend == "**permuted**: P^c, snli; **sicck**: macro F1, default"
+
+
+def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, results, tmp_path: Path):
+    from huggingface_hub import HfApi
+
+    api = HfApi(hub.endpoint, token=ALICE)
+    api.create_repo("org/unbag-results", repo_type="dataset")
+    results.to_parquet(tmp_path / "results.parquet")
+    api.upload_file(
+        path_or_fileobj=tmp_path / "results.parquet",
+        path_in_repo="data/train-00000-of-00001.parquet",
+        repo_id="org/unbag-results",
+        repo_type="dataset",
+    )
+    command = [sys.executable, "-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
+    environment = hub.env(tmp_path / "home", token=ALICE)
+    subprocess.run(command, env=environment, check=True, capture_output=True)
+    again = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    assert "nothing to change" in again.stdout
+    folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
+    with running_app(folder, hub.env(tmp_path / "home")) as address:
+        _, count, summary, legend, *_, table = ask(address, "opened")
+    assert count == "6 results of 3 models on 2 sets."
+    assert summary["value"]["headers"] == ["model", "permuted ↓", "sicck ↑"]
+    assert legend.startswith("**permuted**")
+    assert table["data"][0][0] == f"[org/reader]({hub.endpoint}/org/reader)"
+
+
+def test_the_card_names_the_data_set_it_reads():
+    space = leaderboard_space("org/board", "org/numbers")
+    card = space.files["README.md"].decode()
+    assert "datasets:\n- org/numbers\n" in card
+    assert "sdk_version:" in card
+    assert b'page("org/numbers")' in space.files["app.py"]
+    assert space.files["requirements.txt"].startswith(b"datasets>=")
