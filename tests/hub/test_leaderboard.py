@@ -7,11 +7,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from unbag.hub import results_dataset
 from unbag.hub.leaderboard import leaderboard_space
 from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
 
 from ..hub_server.accounts import ALICE
 from ..hub_server.running import RunningHub
+from .made import plain, swapped
 from .running_app import ask, running_app
 
 _SHARED = {
@@ -87,16 +89,15 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
     assert legend == "**permuted**: P^c, snli; **sicck**: macro F1, default"
 
 
-def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, results, tmp_path: Path):
+def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, tmp_path: Path):
     from huggingface_hub import HfApi
 
     api = HfApi(hub.endpoint, token=ALICE)
-    api.create_repo("org/unbag-results", repo_type="dataset")
-    results.to_parquet(tmp_path / "results.parquet")
+    api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
     api.upload_file(
-        path_or_fileobj=tmp_path / "results.parquet",
-        path_in_repo="data/train-00000-of-00001.parquet",
-        repo_id="org/unbag-results",
+        path_or_fileobj=results_dataset.merged(results_dataset.rows([plain(), swapped()]), None),
+        path_in_repo=results_dataset.FILE,
+        repo_id=f"org/{results_dataset.NAME}",
         repo_type="dataset",
     )
     command = [sys.executable, "-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
@@ -107,10 +108,13 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         _, count, summary, legend, *_, table = ask(address, "opened")
-    assert count == "6 results of 3 models on 2 sets."
-    assert summary["value"]["headers"] == ["model", "permuted ↓", "sicck ↑"]
-    assert legend.startswith("**permuted**")
-    assert table["data"][0][0] == f"[org/reader]({hub.endpoint}/org/reader)"
+    after = swapped().scores["accuracy_after"].value
+    assert count == "5 results of 1 models on 2 sets."
+    assert summary["value"]["headers"] == ["model", "plain ↑", "swapped ↑"]
+    assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
+    assert summary["value"]["data"][0][2] == round(after, 3)
+    assert legend.startswith("**plain**")
+    assert [row[5] for row in table["data"]] == ["plain"]
 
 
 def test_the_card_names_the_data_set_it_reads():

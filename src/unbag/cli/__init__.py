@@ -10,7 +10,18 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, publishing, publishing_spaces, training
+from unbag.cli import (
+    evaluating,
+    lexical,
+    making,
+    natlog,
+    publishing,
+    publishing_dataset,
+    publishing_model,
+    publishing_results,
+    publishing_spaces,
+    training,
+)
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -32,9 +43,13 @@ app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
-publishing.app.command()(publishing_spaces.metric)
-publishing.app.command()(publishing_spaces.leaderboard)
 app.add_typer(publishing.app, name="publish")
+publishing.app.command()(publishing_dataset.dataset)
+publishing.app.command()(publishing_spaces.metric)
+publishing.app.command()(publishing_model.model)
+publishing.app.command()(publishing_results.results)
+publishing.app.command()(publishing_results.results_dataset)
+publishing.app.command()(publishing_spaces.leaderboard)
 app.command()(making.demo)
 
 

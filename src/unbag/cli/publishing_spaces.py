@@ -35,7 +35,8 @@ def leaderboard(
     options: PublishingOptions,
 ) -> None:
     """Publish a Space that shows a data set of results (`unbag publish results-dataset`) as tables."""
-    from unbag.hub.leaderboard import NAME, RESULTS, leaderboard_space
+    from unbag.hub import results_dataset
+    from unbag.hub.leaderboard import NAME, leaderboard_space
 
     organisation = options.to.partition("/")[0]
-    carry_out([leaderboard_space(options.repo(NAME), results or f"{organisation}/{RESULTS}")], options)
+    carry_out([leaderboard_space(options.repo(NAME), results or f"{organisation}/{results_dataset.NAME}")], options)

@@ -7,7 +7,6 @@ from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import notice
 
 NAME: Final = "unbag-leaderboard"
-RESULTS: Final = "unbag-results"
 _PAGE: Final = "leaderboard_page"
 _APP: Final = """from {page} import page
 

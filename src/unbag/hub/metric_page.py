@@ -50,7 +50,7 @@ class Card:
     Attributes:
         title: its heading.
         lead: the first paragraph.
-        text: all of it below the heading, without the front matter.
+        text: what comes after.
         meanings: what each score is, by its key in the table of scores.
     """
 
@@ -69,14 +69,15 @@ class Card:
         ('A Metric', 'It counts.', {'a': 'the share', 'b': 'the share'})
         """
         body = re.sub(r"\A---\n.*?\n---\n", "", readme, flags=re.DOTALL).strip()
-        heading, _, text = body.partition("\n")
+        heading, _, rest = body.partition("\n")
+        lead, _, text = rest.strip().partition("\n\n")
         meanings = {}
         for line in text.splitlines():
             keys, *columns = (cell.strip() for cell in line.strip("|").split("|"))
             if line.startswith("| `"):
                 meaning = "; ".join(column for column in columns if column)
                 meanings.update(dict.fromkeys(re.findall(r"`(\w+)`", keys), meaning))
-        return cls(heading.lstrip("# "), text.strip().partition("\n\n")[0], text.strip(), meanings)
+        return cls(heading.lstrip("# "), lead, text, meanings)
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
