@@ -71,6 +71,11 @@ def test_models_of_the_hub_are_links_and_baselines_are_not(results):
     assert "lexical" in models
 
 
+def test_the_name_of_a_model_is_no_markup(results):
+    table = ranked(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
+    assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
+
+
 def test_what_has_no_interval_shows_none(results):
     assert ranked(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
 
@@ -101,15 +106,12 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
         repo_type="dataset",
     )
     command = [sys.executable, "-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
-    environment = hub.env(tmp_path / "home", token=ALICE)
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    again = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
-    assert "nothing to change" in again.stdout
+    subprocess.run(command, env=hub.env(tmp_path / "home", token=ALICE), check=True, capture_output=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         _, count, summary, legend, *_, table = ask(address, "opened")
     after = swapped().scores["accuracy_after"].value
-    assert count == "5 results of 1 models on 2 sets."
+    assert count == "Results: 5. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
     assert summary["value"]["data"][0][2] == round(after, 3)

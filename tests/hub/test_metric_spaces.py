@@ -32,6 +32,9 @@ MINITREES = {
 }
 
 
+ONE = {"predictions": [1], "references": [1], "swapped_predictions": [1]}
+
+
 def _function(name):
     module = __import__(f"unbag.scoring.{name}", fromlist=[name])
     return getattr(module, name)
@@ -164,16 +167,14 @@ def test_what_is_shown_is_escaped():
         ({"predictions": [1], "references": [1], "swapped_predictions": [1], "x": [1]}, "{}", "found .*, x"),
         ({"predictions": [1], "references": [1], "swapped_predictions": ["a"]}, "{}", "expected whole numbers"),
         (
-            {"predictions": [1], "references": [1], "swapped_predictions": [1]},
+            ONE,
             "[1]",
             "expected options as a JSON object",
         ),
-        ({"predictions": [1], "references": [1], "swapped_predictions": [1]}, "{", "expected options as JSON"),
-        (
-            {"predictions": [1], "references": [1], "swapped_predictions": [1]},
-            '{"resamples": "a"}',
-            "not what the metric",
-        ),
+        (ONE, "{", "expected options as JSON"),
+        (ONE, '{"seed": 1.5}', "a cell or an option is not what the metric expects"),
+        (ONE, '{"resamples": 1000000000}', "expected at most 10,000 resamples here, found 1000000000"),
+        (ONE, '{"resamples": "a"}', "resamples here, found 'a'"),
     ],
 )
 def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):

@@ -103,11 +103,12 @@ def usual(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
 
 
 def _link(row: Any) -> str:
-    """Return a model as Markdown, with a link if it is one of the Hub."""
+    """Return a model as Markdown, with a link if it is one of the Hub; anybody may have proposed the row."""
     from huggingface_hub.constants import ENDPOINT
 
-    name = f"[{row.model}]({ENDPOINT}/{row.model})" if _HUB_ID.fullmatch(row.model) else str(row.model)
-    return name if row.head == "plain" else f"{name} ({row.head})"
+    model, head = (re.sub(r"[^\w./ -]", "", str(text)) for text in (row.model, row.head))
+    name = f"[{model}]({ENDPOINT}/{model})" if _HUB_ID.fullmatch(model) else model
+    return name if head == "plain" else f"{name} ({head})"
 
 
 def _interval(low: float, high: float) -> str:
@@ -128,7 +129,7 @@ def page(repo: str) -> gr.Blocks:
             raise gr.Error(f"{repo} cannot be read now: {' '.join(str(error).split())}") from error
         sets = choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
-        count = f"{len(results):,} results of {results['model'].nunique():,} models on {len(sets) - 1} sets."
+        count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
         table, meanings = overview(results)
         kinds: Any = ["markdown", *["number"] * (table.shape[1] - 1)]
         return (

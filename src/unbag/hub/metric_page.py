@@ -19,6 +19,8 @@ import gradio as gr
 Scores: TypeAlias = Mapping[str, Any]
 MOST_ROWS: Final = 20_000
 """Of a table that a browser is sent; with more, the metric is called from Python."""
+MOST_RESAMPLES: Final = 10_000
+"""Of the bootstrap: everybody shares one small machine."""
 MOST_LISTED: Final = 4
 """Of a list of plain numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
@@ -155,10 +157,13 @@ def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: 
             f"expected the columns {', '.join(required)} (optional: {', '.join(sorted(set(known) - set(required)))}), "
             f"found {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
         )
+    resamples = given.get("resamples", 0)
+    if not isinstance(resamples, int) or resamples > MOST_RESAMPLES:
+        raise ValueError(f"expected at most {MOST_RESAMPLES:,} resamples here, found {resamples!r}")
     try:
         return metric(**given)
     except TypeError as error:  # text or an empty cell where a number belongs
-        raise ValueError(f"a cell is not what the metric expects there: {error}") from None
+        raise ValueError(f"a cell or an option is not what the metric expects: {error}") from None
 
 
 @dataclass(frozen=True)
