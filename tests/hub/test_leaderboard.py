@@ -20,6 +20,7 @@ _SHARED = {
     "model_revision": "sha256:0123456789abcdef",
     "head": "plain",
     "options": '{"q": 100}',
+    "data_sha256": "fedcba9876543210",
     "n": 100,
     "unbag_version": "0.1.0",
 }
@@ -91,7 +92,16 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
         "[org/reader](https://huggingface.co/org/reader)": 0.4,
         "lexical": 1.0,
     }
-    assert legend == "**permuted**: P^c, snli; **sicck**: macro F1, default"
+    assert legend == "**permuted**: P^c, snli, q 100; **sicck**: macro F1, default, q 100"
+
+
+def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
+    few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"examples": 5}'}])
+    table, _ = overview(pd.concat([results, few]))
+    values = table.set_index("model")["permuted ↓"]
+    assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
+    assert values["lexical"] == 1.0
+    assert set(ranked(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
 
 
 def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, tmp_path: Path):

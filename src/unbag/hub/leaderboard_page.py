@@ -22,9 +22,12 @@ _SHOWN: Final[dict[str, Any]] = {
     "config": "str",
     "metric": "str",
     "options": "str",
+    "rows": "str",
     "revision": "str",
 }
 """The columns of the table and how each is shown."""
+_ASKED: Final = ["config", "options", "data_sha256"]
+"""What must be equal for two models to have been asked the same."""
 
 
 def read(repo: str) -> pd.DataFrame:
@@ -62,6 +65,7 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
             "config": results["config"].tolist(),
             "metric": results["metric"].tolist(),
             "options": [_options(text) for text in results["options"]],
+            "rows": results["data_sha256"].str[:8].tolist(),
             "revision": results["model_revision"].str.removeprefix("sha256:").str[:8].tolist(),
         },
         columns=list(_SHOWN),
@@ -71,21 +75,30 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
 def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return a row a model and a column a set: the value of the metric that stands for it; and what each column is.
 
-    A set's column is of the config that most models were asked; of several values of a model the last is shown.
+    A set's column is of the rows that most models were asked; of several values of a model the last is shown.
     """
     models = pd.Index(sorted({_link(row) for row in results.itertuples()}), name="model")
     columns: dict[str, pd.Series[Any]] = {}
     meanings = []
     for name in sorted(results["set"].unique()):
-        config, metric = usual(results, name)
-        rows = results[(results["set"] == name) & (results["config"] == config) & (results["metric"] == metric)]
+        rows = _most_asked(results, name)
         if rows.empty:
             continue
         heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
         values = pd.Series(rows["value"].round(3).to_numpy(), index=[_link(row) for row in rows.itertuples()])
         columns[heading] = values[~values.index.duplicated(keep="last")].reindex(models)
-        meanings.append(f"**{name}**: {rows['metric_name'].iloc[0]}, {config}")
+        about = (rows["metric_name"].iloc[0], rows["config"].iloc[0], _options(rows["options"].iloc[0]))
+        meanings.append(f"**{name}**: {', '.join(part for part in about if part)}")
     return pd.DataFrame(columns, index=models).reset_index(), "; ".join(meanings)
+
+
+def _most_asked(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
+    """Return the values of the metric that stands for a set, of the rows that most models were asked."""
+    rows = results[(results["set"] == set_name) & results["is_score"]]
+    if rows.empty:
+        return rows
+    most = pd.Series(rows.groupby(_ASKED)["model"].nunique().idxmax(), index=_ASKED)
+    return rows[(rows[_ASKED] == most).all(axis=1)]
 
 
 def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
@@ -95,11 +108,9 @@ def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
 
 
 def usual(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
-    """Return the config of a set that has most models, and the metric that stands for the set."""
-    rows = results[(results["set"] == set_name) & results["is_score"]]
-    if rows.empty:
-        return ALL, ALL
-    return str(rows.groupby("config")["model"].nunique().idxmax()), str(rows["metric"].iloc[0])
+    """Return the config of a set that most models were asked, and the metric that stands for the set."""
+    rows = _most_asked(results, set_name)
+    return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 
 
 def _link(row: Any) -> str:
