@@ -6,8 +6,14 @@ import pytest
 from unbag import sets
 from unbag.headlines import SCORE, headlines, score
 from unbag.results import Result
+from unbag.scoring.accuracy import accuracy
+from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.label_distribution import label_distribution
+from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 DATA = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)", "revision": "0" * 40, "sha256": "1"}
 
@@ -57,3 +63,34 @@ def test_a_headline_without_any_example_is_left_out():
     scores = swap_consistency([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
     assert headlines(result("swapped", scores)) == []
     assert score(result("swapped", scores)) is None
+
+
+def _scored():
+    """Return scores of every set as its measure makes them, of answers drawn at random."""
+    rng = np.random.default_rng(5)
+    gold, predicted = np.tile(np.arange(3), 20), rng.integers(0, 3, 60)
+    names = ["entailment", "neutral", "contradiction"]
+    groups = [f"s{i // 2}" for i in range(60)]
+    kinds = ["soswap", "addamod"] * 30
+    few = {"resamples": 20}
+    words = ["contradiction", "neutral", "forward_entailment"]
+    return {
+        "permuted": permuted(rng.integers(0, 3, (60, 5)), q=4).scores,
+        "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},
+        "resnli": uncertainty_partitions(predicted, gold, np.arange(60) % 4, **few),
+        "swapped": swap_consistency(predicted, gold, rng.integers(0, 3, 60), **few),
+        "soswap_addamod": label_distribution(predicted, gold, groups, subsets=kinds, **few),
+        "breaking_nli": category_accuracy(predicted, gold, groups, **few) | {"labels": names, "unanswered": 0},
+        "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
+        "plain": accuracy(predicted, gold, **few) | {"labels": names},
+    }
+
+
+@pytest.mark.parametrize("name", sorted(SCORE))
+def test_headlines_are_in_what_the_sets_are_scored_by(name):
+    found = headlines(result(name, _scored()[name]))
+    metrics = [each.metric for each in found]
+    assert SCORE[name] in metrics
+    assert score(result(name, _scored()[name])).higher_is_better, "the Hub wants one that is higher the better"
+    assert len(set(metrics)) == len(metrics)
+    assert all(-1 <= each.estimate.value <= 1 and each.estimate.n > 0 for each in found)

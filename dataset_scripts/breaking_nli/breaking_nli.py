@@ -14,6 +14,7 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
+from unbag import needs
 from unbag.building import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA
 from unbag.examples import Example, Source, open_data
@@ -171,6 +172,16 @@ class BreakingNli(ChallengeSet):
         if rejected := self.kept_counts():
             made["rejected"] = rejected
         return made
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield the pairs, what their words must be attested in, and what is known of the words."""
+        yield from super().needed()
+        config = self.config
+        yield from needs.of_corpora(config.training or ([config.corpus] if config.corpus else []))
+        if config.embeddings:
+            yield needs.embeddings(config.embeddings)
+        if config.wordnet:
+            yield needs.wordnet()
 
     def _info(self) -> datasets.DatasetInfo:
         info = super()._info()

@@ -10,13 +10,17 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
+from unbag import needs
 from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag.corpora import CORPORA
 from unbag.examples import Example, Source
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
 from unbag.lexical.model import CONFIG_FILE
 from unbag.lexical.scorer import Scorer, scorer_folders
-from unbag.lexical.training import DEFAULT_SEED, FOLDS, Recipe, load
+from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
+from unbag.lexical.words import ALL, PIPELINES
+from unbag.rows import is_hub_id
 
 PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
@@ -85,6 +89,19 @@ class CsLambda(ChallengeSet):
         """Return the records of the lexical models."""
         [source] = self.sources()
         return {"lexical_models": [_record(folder) for folder in self._models(source)]}
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield the pairs, and the lexical model or what it is fitted to."""
+        yield from super().needed()
+        config = self.config
+        language = CORPORA[config.corpus].language if config.corpus else config.language
+        if config.lexical:
+            if is_hub_id(config.lexical):
+                yield needs.Need(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
+            return
+        yield from needs.of_corpora(config.training or DEFAULT_TRAINING[language])
+        if config.pipeline != ALL:
+            yield needs.pipeline(config.pipeline or PIPELINES[language])
 
     def _models(self, source: Source) -> tuple[Path, ...]:
         config = self.config

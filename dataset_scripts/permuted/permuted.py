@@ -7,6 +7,7 @@ from functools import cached_property
 import datasets
 import pyarrow as pa
 
+from unbag import needs
 from unbag.building import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.examples import Example, Source
@@ -85,6 +86,13 @@ class Permuted(ChallengeSet):
         return permuted_tables(
             examples, permuter, min_words=config.min_words, language=source.language, ratios=self._ratios
         )
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield the pairs, and for mini-trees the corpora and the pipeline."""
+        yield from super().needed()
+        if self.config.minitrees:
+            yield from needs.of_corpora(self.config.minitrees)
+            yield needs.pipeline(self.config.pipeline)
 
     @cached_property
     def _ratios(self) -> Ratios | None:

@@ -10,6 +10,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unbag import needs
 from unbag.building import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.examples import Example, Source
@@ -122,6 +123,11 @@ class Resnli(ChallengeSet):
         base = CORPORA[self.config.corpus]
         splits = (*base.train, *base.validation, *base.test)
         return [replace(self.config, source_split=split).open(streaming=streaming) for split in splits]
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield all splits and the embeddings."""
+        yield from super().needed()
+        yield needs.embeddings(self.config.embeddings or embeddings.DEFAULT)
 
     def made_with(self) -> dict[str, Any]:
         """Return which embeddings, exactly."""

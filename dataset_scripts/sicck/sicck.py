@@ -9,6 +9,7 @@ from typing import Any, Final
 import datasets
 import pyarrow as pa
 
+from unbag import needs
 from unbag.building import ChallengeSet, SourceConfig, source_configs
 from unbag.corpora import CORPORA
 from unbag.examples import Example, Source, open_data
@@ -112,6 +113,12 @@ class Sicck(ChallengeSet):
                     file.write(json.dumps({"id": modified.source_id(row), **said}) + "\n")
         opened = open_data(path)
         return [replace(opened, name=OFFICIAL, licence=_LICENCE, origin=FILE.url, revision=FILE.sha256)]
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield the pairs, and the pipeline where one tags."""
+        yield from super().needed()
+        if self.config.pipeline:
+            yield needs.pipeline(self.config.pipeline)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield both rows of each pair made from some seeds."""

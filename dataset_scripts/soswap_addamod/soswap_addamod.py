@@ -8,6 +8,7 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
+from unbag import needs
 from unbag.building import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.examples import Example, Source
@@ -105,6 +106,13 @@ class SoswapAddamod(ChallengeSet):
             counts=counts,
         )
         self.keep_counts(counts)
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield the pairs, the split that attests adjectives too, and the pipeline that parses."""
+        yield from super().needed()
+        if self.config.attested_split:
+            yield from needs.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
+        yield needs.pipeline(self.config.pipeline)
 
     def made_with(self) -> dict[str, Any]:
         """Return the parser's identity; how many premises there were, pairs of each kind, and refusals by reason."""

@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 import datasets
 import pyarrow as pa
 
+from unbag import needs
 from unbag.corpora import CORPORA, corpus
 from unbag.examples import Example, Source, open_corpus, open_data
 from unbag.files import whole
@@ -121,6 +122,16 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
     def made_with(self) -> dict[str, Any]:
         """Return what else decides the rows (a fitted model, say), for the record; no more than JSON can hold."""
         return {}
+
+    def needed(self) -> Iterator[needs.Need]:
+        """Yield what the rows are made from that is elsewhere; a set adds what else it reads."""
+        config = self.config
+        if config.corpus:
+            base = CORPORA[config.corpus]
+            splits = [config.source_split] if config.source_split else [*base.train, *base.validation, *base.test]
+            yield from needs.of_corpus(config.corpus, splits, config.revision)
+        elif not config.data or is_hub_id(str(config.data)):
+            yield needs.Need(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 
     def keep_counts(self, counts: Mapping[str, int]) -> None:
         """Keep what was counted while the rows were made, such as why others were not, beside them."""

@@ -167,19 +167,39 @@ def open_hub(
         DataError: if it is not there or cannot be reached.
     """
     import datasets
+    import pyarrow as pa
     from huggingface_hub.errors import HfHubHTTPError
 
     commit = hub_commit(repo_id, revision)
+
+    if datasets.config.HF_HUB_OFFLINE:
+        datasets.utils.logging.set_verbosity_error()  # else it tells for each split that it uses the cache
+
+    def load(**how: Any) -> Any:
+        return datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
+
     try:
-        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming)
-    except (datasets.exceptions.DatasetNotFoundError, HfHubHTTPError, OSError, ValueError) as error:
+        try:
+            data = load()
+        except (datasets.exceptions.DatasetGenerationError, pa.ArrowInvalid) as error:
+            # What was downloaded before is no longer what it was, unless it is the disk that is at fault.
+            if isinstance(error.__cause__, OSError) or datasets.config.HF_HUB_OFFLINE:
+                raise
+            data = load(download_mode="force_redownload")
+    except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
         raise DataError(
-            f"{repo_id} (config {config}, split {split}, revision {commit}) could not be loaded: {_first_line(error)}"
+            f"{repo_id} (config {config}, split {split}, revision {commit}) could not be loaded: "
+            f"{_first_line(error.__cause__ or error)}"
         ) from error
+    if datasets.config.HF_HUB_OFFLINE and len(commit) == 40 and commit not in str(data.cache_files):
+        raise DataError(
+            f"{repo_id}: expected commit {commit}, found another on this machine, which is offline; fetch it while "
+            "there is a network (unbag prefetch)"
+        )
     return HubTable(repo_id, data), commit
 
 
-def _first_line(error: Exception) -> str:
+def _first_line(error: BaseException) -> str:
     return (str(error).strip() or type(error).__name__).splitlines()[0]
 
 

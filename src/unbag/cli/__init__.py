@@ -15,6 +15,7 @@ from unbag.cli import (
     lexical,
     making,
     natlog,
+    prefetching,
     publishing,
     publishing_dataset,
     publishing_model,
@@ -50,6 +51,7 @@ publishing.app.command()(publishing_model.model)
 publishing.app.command()(publishing_results.results)
 publishing.app.command()(publishing_results.results_dataset)
 publishing.app.command()(publishing_spaces.leaderboard)
+app.command()(prefetching.prefetch)
 app.command()(making.demo)
 
 

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Final, Literal
 import typer
 
 from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.prefetching import Offline
 from unbag.cli.shown import AsJson, progress, report
 
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
@@ -49,6 +50,7 @@ def evaluate(
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
+    offline: Offline = False,
     as_json: AsJson = False,
     corpus: str | None = None,
     examples: int | None = None,
@@ -67,7 +69,7 @@ def evaluate(
       unbag evaluate my_module:predict --split test
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
-    from unbag import evaluation
+    from unbag import evaluation, needs
     from unbag.lexical.predictors import BASELINES
 
     if cross:
@@ -87,6 +89,8 @@ def evaluate(
         "label_map": _label_map(label_map),
         "training": tuple(training.split(",")) if training and set(models) & set(BASELINES) else None,
     }
+    if offline:
+        needs.require(needs.of_run(requests, models, revision=revision, training=options["training"]))
     with progress(shown=not as_json) as on_progress:
         results = evaluation.evaluate_all(
             models,
@@ -108,6 +112,7 @@ def score(
     ],
     name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
     out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE).")] = None,
+    offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
     """Score predictions made elsewhere, without the model.
@@ -118,10 +123,12 @@ def score(
 
       unbag score predictions.csv --set permuted --corpus snli
     """
-    from unbag import evaluation
+    from unbag import evaluation, needs
 
     folder = out or _RUNS / predictions.stem
     [request] = pairs([name])
+    if offline:
+        needs.require(needs.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
     report([result], folder, as_json=as_json)
 

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.prefetching import Offline
 from unbag.cli.shown import AsJson, console, print_json, progress, report
 
 
@@ -14,6 +15,7 @@ def build(
     pairs: Requests,
     name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted.")],
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
     """Build a challenge set as a Parquet file.
@@ -21,10 +23,13 @@ def build(
     unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
     unbag build cs_lambda --corpus snli --least-lms 0.7 --out cs_0.7.parquet
     """
+    from unbag import needs
     from unbag.built import export
     from unbag.report.cells import left_out
 
     [request] = pairs([name])
+    if offline:
+        needs.require(needs.of_run([request]))
     record = export(request, out)
     if as_json:
         print_json(record)

@@ -12,6 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from unbag import rooms
+from unbag.cli.prefetching import Offline
 from unbag.cli.shown import AsJson, console, print_json, progress
 from unbag.training.recipe import Recipe
 
@@ -80,12 +81,14 @@ def _command(recipe: Recipe) -> Callable[..., None]:
     def command(**given: Any) -> None:
         seeds = _read("seeds", given.pop("seeds"), int)
         sets = _read("evaluate", given.pop("evaluate", ""), str)
-        as_json = given.pop("as_json")
+        as_json, offline = given.pop("as_json"), given.pop("offline")
         values: dict[str, Any] = {
             name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
             for name, value in given.items()
         }
         config = recipe.config(**values)
+        if offline:
+            _require(config)
         _run(recipe, config, seeds, sets, as_json=as_json)
 
     own = [_parameter(name, hints[name], each) for name, each in declared.items()]
@@ -143,8 +146,19 @@ _SHARED: Final = (
             ),
         ],
     ),
+    Parameter("offline", Parameter.KEYWORD_ONLY, default=False, annotation=Offline),
     Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
 )
+
+
+def _require(config: Any) -> None:
+    """Refuse to begin offline without the model or the corpora."""
+    from unbag import needs
+    from unbag.training.config import weighted
+
+    corpora = [weighted(entry)[0] for entry in (*getattr(config, "corpus", ()), *getattr(config, "validation", ()))]
+    found = needs.of_training(str(config.model), corpora, revision=config.revision)
+    needs.require([*found, needs.pipeline("")] if getattr(config, "augment", ()) else found)
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:

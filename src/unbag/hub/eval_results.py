@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.headlines import Headline, headlines, score
 from unbag.hub import front_matter
-from unbag.hub.benchmarks import benchmark, deviations, options
+from unbag.hub.benchmarks import benchmark, config_of, deviations, options
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -42,8 +42,7 @@ def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
     for result in results:
         place, headline = benchmark(result, organisation), score(result)
         if place is None or headline is None or deviations(result):
-            why = "pairs of your own" if place is None else "no example" if headline is None else deviations(result)
-            logger.warning("%s of %s is not filed in %s: %s", result.set, result.data["name"], FOLDER, why)
+            logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _why_not(result))
             continue
         entry = EvalResultEntry(
             dataset_id=place.repo, task_id=place.config, value=headline.estimate.value, notes=_notes(result, headline)
@@ -124,6 +123,14 @@ def hub_metric(metric: str) -> str:
     ('accuracy', 'p_c')
     """
     return next((name for name in _HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
+
+
+def _why_not(result: Result) -> str:
+    """Return why a result is not one of a benchmark."""
+    if config_of(result) is None:
+        return "which is for published sets; these are pairs of your own"
+    asked = ", ".join(f"{name} = {value}" for name, value in deviations(result).items())
+    return f"which is for sets as they are published; here {asked}" if asked else "for no example was scored"
 
 
 def _notes(result: Result, headline: Headline) -> str:

@@ -1,5 +1,6 @@
 """The card of a model that `unbag train` made: what it is, on what it was trained and how, and what it can do."""
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -19,6 +20,7 @@ from unbag.training.command import command
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
 
+RESIDUAL: Final = "its residual head"
 _CURVE_ROWS: Final = 12
 _EXAMPLE: Final = ("A man is asleep on a bench.", "A man is awake.")
 _MEANINGS: Final = {
@@ -262,8 +264,10 @@ def _results(about: About) -> str:
     if not (about.own or about.residual):
         return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {about.repo}`."
     columns: dict[str, Sequence[Result]] = {"this model": about.own}
-    columns |= {"its residual head": about.residual} if about.residual else {}
-    asked = {_rows_asked(result): result for results in (about.own, about.residual) for result in results}
+    columns |= {RESIDUAL: about.residual} if about.residual else {}
+    asked: dict[tuple[str, ...], Result] = {}
+    for result in (*about.own, *about.residual):
+        asked.setdefault(_rows_asked(result), result)
     compared = {name: [r for r in results if _rows_asked(r) in asked] for name, results in about.beside.items()}
     columns |= {name: results for name, results in compared.items() if results}
     table, verdicts = [], []
@@ -275,25 +279,26 @@ def _results(about: About) -> str:
             where = _set_name(first) if i == 0 else ""
             arrow = "↑" if headline.higher_is_better else "↓"
             table.append([where, f"{headline.name} {arrow}", *cells, f"{headline.estimate.n:,}"])
-        verdicts += [
-            f"- {_set_name(first)}, {name}: {import_module(f'unbag.report.tables.{first.set}').verdict(result)}"
-            for name, result in found.items()
-            if result is not None
-        ]
+        for name in ("this model", RESIDUAL):
+            if (its := found.get(name)) is not None:
+                said = import_module(f"unbag.report.tables.{its.set}").verdict(its)
+                verdicts.append(f"- {_set_name(its)}, {name}: {said}")
     versions = sorted({result.environment["unbag"] for result in asked.values()})
     return "\n\n".join(
         [
             "## Challenge sets",
             _table(["set", "metric", *columns, "n"], table, numbers=2),
             f"95 % bootstrap intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
-            f"{', '.join(versions)}; all models of a row answered the same pairs.",
-            "\n".join(verdicts),
+            f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
+            "the first number of the row rests on.",
+            "In words:\n\n" + "\n".join(verdicts),
         ]
     )
 
 
-def _rows_asked(result: Result) -> tuple[str, str]:
-    return result.set, result.data["sha256"]
+def _rows_asked(result: Result) -> tuple[str, ...]:
+    """Return what results have in common that can be compared: the pairs, and all that the set says of them."""
+    return result.set, result.data["sha256"], json.dumps(result.config, sort_keys=True)
 
 
 def _set_name(result: Result) -> str:
@@ -329,10 +334,12 @@ def _limits(about: About) -> str:
 
 def _licence(about: About) -> str:
     listed = ", ".join(f"{name} ({licence or 'not known'})" for name, licence in about.sources.items())
-    if about.licence == OTHER:
-        rule = "No one licence meets the terms of all of them, or some are not known: they all hold, each for its part."
-    else:
+    if about.licence != OTHER:
         rule = f"`{about.licence}` meets the terms of all of them."
+    elif None in about.sources.values():
+        rule = "Where the terms are not known, ask before you pass it on; the others hold in any case."
+    else:
+        rule = "No one licence meets the terms of all of them: they all hold, each for its part."
     return f"## Licence\n\nInherited from what it was made of: {listed}. {rule}"
 
 

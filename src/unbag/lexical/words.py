@@ -11,7 +11,8 @@ from unbag.text.tokens import tokenize, tokenizer_identity
 ALL: Final = "all"
 """The name, in place of a pipeline's, that makes every word count. It needs no tagger."""
 
-_PIPELINES: Final = {"en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
+PIPELINES: Final = {"en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
+"""The spaCy pipeline that tags where none is named, by language."""
 
 
 class WordReader(Protocol):
@@ -66,4 +67,4 @@ def word_reader(pipeline: str | None, language: str) -> WordReader:
         ImportError: without spaCy.
         ValueError: if there is no such pipeline.
     """
-    return AllWords(language) if pipeline == ALL else ContentWords(pipeline or _PIPELINES[language])
+    return AllWords(language) if pipeline == ALL else ContentWords(pipeline or PIPELINES[language])

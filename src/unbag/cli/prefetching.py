@@ -1,0 +1,82 @@
+"""`unbag prefetch`, and the option `--offline` of the commands that read the Hub."""
+
+from typing import Annotated, Any
+
+import typer
+
+from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.shown import AsJson, print_json
+
+
+def _go_offline(offline: bool) -> bool:
+    if offline:
+        from unbag.needs import go_offline
+
+        go_offline()
+    return offline
+
+
+# Eager: the clients read the setting when they are imported, and other options import them.
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline",
+        callback=_go_offline,
+        is_eager=True,
+        help="Use no network; what is missing is named at once (`unbag prefetch` gets it beforehand).",
+    ),
+]
+
+
+@with_pairs
+def prefetch(
+    pairs: Requests,
+    models: Annotated[
+        list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models, as `unbag evaluate` takes them.")
+    ] = None,
+    sets: Annotated[
+        list[str], typer.Option(help="A challenge set; give the option again for another; all for each there is.")
+    ] = ["permuted"],  # noqa: B006  (typer reads the default)
+    revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
+    offline: Offline = False,
+    as_json: AsJson = False,
+    training: str | None = None,
+) -> None:
+    """Fetch all that a run needs, for a machine or a time without a network.
+
+    Takes what `unbag evaluate` takes: models, sets, and which pairs. Fetches
+    corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'
+    files into the caches where they are looked for, and lists what cannot be
+    had; given again, it fetches that only. With --offline it just looks. For
+    `unbag train`, name its corpora with --training.
+
+      unbag prefetch ORG/MODEL --corpus snli
+      unbag prefetch --sets all
+      unbag prefetch ORG/PRETRAINED --training snli,mnli
+    """
+    from unbag import needs
+    from unbag.sets import names
+
+    chosen = names() if sets == ["all"] else sets
+    for_training = frozenset({"training"})
+    wanted = needs.of_run(
+        pairs(chosen, elsewhere=for_training), models or (), revision=revision, training=_parts(training)
+    )
+    if training and models:
+        known = {need.name for need in wanted}
+        wanted += [need for need in needs.of_training(models[0], _parts(training) or ()) if need.name not in known]
+    lacking: dict[str, str] = {}
+    for need in wanted:
+        lacking |= needs.missing([need])
+        if not as_json:
+            state = f"missing: {lacking[need.name]}" if need.name in lacking else "here"
+            typer.echo(f"{need.name}: {state}")
+    if as_json:
+        shown: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
+        print_json(shown)
+    if lacking:
+        raise needs.MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")
+
+
+def _parts(text: str | None) -> tuple[str, ...] | None:
+    return tuple(part.strip() for part in text.split(",")) if text else None

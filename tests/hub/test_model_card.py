@@ -1,0 +1,185 @@
+"""The card of a checkpoint, and the folders that are refused."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from huggingface_hub import ModelCard
+
+from tests.hub.made import SNLI, model, plain, swapped
+from unbag import corpora, rooms
+from unbag.hub.checkpoint import base_of, checkpoint
+from unbag.inference.revision import folder_revision
+
+LABELS = ["contradiction", "entailment", "neutral"]
+SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
+
+
+def part(name, **more):
+    known = corpora.CORPORA.get(name)
+    origin = f"{known.hub_id} ({known.config})" if known else name
+    return {"name": name, "origin": origin, "splits": ["train"] if known else [], "revisions": ["d" * 40]} | {
+        **{"rows": 9, "left_out": {}, "pairs": 9, "weight": 1.0},
+        **more,
+    }
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Give a function that writes what a run leaves, but for the weights."""
+
+    def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
+        folder = tmp_path / name
+        folder.mkdir()
+        made = rooms.script("trainers", recipe).RECIPE.config(
+            model=base, corpus=corpus or ("snli",), out=name, **config
+        )
+        evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
+        record = {
+            "schema": 1,
+            "recipe": recipe,
+            "config": made.plain(),
+            "precision": "no",
+            "model": {"name": base, "revision": "b" * 40},
+            "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
+            "outputs": LABELS,
+            **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
+            **{"evaluations": evaluations, "published": evaluations[-1], "device": "cpu"},
+            "environment": {"python": "3.11", "unbag": "0.1.0"},
+        }
+        files = {
+            "training.json": record,
+            "config.json": {
+                "id2label": dict(enumerate(LABELS)),
+                "label2id": {label: i for i, label in enumerate(LABELS)},
+            },
+            "tokenizer_config.json": {},
+            "model.safetensors": f"weights of {name}",
+        }
+        for path, content in files.items():
+            (folder / path).write_text(json.dumps(content))
+        return folder
+
+    return write
+
+
+def card(publication):
+    return ModelCard(publication.files["README.md"].decode())
+
+
+def own(folder, made=plain, **more):
+    return made(model(str(folder), folder_revision(folder), model="folder", **more))
+
+
+@pytest.mark.parametrize(
+    ("corpus", "base", "licence", "said"),
+    [
+        (("snli",), "apache-2.0", "cc-by-sa-4.0", "`cc-by-sa-4.0` meets the terms of all of them"),
+        (("anli",), "mit", "cc-by-nc-4.0", "`cc-by-nc-4.0` meets"),
+        (("snli", "anli"), "mit", "other", "No one licence meets the terms of all of them"),
+        (("snli", "mnli"), "mit", "other", "No one licence meets the terms of all of them"),
+        (
+            ("snli",),
+            None,
+            "other",
+            "org/base (not known), stanfordnlp/snli (cc-by-sa-4.0). Where the terms are not known",
+        ),
+    ],
+)
+def test_the_licence_is_inherited(run, corpus, base, licence, said):
+    found = card(checkpoint(run(*corpus), "me/model", base_licence=base))
+    assert found.data.license == licence
+    assert (found.data.get("license_name") is not None) == (licence == "other")
+    assert said in found.text
+    assert found.data.datasets == [corpora.CORPORA[name].hub_id for name in corpus]
+    assert (found.data.base_model, found.data.library_name) == ("org/base", "transformers")
+
+
+def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
+    folder = run()
+    base = model("org/base", "b" * 40)
+    asked_less = replace(swapped(base), config={"examples": 9}, data=SNLI | {"sha256": "7" * 64})
+    publication = checkpoint(
+        folder, "me/model", results=[own(folder), own(folder, swapped)], beside=[plain(base, seed=2), asked_less]
+    )
+    text = card(publication).text
+    [row] = [line for line in text.splitlines() if line.startswith("| plain, snli test |")]
+    ours, theirs = (f"{found.scores['accuracy'].value:.3f} [" for found in (plain(), plain(seed=2)))
+    assert row.index(ours) < row.index(theirs)
+    [row] = [line for line in text.splitlines() if line.startswith("| swapped, snli test |")]
+    assert "| – |" in row, "others' results on other pairs are no comparison"
+    assert {path for path in publication.files if path.startswith(".eval_results/")} == {
+        ".eval_results/unbag-plain-snli-test.yaml",
+        ".eval_results/unbag-swapped-snli-test.yaml",
+    }
+    assert b"id: me/plain" in publication.files[".eval_results/unbag-plain-snli-test.yaml"]
+
+
+def test_the_residual_heads_results_are_shown_and_not_filed(run):
+    folder = run(recipe="hex")
+    publication = checkpoint(folder, "me/model", results=[own(folder, head="residual sha256:1")])
+    assert "| set | metric | this model | its residual head |" in card(publication).text
+    assert not [path for path in publication.files if path.startswith(".eval_results/")]
+    assert card(publication).data.eval_results is None
+
+
+def test_a_long_run_is_told_in_few_rows_with_its_last(run):
+    text = card(checkpoint(run(steps=101), "me/model")).text
+    rows = [line for line in text.splitlines() if line.endswith("| 0.5000 | 0.9000 |")]
+    assert len(rows) <= 13
+    assert rows[-1].startswith("| 101 (published) |")
+
+
+def test_what_a_recipe_and_its_regime_do_is_told(run):
+    text = card(checkpoint(run(recipe="max_entropy", order="shuffled"), "me/model")).text
+    assert "Sinha et al. 2021" in text
+    assert "another in each epoch" in text
+    assert "alpha 1, permutations 1" in text
+    assert "unbag train max-entropy --model org/base --revision bbbb" in text
+    assert base_of(run(name="again")) == ("org/base", "b" * 40)
+
+
+def test_every_recipe_that_leaves_a_model_says_what_it_does():
+    recipes = [rooms.script("trainers", name).RECIPE for name in rooms.scripts("trainers")]
+    assert [recipe.name for recipe in recipes if recipe.protocol is None and not recipe.about] == []
+
+
+def test_results_of_another_model_are_refused(run):
+    folder, other = run(), run(name="other")
+    with pytest.raises(ValueError, match="results of other models are for --beside"):
+        checkpoint(folder, "me/model", results=[own(other)])
+    with pytest.raises(ValueError, match="found this model's own"):
+        checkpoint(folder, "me/model", beside=[own(folder)])
+
+
+def test_labels_in_another_order_are_refused(run):
+    folder = run()
+    config = json.loads((folder / "config.json").read_text())
+    turned = {"id2label": {"0": "entailment", "1": "contradiction", "2": "neutral"}}
+    (folder / "config.json").write_text(json.dumps(config | turned))
+    with pytest.raises(ValueError, match="the run's outputs are"):
+        checkpoint(folder, "me/model")
+    (folder / "config.json").write_text(json.dumps(config | {"label2id": {"neutral": 0}}))
+    with pytest.raises(ValueError, match="label2id is"):
+        checkpoint(folder, "me/model")
+
+
+def test_what_no_run_left_is_refused(run, tmp_path):
+    with pytest.raises(ValueError, match=r"expected a folder that `unbag train` left, with a training\.json"):
+        checkpoint(tmp_path, "me/model")
+    folder = run()
+    (folder / "model.safetensors").unlink()
+    with pytest.raises(ValueError, match="expected a whole model"):
+        checkpoint(folder, "me/model")
+
+
+def test_caches_and_hidden_files_stay_behind(run):
+    folder = run()
+    for path in ("evaluation/results.json", "evaluation/predictions/part.parquet", ".cache/a", "README.md"):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_text("{}")
+    files = set(checkpoint(folder, "me/model").files)
+    assert files == {
+        *("README.md", "config.json", "evaluation/results.json"),
+        *("model.safetensors", "tokenizer_config.json", "training.json"),
+    }
