@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from unbag.corpora import CORPORA
+from unbag.hub.patience import patiently
 
 if TYPE_CHECKING:
     from unbag.built import Request
@@ -152,7 +153,7 @@ def missing(needs: Iterable[Need]) -> dict[str, str]:
     found = {}
     for need in needs:
         try:
-            _quietly(need.get)
+            _quietly(lambda get=need.get: patiently(get, unreachable=False))  # type: ignore[misc]
         except (ValueError, ImportError, OSError) as error:
             found[need.name] = " ".join(str(error).split()) or type(error).__name__
     return found
@@ -176,7 +177,6 @@ def _model_files(model: str, revision: str | None) -> Path:
     """Return the folder of a model's files: all that loading it may read, and no weights twice."""
     from huggingface_hub import HfApi, is_offline_mode, snapshot_download
 
-    from unbag.hub.patience import patiently
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
 
     if is_lexical_model(model, revision=revision):

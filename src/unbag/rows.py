@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from unbag.fingerprint import content_hash, file_hash
+from unbag.hub.patience import patiently
 
 _BATCH = 1000
 
@@ -147,14 +148,16 @@ def hub_commit(repo_id: str, revision: str) -> str:
     """
     if len(revision) == 40:  # a commit stays where it is
         return revision
+    import httpx2
     from huggingface_hub import HfApi
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        return HfApi().dataset_info(repo_id, revision=revision).sha or revision
+        info = patiently(lambda: HfApi().dataset_info(repo_id, revision=revision), unreachable=False)
+        return str(info.sha or revision)
     except HfHubHTTPError as error:
         raise DataError(f"{repo_id} at {revision}: {_first_line(error)}") from error
-    except (OfflineModeIsEnabled, OSError):
+    except (OSError, httpx2.TransportError):  # offline, or out of reach
         return revision  # what is in the cache is used; `load_dataset` says so if nothing is
 
 
@@ -167,7 +170,6 @@ def open_hub(
         DataError: if it is not there or cannot be reached.
     """
     import datasets
-    import pyarrow as pa
     from huggingface_hub.errors import HfHubHTTPError
 
     commit = hub_commit(repo_id, revision)
@@ -181,9 +183,8 @@ def open_hub(
     try:
         try:
             data = load()
-        except (datasets.exceptions.DatasetGenerationError, pa.ArrowInvalid) as error:
-            # What was downloaded before is no longer what it was, unless it is the disk that is at fault.
-            if isinstance(error.__cause__, OSError) or datasets.config.HF_HUB_OFFLINE:
+        except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
+            if not is_damage(error) or datasets.config.HF_HUB_OFFLINE:
                 raise
             data = load(download_mode="force_redownload")
     except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
@@ -197,6 +198,19 @@ def open_hub(
             "there is a network (unbag prefetch)"
         )
     return HubTable(repo_id, data), commit
+
+
+def is_damage(error: BaseException) -> bool:
+    """Tell whether an error of `datasets` means that a file in its cache is no longer what was written there.
+
+    A full disk or a dead network is none: those have a number or a type of their own.
+    """
+    import datasets
+    import pyarrow as pa
+
+    cause = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
+    unnumbered = type(cause) is OSError and cause.errno is None  # Arrow's, about a file that ends too early
+    return unnumbered or isinstance(cause, pa.ArrowInvalid) or type(cause) is FileNotFoundError
 
 
 def _first_line(error: BaseException) -> str:

@@ -8,6 +8,7 @@ from typing import Any, Final
 from unbag import corpora, rooms
 from unbag.corpora import CORPORA
 from unbag.options import Option, described, read
+from unbag.rows import is_damage
 
 ROOM: Final = "dataset_scripts"
 DEFAULT_CORPUS: Final = "snli"
@@ -147,17 +148,27 @@ def prepare(made: Any, *, num_proc: int | None = None) -> Any:
     Raises:
         ValueError: if no pair can be used; `rows.DataError` if the pairs cannot be read.
     """
+    _download_and_prepare(made, num_proc=num_proc)
+    if not any(split.num_examples for split in made.info.splits.values()):
+        raise ValueError(f"none of the pairs can be used for this set with the options {made.config}")
+    try:
+        return _evaluated(made, made.as_dataset())
+    except (OSError, ValueError) as error:
+        if not is_damage(error):
+            raise
+    _download_and_prepare(made, num_proc=num_proc, download_mode="reuse_cache_if_exists")  # all but the set itself
+    return _evaluated(made, made.as_dataset())
+
+
+def _download_and_prepare(made: Any, **how: Any) -> None:
     from datasets.exceptions import DatasetGenerationError
 
     try:
-        made.download_and_prepare(num_proc=num_proc)
+        made.download_and_prepare(**how)
     except DatasetGenerationError as error:
         if isinstance(error.__cause__, ValueError):  # ours, and it names the row
             raise error.__cause__ from None
         raise
-    if not any(split.num_examples for split in made.info.splits.values()):
-        raise ValueError(f"none of the pairs can be used for this set with the options {made.config}")
-    return _evaluated(made, made.as_dataset())
 
 
 def _evaluated(made: Any, splits: Any) -> Any:

@@ -23,8 +23,13 @@ _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 logger = logging.getLogger(__name__)
 
 
-def patiently(call: Callable[[], T], *, tries: int = TRIES) -> T:
+def patiently(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
     """Return what a call returns, made again while it fails for reasons that pass.
+
+    Args:
+        call: what is to be done.
+        tries: how often at most.
+        unreachable: whether to try again, too, where no connection is made at all.
 
     Raises:
         Exception: what the call raised, the last time or when it was for good.
@@ -33,7 +38,8 @@ def patiently(call: Callable[[], T], *, tries: int = TRIES) -> T:
         try:
             return call()
         except Exception as error:
-            if (seconds := wait_before_next(error, attempt)) is None:
+            seconds = wait_before_next(error, attempt)
+            if seconds is None or not (unreachable or _was_reached(error)):
                 raise
             pause(seconds, error)
     return call()
@@ -76,6 +82,12 @@ def passes(error: BaseException) -> bool:
         if isinstance(cause, httpx2.TransportError | json.JSONDecodeError | ConnectionError | TimeoutError):
             return True  # cut off, or an answer that is none, such as a proxy's
     return False
+
+
+def _was_reached(error: BaseException) -> bool:
+    import httpx2
+
+    return not any(isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) for cause in _causes(error))
 
 
 def asked_wait(error: BaseException) -> float | None:

@@ -1,0 +1,21 @@
+"""Describe the rows of sets as their builders make them; see `plain_reader`."""
+
+import json
+import sys
+
+from tests.hub.plain_reader import described
+from unbag import sets
+
+_OPTIONS = {
+    "cs_lambda": {"training": ("snli",), "pipeline": "all", "pairs": 200, "folds": 2},
+    "permuted": {"q": 3, "min_words": 6},
+}
+
+if __name__ == "__main__":
+    configs, vectors = json.load(sys.stdin)
+    for name, config in configs.items():
+        options = {"embeddings": vectors} if name == "resnli" else _OPTIONS.get(name, {})
+        builder = sets.builder(name, config, **options)
+        sets.prepare(builder)
+        for split, rows in builder.as_dataset().items():
+            print(json.dumps({"set": name, "config": config, "split": split, **described(rows)}))  # noqa: T201

@@ -1,0 +1,115 @@
+"""A Hub that has a tiny SNLI at the revision that unbag reads, of sentences of our own, and can be written to."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.hub_server.accounts import ALICE
+from tests.hub_server.corpora import PINS
+from tests.hub_server.fixtures import SHARED_HUB
+from tests.hub_server.running import RunningHub, running_hub
+from unbag.demo.corpus import generate
+from unbag.labels import LABELS
+
+_SIZES = {"train": 400, "validation": 90, "test": 60}
+_CARD = "\n".join(
+    [
+        "---",
+        "configs:",
+        "- config_name: plain_text",
+        "  data_files:",
+        *(f"  - split: {split}\n    path: plain_text/{split}-*" for split in _SIZES),
+        "---",
+        "",
+    ]
+)
+
+
+@pytest.fixture(scope="session")
+def tiny_hub(tmp_path_factory):
+    """Give the Hub; spaCy's pipeline is on it where it lies beside the checkout."""
+    root = tmp_path_factory.mktemp("tiny_hub")
+    snli = root / "datasets" / "stanfordnlp" / "snli"
+    (snli / "plain_text").mkdir(parents=True)
+    (snli / "README.md").write_text(_CARD)
+    pairs = {"train": list(generate("train")), "validation": list(generate("validation"))}
+    pairs["test"] = pairs["validation"][200:]
+    for split, n in _SIZES.items():
+        table = pa.table(
+            {
+                "premise": [pair.premise for pair in pairs[split][:n]],
+                "hypothesis": [pair.hypothesis for pair in pairs[split][:n]],
+                "label": [-1 if i == 7 else LABELS.index(pair.label) for i, pair in enumerate(pairs[split][:n])],
+            }
+        )
+        pq.write_table(table, snli / "plain_text" / f"{split}-00000-of-00001.parquet")
+    if (SHARED_HUB / "models" / "spacy").is_dir():
+        (root / "models").mkdir()
+        (root / "models" / "spacy").symlink_to(SHARED_HUB / "models" / "spacy")
+    pins = {key: sha for key, sha in PINS.items() if key[1] == "stanfordnlp/snli"}
+    with running_hub(mount=root, pins=pins) as running:
+        yield running
+
+
+class Commands:
+    """Gives commands of `unbag` in processes of their own, against a Hub, with caches of their own."""
+
+    def __init__(self, hub: RunningHub, home: Path) -> None:
+        self.hub = hub
+        self.home = home
+        self.env = hub.env(home / "hf", token=ALICE) | {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "200"}
+
+    def __call__(self, *arguments: object, code: int = 0, **options: object) -> str:
+        """Give one command; return its output, or what it complained about if it was to fail."""
+        done = subprocess.run(
+            [sys.executable, "-m", "unbag", *map(str, arguments)],
+            env=self.env,
+            capture_output=True,
+            text=True,
+            **options,
+        )
+        assert done.returncode == code, done.stderr
+        assert "Traceback" not in done.stderr
+        assert ALICE not in done.stdout + done.stderr
+        return (
+            done.stdout if code == 0 else [line for line in done.stderr.splitlines() if line.startswith("unbag:")][-1]
+        )
+
+    def together(self, *commands: list[object]) -> list[object]:
+        """Give several commands in one process, each printing JSON; return what they printed."""
+        asked = json.dumps([[str(argument) for argument in command] for command in commands])
+        return self.run("tests.hub.several_commands", asked)
+
+    def run(self, module: str, asked: str) -> list[object]:
+        """Run a module in a process, and return the JSON lines that it prints."""
+        done = subprocess.run(
+            [sys.executable, "-m", module],
+            input=asked,
+            env=self.env | {"PYTHONPATH": os.pathsep.join(sys.path)},
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        assert ALICE not in done.stdout + done.stderr
+        return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+@pytest.fixture(scope="session")
+def commands(tiny_hub, tmp_path_factory):
+    """Give what gives commands, with caches that all tests share."""
+    return Commands(tiny_hub, tmp_path_factory.mktemp("commands"))
+
+
+@pytest.fixture
+def fresh_commands(tiny_hub, tmp_path):
+    """Give what gives commands, with empty caches."""
+    return Commands(tiny_hub, tmp_path / "fresh")

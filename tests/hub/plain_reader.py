@@ -1,0 +1,35 @@
+"""Read data sets of the Hub as anybody does: `datasets` and nothing of ours. Prints a line of JSON for each split.
+
+What is asked for comes as JSON on standard input: pairs of a repository and a config, or null for the default one.
+"""
+
+import hashlib
+import json
+import sys
+
+import datasets
+
+
+def described(rows: datasets.Dataset) -> dict[str, object]:
+    """Describe rows by what they hold."""
+    digest = hashlib.sha256()
+    n = 0
+    for row in rows:
+        digest.update(json.dumps(row, sort_keys=True).encode())
+        n += 1
+    return {"rows": n, "sha256": digest.hexdigest(), "labels": rows.features["label"].names}
+
+
+def main() -> None:
+    for repo, config in json.load(sys.stdin):
+        whole = datasets.load_dataset(repo, config)
+        streamed = datasets.load_dataset(repo, config, streaming=True)
+        for split in whole:
+            found = described(whole[split])
+            assert described(streamed[split]) == found, f"{repo} {config} {split} streams something else"
+            print(json.dumps({"repo": repo, "config": config, "split": split, **found}))  # noqa: T201
+    assert not [name for name in sys.modules if name == "unbag" or name.startswith("unbag.")]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,10 @@
+"""Give several commands of unbag in one process: starting one takes seconds. They come as JSON on standard input."""
+
+import json
+import sys
+
+from unbag.cli import app, run
+
+for arguments in json.load(sys.stdin):
+    if code := run(app, arguments):
+        sys.exit(code)

@@ -1,0 +1,99 @@
+"""The card of a data set repository, without a Hub."""
+
+import pytest
+import yaml
+
+from unbag.hub.card import blocks, joined, parted, with_block
+from unbag.hub.dataset_card import ConfigCard, merged_card
+
+
+def _config(name, licence="cc-by-sa-4.0", rows=10):
+    split = {"rows": rows, "examples": rows, "labels": {"entailment": rows}}
+    return ConfigCard(
+        name=name,
+        data_files={"test": f"data/{name}/test-*.parquet"},
+        dataset_info={"features": [], "splits": [{"name": "test", "num_bytes": 1, "num_examples": rows}]},
+        record={"licences": [licence], "languages": ["en"], "sources": ["org/corpus"], "splits": {"test": split}},
+        citation="@misc{corpus}",
+    )
+
+
+def _merged(there, *configs):
+    return merged_card(there, "org/set", "swapped", configs, "@misc{paper}")
+
+
+def _metadata(card):
+    return parted(card)[0]
+
+
+def test_published_one_by_one_or_at_once_is_the_same():
+    a, b = _config("a"), _config("b", rows=5)
+    assert _merged(_merged(None, a), b) == _merged(None, a, b)
+
+
+def test_published_again_changes_nothing():
+    card = _merged(None, _config("a"), _config("b"))
+    assert _merged(card, _config("a")) == card
+    assert _merged(card, _config("b")) == card
+
+
+def test_what_others_wrote_stays():
+    card = _merged(None, _config("a")).replace(b"license:", b"extra: [1]\nlicense:", 1)
+    card += "\n## Thanks\n\nto all – of you\n".encode()
+    merged = _merged(card, _config("b"))
+    assert "to all – of you" in merged.decode()
+    assert _metadata(merged)["extra"] == [1]
+    assert _metadata(merged)["tags"] == ["unbag", "nli", "challenge-set"]
+
+
+def test_a_default_that_somebody_chose_is_kept():
+    metadata, text = parted(_merged(None, _config("a"), _config("b")))
+    for entry in metadata["configs"]:
+        entry.pop("default", None)
+    metadata["configs"][1]["default"] = True
+    merged = _merged(joined(metadata, text), _config("a", rows=3))
+    assert [entry.get("default") for entry in _metadata(merged)["configs"]] == [None, True]
+    assert 'load_dataset("org/set", "b")' in merged.decode()
+
+
+def test_licences_are_those_of_the_configs_that_are_there():
+    both = _merged(None, _config("a"), _config("b", "cc-by-nc-4.0"))
+    assert _metadata(both)["license"] == ["cc-by-sa-4.0", "cc-by-nc-4.0"]
+    assert "The configs have different licences" in both.decode()
+    assert _metadata(_merged(both, _config("b")))["license"] == "cc-by-sa-4.0"
+
+
+def test_a_laxer_licence_on_the_card_is_refused():
+    with pytest.raises(ValueError, match="says the licence mit, which is laxer than that of the config a, cc-by-sa"):
+        _merged(b"---\nlicense: mit\n---\n# mine\n", _config("a"))
+
+
+@pytest.mark.parametrize(("rows", "category"), [(999, "n<1K"), (1000, "1K<n<10K"), (2_000_000, "1M<n<10M")])
+def test_the_size_is_that_of_all_configs(rows, category):
+    assert _metadata(_merged(None, _config("a", rows=rows)))["size_categories"] == [category]
+
+
+@pytest.mark.parametrize("card", [b"---\na: [\n---\n", b"---\n- a\n---\n"])
+def test_a_head_that_cannot_be_read_is_told(card):
+    with pytest.raises(ValueError, match="mend it first"):
+        parted(card)
+
+
+def test_a_card_of_windows_and_one_without_a_head_are_read():
+    assert parted(b"---\r\na: 1\r\n---\r\ntext\r\n") == ({"a": 1}, "text\r\n")
+    assert parted(b"# only text\n") == ({}, "# only text\n")
+    assert parted(None) == ({}, "")
+
+
+def test_a_block_is_put_and_replaced_where_it_stands():
+    text = with_block("mine", "a", "1")
+    text = with_block(text, "b", "2", before="a")
+    text = with_block(text + "\nyours\n", "a", "3\n\n4")
+    assert blocks(text) == {"b": "2", "a": "3\n\n4"}
+    assert text.startswith("mine")
+    assert text.endswith("yours\n")
+
+
+def test_the_head_is_yaml_that_others_read():
+    metadata = yaml.safe_load(_merged(None, _config("a")).decode().split("---\n")[1])
+    assert metadata["configs"][0]["data_files"] == [{"split": "test", "path": "data/a/test-*.parquet"}]

@@ -1,0 +1,73 @@
+"""What a run needs is fetched beforehand, or named at once; and a download that goes wrong is one line."""
+
+import resource
+import shutil
+
+from tests.hub_server.faults import Fault
+
+_PLAIN = ["--sets", "plain", "--corpus", "snli"]
+_LIMIT = 4_000  # bytes of a file: less than the tiny corpus has
+
+
+def _a_small_disk():
+    resource.setrlimit(resource.RLIMIT_FSIZE, (_LIMIT, _LIMIT))
+
+
+def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fresh_commands, tmp_path):
+    unbag = fresh_commands
+    asked = ["majority", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--training", "snli"]
+    refused = unbag("evaluate", *asked, "--offline", "--out", tmp_path / "a", code=1)
+    assert "offline, and 3 of the things this needs are not on this machine" in refused
+    for name in ("split validation", "split train", "the spaCy pipeline"):
+        assert name in refused
+    n = len(unbag.hub.requests())
+    asked = ["plain", "--corpus", "snli", "--out", tmp_path / "plain.parquet"]
+    assert "the corpus snli, split validation" in unbag("build", *asked, "--offline", code=1)
+    assert len(unbag.hub.requests()) == n, "a request was made offline"
+    assert "the corpus snli, split validation (stanfordnlp/snli): here" in unbag("prefetch", *_PLAIN)
+    n = len(unbag.hub.requests())
+    assert "89 examples" in unbag("build", *asked, "--offline")
+    assert len(unbag.hub.requests()) == n, "a request was made offline"
+
+
+def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_commands):
+    refused = fresh_commands("prefetch", *_PLAIN, code=1, preexec_fn=_a_small_disk)
+    assert "1 of 1 things could not be had: the corpus snli, split validation" in refused
+    assert ": here" in fresh_commands("prefetch", *_PLAIN)
+
+
+def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
+    """The download, the corpus that was made of it, and the set that was made of that, one after the other."""
+    build = ["build", "plain", "--corpus", "snli", "--split", "test", "--out", tmp_path / "plain.parquet"]
+    whole = commands(*build)
+    made = (tmp_path / "plain.parquet").read_bytes()
+    home = commands.home / "hf"
+
+    def damage(pattern):
+        found = [path for path in home.glob(pattern) if path.is_file() and path.stat().st_size > _LIMIT]
+        assert found
+        for path in found:
+            path.write_bytes(path.read_bytes()[:1000])
+
+    corpus, sets = home / "datasets" / "stanfordnlp___snli", home / "datasets" / "unbag_plain"
+    for pattern, unread in (
+        ("datasets/unbag_plain/**/*test*.arrow", []),
+        ("datasets/stanfordnlp___snli/**/*test*.arrow", [sets]),
+        ("hub/datasets--stanfordnlp--snli/blobs/*", [sets, corpus]),
+    ):
+        damage(pattern)
+        for folder in unread:  # what is made of a damaged file would be taken from there
+            shutil.rmtree(folder)
+        assert commands(*build) == whole
+        assert (tmp_path / "plain.parquet").read_bytes() == made
+
+
+def test_a_burst_of_faults_is_outlasted(fresh_commands):
+    hub = fresh_commands.hub
+    with hub.broken_by(
+        Fault(path="/api/datasets/stanfordnlp/snli", status=503),
+        Fault(method="HEAD", path="/stanfordnlp/snli/resolve/", status=503),
+        Fault(method="GET", path="/stanfordnlp/snli/resolve/", status=503),
+        Fault(method="GET", path="/_lfs/|/resolve/.*parquet", cut=100),
+    ):
+        assert ": here" in fresh_commands("prefetch", *_PLAIN)

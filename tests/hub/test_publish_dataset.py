@@ -1,0 +1,158 @@
+"""Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
+
+import json
+import sys
+
+import pytest
+import yaml
+
+from tests.hub.plain_reader import described
+from tests.hub_server.fixtures import SHARED_HUB
+from unbag import sets
+
+_OPTIONS = {
+    "breaking_nli": [],
+    "cs_lambda": ["--training", "snli", "-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"],
+    "permuted": ["--q", "3", "--min-words", "6"],
+    "plain": [],
+    "resnli": [],
+    "sicck": [],
+    "soswap_addamod": [],
+    "swapped": [],
+}
+_TO = "org"
+
+
+def _card(commands, repo):
+    return _file(commands, repo, "README.md").decode()
+
+
+def _file(commands, repo, path):
+    from urllib.request import ProxyHandler, build_opener
+
+    with build_opener(ProxyHandler({})).open(f"{commands.hub.endpoint}/datasets/{repo}/resolve/main/{path}") as answer:
+        return answer.read()
+
+
+def _metadata(card):
+    return yaml.safe_load(card.split("---\n")[1])
+
+
+@pytest.fixture(scope="session")
+def vectors(tmp_path_factory):
+    """Give a file of word vectors, of three words that the corpus has."""
+    path = tmp_path_factory.mktemp("vectors") / "words.txt"
+    path.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
+    return path
+
+
+@pytest.fixture(scope="session")
+def published(commands, vectors):
+    """Publish every set, twice; return what the commands said the two times."""
+    names = [name for name in sets.names() if name != "soswap_addamod" or SHARED_HUB.is_dir()]
+    assert set(sets.names()) == set(_OPTIONS), "a set that is not published here"
+    options = {**_OPTIONS, "resnli": ["--embeddings", vectors]}
+    given = [
+        ["publish", "dataset", name, "--to", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
+        for name in names
+    ]
+    said = [entry for [entry] in commands.together(*given, *given)]
+    return dict(zip(names, said[: len(names)], strict=True)), said[len(names) :]
+
+
+def test_each_set_comes_in_one_commit_and_again_in_none(published):
+    first, again = published
+    for name, said in first.items():
+        assert said["repo"] == f"org/{name}"
+        assert said["commit"]
+        assert any(path.endswith("-00000-of-00001.parquet") for path in said["added"])
+    assert [said["commit"] for said in again] == [None] * len(again)
+
+
+def test_plain_datasets_reads_the_rows_that_the_builders_make(published, commands, vectors, monkeypatch):
+    first, _ = published
+    configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
+    asked = [[f"org/{name}", config] for name, config in configs.items()] + [["org/swapped", None]]
+    read = commands.run("tests.hub.plain_reader", json.dumps(asked))
+    by_set = {(said["repo"], said["config"], said["split"]): said for said in read}
+    assert {split for repo, _, split in by_set if repo == "org/resnli"} == {"train", "validation", "test"}
+    assert (
+        by_set[("org/swapped", None, "validation")]["sha256"]
+        == by_set[("org/swapped", "snli-validation", "validation")]["sha256"]
+    )
+    built = commands.run("tests.hub.built_rows", json.dumps([configs, str(vectors)]))
+    assert len(built) == len(by_set) - 1
+    for made in built:
+        read_back = by_set[(f"org/{made['set']}", made["config"], made["split"])]
+        assert made["rows"] > 0
+        assert (made["sha256"], made["labels"]) == (read_back["sha256"], read_back["labels"]), made["set"]
+
+
+def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
+    card = _card(commands, "org/permuted")
+    metadata = _metadata(card)
+    assert metadata["license"] == "cc-by-sa-4.0"
+    assert metadata["source_datasets"] == ["stanfordnlp/snli"]
+    assert metadata["configs"][0]["default"] is True
+    [info] = metadata["dataset_info"]
+    [label] = [feature for feature in info["features"] if feature["name"] == "label"]
+    assert list(label["dtype"]["class_label"]["names"].values()) == ["entailment", "neutral", "contradiction"]
+    record = json.loads(card.split("```json\n")[1].split("\n```")[0])
+    counted = record["splits"]["validation"]
+    assert counted["rows"] == sum(counted["labels"].values()) == info["splits"][0]["num_examples"]
+    assert record["options"]["seed"] == 13
+    assert record["options"]["q"] == 3
+    assert record["data"]["left_out"]["unlabelled"] == 1
+    assert record["data"]["revision"] == "cdb5c3d5eed6ead6e5a341c8e56e669bb666725b"
+    assert "## Checked against the paper" in card
+    assert "](../" not in card
+    assert "sinha-etal-2021" in card
+    assert "bowman-etal-2015" in card
+
+
+def test_another_config_leaves_the_first_and_the_default_alone(commands):
+    repo = ["--to", "org/two", "--yes", "--json"]
+    commands.together(
+        ["publish", "dataset", "swapped", "--config", "snli-validation", *repo],
+        ["publish", "dataset", "swapped", "--config", "snli-test", *repo],
+    )
+    first = _card(commands, "org/two")
+    [[said]] = commands.together(["publish", "dataset", "swapped", "--config", "snli-validation", *repo])
+    assert said["commit"] is None
+    metadata = _metadata(first)
+    assert [(entry["config_name"], entry.get("default")) for entry in metadata["configs"]] == [
+        ("snli-validation", True),
+        ("snli-test", None),
+    ]
+    assert [entry["config_name"] for entry in metadata["dataset_info"]] == ["snli-validation", "snli-test"]
+
+
+def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path):
+    pairs = tmp_path / "mine.jsonl"
+    rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
+    pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    own = ["publish", "dataset", "swapped", "--to", "org/own", "--data", pairs]
+    assert "name it with --license" in commands(*own, code=1)
+    corpus = ["publish", "dataset", "swapped", "--to", "org/own", "--corpus", "snli", "--license", "mit"]
+    assert "which drops its attribution and share-alike" in commands(*corpus, code=1)
+    shown = commands(*own, "--license", "cc-by-4.0", "--private")
+    assert "+ data/mine/data-00000-of-00001.parquet" in shown
+    assert "a new private repository" in shown
+    assert "license: cc-by-4.0" in shown
+    assert "Nothing was written" in shown
+    assert str(tmp_path) not in shown
+
+
+def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(published, tiny_hub):
+    requests = tiny_hub.requests()
+    assert requests
+    assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]
+
+
+def test_the_description_of_rows_tells_them_apart():
+    import datasets
+
+    features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})
+    one, other = (datasets.Dataset.from_dict({"label": labels}, features=features) for labels in ([0, 1], [1, 0]))
+    assert described(one) != described(other)
+    assert sys.modules["unbag"]
