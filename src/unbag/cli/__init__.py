@@ -20,6 +20,7 @@ from unbag.cli import (
     publishing_dataset,
     publishing_model,
     publishing_results,
+    publishing_spaces,
     training,
 )
 
@@ -45,9 +46,11 @@ app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
 app.add_typer(publishing.app, name="publish")
 publishing.app.command()(publishing_dataset.dataset)
+publishing.app.command()(publishing_spaces.metric)
 publishing.app.command()(publishing_model.model)
 publishing.app.command()(publishing_results.results)
 publishing.app.command()(publishing_results.results_dataset)
+publishing.app.command()(publishing_spaces.leaderboard)
 app.command()(prefetching.prefetch)
 app.command()(making.demo)
 

@@ -1,0 +1,138 @@
+"""The leaderboard: a Space that reads a data set of results."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from unbag.hub import results_dataset
+from unbag.hub.leaderboard import leaderboard_space
+from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
+
+from ..hub_server.accounts import ALICE
+from ..hub_server.running import RunningHub
+from .made import plain, swapped
+from .running_app import ask, running_app
+
+_SHARED = {
+    "model_revision": "sha256:0123456789abcdef",
+    "head": "plain",
+    "options": '{"q": 100}',
+    "data_sha256": "fedcba9876543210",
+    "n": 100,
+    "unbag_version": "0.1.0",
+}
+P_C = {"set": "permuted", "metric": "p_c", "metric_name": "P^c", "higher_is_better": False, "is_score": True}
+A = {"set": "permuted", "metric": "accuracy", "metric_name": "A", "higher_is_better": True, "is_score": False}
+F1 = {"set": "sicck", "metric": "f1", "metric_name": "macro F1", "higher_is_better": True, "is_score": True}
+
+
+def _row(model, value, config="snli", **more):
+    return {
+        **_SHARED,
+        "model": model,
+        "config": config,
+        "value": value,
+        "low": value - 0.05,
+        "high": value + 0.05,
+    } | more
+
+
+@pytest.fixture(scope="module")
+def results():
+    return pd.DataFrame(
+        [
+            _row("org/reader", 0.4, **P_C),
+            _row("lexical", 1.0, **P_C),
+            _row("org/reader", 0.5, "mnli", **P_C),
+            _row("org/reader", 0.9, **A),
+            _row("lexical", 0.6, **A),
+            _row("org/hex", 0.3, "default", **F1, **{"head": "residual", "low": None, "high": None}),
+        ]
+    )
+
+
+def test_the_best_comes_first_whichever_way_is_better(results):
+    table = ranked(results, "permuted", "snli", "p_c")
+    assert table["value"].tolist() == [0.4, 1.0]
+    assert table["better"].tolist() == ["↓ lower"] * 2
+    assert table["95 % interval"].tolist() == ["0.350 to 0.450", "0.950 to 1.050"]
+    assert table["options"].tolist() == ["q 100"] * 2
+    assert table["revision"].tolist() == ["01234567"] * 2
+    assert ranked(results, "permuted", ALL, "accuracy")["value"].tolist() == [0.9, 0.6]
+    assert len(ranked(results, ALL, ALL, ALL)) == len(results)
+
+
+def test_models_of_the_hub_are_links_and_baselines_are_not(results):
+    models = ranked(results, ALL, ALL, ALL)["model"].tolist()
+    assert "[org/reader](https://huggingface.co/org/reader)" in models
+    assert "[org/hex](https://huggingface.co/org/hex) (residual)" in models
+    assert "lexical" in models
+
+
+def test_the_name_of_a_model_is_no_markup(results):
+    table = ranked(results.assign(model="[x](https://a.b)<b>"), "sicck", ALL, ALL)
+    assert table["model"].tolist() == ["xhttps//a.bb (residual)"]
+
+
+def test_what_has_no_interval_shows_none(results):
+    assert ranked(results, "sicck", ALL, ALL)["95 % interval"].tolist() == [""]
+
+
+def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric_that_stands_for_it(results):
+    assert usual(results, "permuted") == ("snli", "p_c")
+    assert choices(results, "metric", "permuted") == [ALL, "accuracy", "p_c"]
+    assert choices(results, "set", ALL) == [ALL, "permuted", "sicck"]
+    table, legend = overview(results)
+    assert list(table.columns) == ["model", "permuted ↓", "sicck ↑"]
+    values = table.set_index("model")
+    assert values["permuted ↓"].dropna().to_dict() == {
+        "[org/reader](https://huggingface.co/org/reader)": 0.4,
+        "lexical": 1.0,
+    }
+    assert legend == "**permuted**: P^c, snli, q 100; **sicck**: macro F1, default, q 100"
+
+
+def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
+    few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"examples": 5}'}])
+    table, _ = overview(pd.concat([results, few]))
+    values = table.set_index("model")["permuted ↓"]
+    assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
+    assert values["lexical"] == 1.0
+    assert set(ranked(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
+
+
+def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, tmp_path: Path):
+    from huggingface_hub import HfApi
+
+    api = HfApi(hub.endpoint, token=ALICE)
+    api.create_repo(f"org/{results_dataset.NAME}", repo_type="dataset")
+    api.upload_file(
+        path_or_fileobj=results_dataset.merged(results_dataset.rows([plain(), swapped()]), None),
+        path_in_repo=results_dataset.FILE,
+        repo_id=f"org/{results_dataset.NAME}",
+        repo_type="dataset",
+    )
+    command = [sys.executable, "-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
+    subprocess.run(command, env=hub.env(tmp_path / "home", token=ALICE), check=True, capture_output=True)
+    folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
+    with running_app(folder, hub.env(tmp_path / "home")) as address:
+        _, count, summary, legend, *_, table = ask(address, "opened")
+    after = swapped().scores["accuracy_after"].value
+    assert count == "Results: 5. Models: 1. Sets: 2."
+    assert summary["value"]["headers"] == ["model", "plain ↑", "swapped ↑"]
+    assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
+    assert summary["value"]["data"][0][2] == round(after, 3)
+    assert legend.startswith("**plain**")
+    assert [row[5] for row in table["data"]] == ["plain"]
+
+
+def test_the_card_names_the_data_set_it_reads():
+    space = leaderboard_space("org/board", "org/numbers")
+    card = space.files["README.md"].decode()
+    assert "datasets:\n- org/numbers\n" in card
+    assert "sdk_version:" in card
+    assert b'page("org/numbers")' in space.files["app.py"]
+    assert space.files["requirements.txt"].startswith(b"datasets>=")
