@@ -1,9 +1,9 @@
-"""How often the 95 % bootstrap intervals hold the true value, by simulation: accuracy, P^c over sources, and a paired gap.
+"""How often 95 % bootstrap intervals hold the true value, by simulation: accuracy, P^c over sources, a paired gap.
 
     python benchmarks/coverage.py [--simulations 4000]
 
-Claim: 95 % ± 1 from some hundred examples on. There is no peer but the truth, which a simulation knows. Each quantity is
-drawn from a known law, scored by the code that scores models, and its interval held against the law's own value:
+Claim: 95 % ± 1 from some hundred examples on. There is no peer but the truth, which a simulation knows. Each quantity
+is drawn from a known law, scored by the code that scores models, and its interval held against the law's own value:
 
 - accuracy: 300 independent examples, each right with probability .8;
 - P^c: 300 sources of 100 permutations. A source is right in order with probability .8; if so, the share of its
@@ -89,7 +89,8 @@ def coverage(trial: Trial, truth: float, simulations: int) -> float:
     held = 0
     for number in range(simulations):
         found = trial(np.random.default_rng([1, number]), number)
-        assert found.low is not None and found.high is not None
+        if found.low is None or found.high is None:
+            raise ValueError(f"expected an interval in every simulation, found none in number {number}")
         held += found.low - 1e-12 <= truth <= found.high + 1e-12
     return held / simulations
 

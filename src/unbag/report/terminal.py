@@ -23,6 +23,11 @@ def views(results: Sequence[Result], *, crossed: bool = False) -> list[Renderabl
     return [cross.view(results)] if crossed else [view(result) for result in results]
 
 
+def together(results: Sequence[Result]) -> list[RenderableType]:
+    """Return what results of several sets are together: nothing yet."""
+    return []
+
+
 def write(shown: Sequence[RenderableType], path: Path) -> None:
     """Write views as a text file, 80 columns wide."""
     with whole(path) as beside, beside.open("w", encoding="utf-8") as file:

@@ -1,4 +1,4 @@
-"""McNemar's test: are two systems right equally often on the same examples?"""
+"""McNemar's test: whether two systems are right equally often on the same examples."""
 
 import math
 from typing import NamedTuple

@@ -81,11 +81,11 @@ def paired_difference(
 def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_second: Floats, *, level: float) -> Paired:
     """Return the difference of a quantity between two systems from what `draws` gave of both.
 
-    The paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004, "Statistical
-    Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250). The p value inverts that
-    interval: twice the smaller share of resamples whose difference is not on the one side of 0 (ties on both), with one
-    added above and below the line (Davison & Hinkley 1997, section 4.2.3), at most 1. With fewer than some thirty
-    examples (the seeds of SICCK) such intervals are too narrow and such p values too small.
+    The paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004,
+    "Statistical Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250). The p value
+    inverts that interval: twice the smaller share of resamples whose difference is not on the one side of 0 (ties on
+    both), with one added above and below the line (Davison & Hinkley 1997, section 4.2.3), at most 1. With fewer than
+    some thirty examples (the seeds of SICCK) such intervals are too narrow and such p values too small.
     """
     gaps = of_second - of_first
     gaps = gaps[~np.isnan(gaps)]
