@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, training
+from unbag.cli import comparing, evaluating, lexical, making, natlog, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -27,6 +27,7 @@ app = typer.Typer(
 )
 app.command()(evaluating.evaluate)
 app.command()(evaluating.score)
+app.command()(comparing.compare)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
