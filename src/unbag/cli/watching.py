@@ -33,6 +33,7 @@ class _Display(Watch):
         self._begun = 0
 
     def on_set(self, name: str) -> None:
+        self._bars.start()  # not before: the download of a model shows itself
         self._bars.update(self._all, completed=self._begun)  # of how many sets are behind us, whatever came of them
         self._begun += 1
         self._bars.reset(self._rows, description=f"making {name}", total=None)
@@ -71,5 +72,10 @@ def watch(sets: int, *, shown: bool, quiet: bool = False) -> Iterator[Watch]:
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
     bars = Progress(*columns, TimeElapsedColumn(), console=console(err=True), transient=True, redirect_stdout=False)
-    with bars:
+    import datasets
+
+    datasets.disable_progress_bars()
+    try:
         yield _Display(bars, sets, quiet=quiet)
+    finally:
+        bars.stop()
