@@ -10,7 +10,18 @@ from typing import Final
 
 import typer
 
-from unbag.cli import comparing, evaluating, lexical, making, natlog, training
+from unbag.cli import (
+    comparing,
+    evaluating,
+    lexical,
+    making,
+    natlog,
+    publishing,
+    publishing_dataset,
+    publishing_model,
+    publishing_results,
+    training,
+)
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -33,6 +44,11 @@ app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
+app.add_typer(publishing.app, name="publish")
+publishing.app.command()(publishing_dataset.dataset)
+publishing.app.command()(publishing_model.model)
+publishing.app.command()(publishing_results.results)
+publishing.app.command()(publishing_results.results_dataset)
 app.command()(making.demo)
 
 

@@ -126,12 +126,14 @@ def evaluate(
             **options,
         )
     report(results, folder, as_json=as_json, cross=cross, seen=not cross)
-    for failure in failures if processes().rank == 0 else ():
+    if processes().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
+        return
+    for failure in failures:
         told = "left out" if failure.is_missing else "failed"
         of_model = f", {failure.model}" if failure.model and len(models) > 1 else ""
         typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
     # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
-    if any(sets or not failure.is_missing for failure in failures):
+    if not results or any(sets or not failure.is_missing for failure in failures):
         raise typer.Exit(1)
 
 

@@ -33,7 +33,10 @@ class _Display(Watch):
         self._begun = 0
 
     def on_set(self, name: str) -> None:
-        self._bars.start()  # not before: the download of a model shows itself
+        from huggingface_hub.utils import disable_progress_bars
+
+        disable_progress_bars()  # not before: the download of a model shows itself
+        self._bars.start()
         self._bars.update(self._all, completed=self._begun)  # of how many sets are behind us, whatever came of them
         self._begun += 1
         self._bars.reset(self._rows, description=f"making {name}", total=None)

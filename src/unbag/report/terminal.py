@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unbag.files import whole
-from unbag.report import cross
+from unbag.report import cross, summary
 from unbag.results import Result
 
 
@@ -24,8 +24,8 @@ def views(results: Sequence[Result], *, crossed: bool = False) -> list[Renderabl
 
 
 def together(results: Sequence[Result]) -> list[RenderableType]:
-    """Return what results of several sets are together: nothing yet."""
-    return []
+    """Return what results of several sets are together."""
+    return [summary.view(results)] if len({result.set for result in results}) > 1 else []
 
 
 def write(shown: Sequence[RenderableType], path: Path) -> None:
