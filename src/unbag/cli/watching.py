@@ -33,7 +33,7 @@ class _Display(Watch):
         self._begun = 0
 
     def on_set(self, name: str) -> None:
-        from huggingface_hub.utils import disable_progress_bars
+        from huggingface_hub.utils.tqdm import disable_progress_bars
 
         disable_progress_bars()  # not before: the download of a model shows itself
         self._bars.start()
@@ -55,7 +55,7 @@ class _Display(Watch):
 
         # Standard output may be another file than the display's: they must not write at the same time.
         self._bars.stop()
-        terminal.show([terminal.view(result)], console())
+        terminal.show([terminal.view(result), ""], console())
         self._bars.start()
 
 
