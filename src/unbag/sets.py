@@ -166,11 +166,12 @@ def prepare(made: Any, *, num_proc: int | None = None) -> Any:
     try:
         made.download_and_prepare(num_proc=num_proc)
     except DatasetGenerationError as error:
-        if isinstance(error.__cause__, ValueError | ImportError):  # ours: it names the row, or the extra
+        if isinstance(error.__cause__, ValueError | ImportError | OSError):  # it names the row, the extra, the address
             raise error.__cause__ from None
         raise
     if not any(split.num_examples for split in made.info.splits.values()):
-        raise UnfitError(f"none of the pairs can be used for this set with the options {made.config}")
+        options = ", ".join(f"{option}={value}" for option, value in made.config.own_options().items())
+        raise UnfitError(f"none of the pairs can be used for this set, with {options or 'no options'}")
     return _evaluated(made, made.as_dataset())
 
 

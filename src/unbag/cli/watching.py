@@ -74,7 +74,10 @@ def watch(sets: int, *, shown: bool, quiet: bool = False) -> Iterator[Watch]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
-    bars = Progress(*columns, TimeElapsedColumn(), console=console(err=True), transient=True, redirect_stdout=False)
+    to = console(err=True)
+    bars = Progress(
+        *columns, TimeElapsedColumn(), console=to, transient=True, redirect_stdout=False, disable=not to.is_terminal
+    )
     import datasets
 
     datasets.disable_progress_bars()
