@@ -11,6 +11,7 @@ from typing import Final
 import typer
 
 from unbag.cli import (
+    comparing,
     evaluating,
     lexical,
     making,
@@ -39,6 +40,7 @@ app = typer.Typer(
 )
 app.command()(evaluating.evaluate)
 app.command()(evaluating.score)
+app.command()(comparing.compare)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")

@@ -1,0 +1,33 @@
+"""A challenge set that could not be evaluated, and why: told at the end, so that it does not cost the others."""
+
+from dataclasses import dataclass
+
+from unbag.pinned import MissingFileError
+from unbag.sets import UnfitError
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A set without a result.
+
+    Attributes:
+        set: its name.
+        error: what went wrong.
+        model: of which model; None where the set could not be made, so for all.
+    """
+
+    set: str
+    error: Exception
+    model: str | None = None
+
+    @property
+    def is_left_out(self) -> bool:
+        """Whether nothing went wrong: a package or other people's file is not at hand, or the pairs are not for it."""
+        return isinstance(self.error, ImportError | MissingFileError | UnfitError)
+
+    @property
+    def reason(self) -> str:
+        """The reason in one line; what is none of our own messages with the name of its type."""
+        said = " ".join(str(self.error).split())
+        ours = isinstance(self.error, ValueError | ImportError | OSError)
+        return said if ours and said else f"{type(self.error).__name__}: {said}"
