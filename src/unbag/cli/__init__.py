@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, training
+from unbag.cli import evaluating, lexical, making, natlog, published, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -29,6 +29,7 @@ app.command()(evaluating.evaluate)
 app.command()(evaluating.score)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
+app.command()(published.papers)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
