@@ -20,6 +20,7 @@ from unbag.inference.store import Predictions
 from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
+from unbag.report import examples
 from unbag.results import Result
 from unbag.sets import config_name
 
@@ -37,7 +38,7 @@ def evaluate(
     out: Path | str,
     **options: Any,
 ) -> list[Result]:
-    """Evaluate a model on challenge sets; leave `results.json` and the predictions in a folder.
+    """Evaluate a model on challenge sets; leave `results.json`, `examples.json` and the predictions in a folder.
 
     A run that was stopped goes on where it was when called again with the same arguments, and its results are those of
     an unbroken run. Started by `torchrun` or `accelerate launch`, the processes share the work, and the first of them
@@ -88,7 +89,8 @@ def evaluate_all(
     requests = [item if isinstance(item, Request) else _default_request(item) for item in sets]
     built = [build(request) for request in requests]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
-    done = []
+    done: list[Result] = []
+    chosen = []
     for predictor, name in named:
         known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
         if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
@@ -100,13 +102,15 @@ def evaluate_all(
             if processes().rank == 0:
                 answers = Answers(_array(found), found.space, found.has_probabilities)
                 done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
+                chosen.append(examples.choose(done[-1], item.rows, answers))
     if done:
+        examples.write(chosen, Path(out) / examples.FILE)
         results.write(done, Path(out) / results.FILE)
     return done
 
 
 def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
-    """Score a file of predictions made elsewhere; leave `results.json` in a folder.
+    """Score a file of predictions made elsewhere; leave `results.json` and `examples.json` in a folder.
 
     Args:
         path: the file, as `unbag.prediction_files` reads it.
@@ -119,7 +123,9 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     built = build(request)
     found = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    result = score(built, Answers(found.probabilities, found.space, found.doubts), model)
+    answers = Answers(found.probabilities, found.space, found.doubts)
+    result = score(built, answers, model)
+    examples.write([examples.choose(result, built.rows, answers)], Path(out) / examples.FILE)
     results.write([result], Path(out) / results.FILE)
     return result
 

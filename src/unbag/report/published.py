@@ -32,9 +32,11 @@ def view(table: PaperTable) -> RenderableType:
     names, rows = cells(table)
     title = f"{table.source} · {table.about}{_unit(table.units)}"
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for name in names:
+    for place, name in enumerate(names):
         is_number = name in table.values
-        shown.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=is_number)
+        # Numbers stay whole; what is too long for a line is a heading or the name of a model.
+        least = max(len(row[place]) for row in rows) if is_number else None
+        shown.add_column(name, justify="right" if is_number else "left", overflow="fold", min_width=least)
     for row in rows:
         shown.add_row(*row)
     return Group(Text(title, style="italic"), shown, *([Text(table.remark, style="dim")] if table.remark else []))
