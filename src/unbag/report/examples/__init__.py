@@ -1,5 +1,4 @@
-"""The examples that a report shows: a few of each set, chosen when a model is scored, for then rows and answers are at
-hand.
+"""The examples that a report shows: a few of each set, chosen when a model is scored, with rows and answers at hand.
 
 One module a set, named like it, with `RULE`, what is chosen in words, and `choose(rows, answers)`.
 """

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable
+from itertools import pairwise
 
 from unbag.report.examples import Mark
 
@@ -38,7 +39,7 @@ def kept_together(original: str, permuted: str) -> tuple[Mark, ...]:
     """
     words = [match.span() for match in re.finditer(r"\S+", permuted)]
     runs: list[Mark] = []
-    for (start, end), (then, until) in zip(words, words[1:], strict=False):
+    for (start, end), (then, until) in pairwise(words):
         pair = rf"(?<!\w){re.escape(permuted[start:end])}\s*{re.escape(permuted[then:until])}(?!\w)"
         if not re.search(pair, original):
             continue
