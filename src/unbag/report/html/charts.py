@@ -17,9 +17,10 @@ from unbag.report.html.figures import Figure, Series
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
-_WIDTH: Final = 300  # of the plot; with its labels it fits a phone at about its natural size
+_WIDTH: Final = 350  # with labels: a phone's, so that text has its natural size there
 _CURVE_HEIGHT: Final = 190
 _LANE: Final = 11  # height of one model's dot beside a name
+_LETTER: Final = 6.6  # mean width in the widest of the usual fonts; what measures text here has a narrower one
 _FEW: Final = 25  # points that are told apart: more make a line
 _VERSION: Final = "6.1"  # of Vega-Lite, so that another release of vl-convert draws the same
 _CONFIG: Final = {
@@ -36,7 +37,7 @@ _CONFIG: Final = {
         "labelFontSize": 12,
         "titleFontSize": 12,
         "titleFontWeight": "normal",
-        "labelLimit": 150,
+        "labelLimit": 0,  # a name is never cut off
         "labelOverlap": True,
     },
 }
@@ -83,7 +84,7 @@ def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _share(channel: str, title: str) -> dict[str, Any]:
-    axis = {"format": ".0%", "tickCount": 5, "title": title}
+    axis = {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1], "title": title}
     return {channel: {"field": "y", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}}
 
 
@@ -117,6 +118,7 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     x = {"field": "x", "type": "quantitative", "scale": {"zero": False, "nice": False}, "axis": axis}
     return {
         "width": _WIDTH,
+        "autosize": {"type": "fit-x", "contains": "padding"},
         "height": _CURVE_HEIGHT,
         "data": _values(figure),
         "encoding": {"x": x},
@@ -129,7 +131,8 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     places, names = figure.places, [series.name for series in figure.series]
     step = max(2, len(names)) * _LANE + 8
     return {
-        "width": _WIDTH - 40,  # names on the left take more room than numbers do
+        "width": _WIDTH,
+        "autosize": {"type": "fit-x", "contains": "padding"},
         "height": {"step": step, "for": "position"},
         "data": _values(figure),
         "encoding": {
@@ -137,7 +140,14 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
                 "field": "x",
                 "type": "nominal",
                 "scale": {"domain": places, "paddingInner": 0.2, "paddingOuter": 0.1},
-                "axis": {"title": None, "grid": False, "domain": False, "ticks": False, "labelPadding": 8},
+                "axis": {
+                    "title": None,
+                    "grid": False,
+                    "domain": False,
+                    "ticks": False,
+                    "labelPadding": 8,
+                    "minExtent": _LETTER * max(len(str(place)) for place in places) + 8,
+                },
             },
             "yOffset": {"field": "name", "type": "nominal", "scale": {"domain": names}},
             "color": look["color"],

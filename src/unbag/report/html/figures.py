@@ -36,6 +36,7 @@ class Figure:
         y: what the values are.
         kind: `curve` for places that are numbers, `dots` for names.
         series: whose values.
+        order: of names, where it is not that in which the series have them.
     """
 
     title: str
@@ -44,11 +45,12 @@ class Figure:
     y: str
     kind: Literal["curve", "dots"]
     series: tuple[Series, ...]
+    order: tuple[str, ...] = ()
 
     @property
     def places(self) -> list[float | str]:
         """The places of all series: numbers in their order, names as they come."""
-        found = list(dict.fromkeys(point.x for series in self.series for point in series.points))
+        found = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
         return sorted(found) if self.kind == "curve" else found
 
 

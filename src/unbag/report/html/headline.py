@@ -38,7 +38,7 @@ def _of_kind(kind: str) -> Callable[[Any], Estimate | None]:
 _LAMBDA: Final = 0.7  # the λ that the paper settles on
 MEASURES: Final[dict[str, tuple[Measure, ...]]] = {
     "plain": (Measure("Corpus: accuracy", lambda scores: scores["accuracy"], "accuracy"),),
-    "permuted": (Measure("Permuted: P^c (lower is better)", lambda s: s["p_c"], "p_c", lower_is_better=True),),
+    "permuted": (Measure("Permuted: P^c, less is better", lambda s: s["p_c"], "p_c", lower_is_better=True),),
     "cs_lambda": (Measure(f"CS_λ: accuracy at λ = {_LAMBDA}", _at_lambda, f"{_LAMBDA:g}"),),
     "resnli": (Measure("ReSNLI: accuracy", lambda scores: scores["accuracy"], "accuracy"),),
     "swapped": (Measure("Swapped: accuracy after", lambda s: s["whole"]["accuracy_after"], "accuracy_after"),),

@@ -126,6 +126,7 @@ def profile(found: list[Headline], gathered: Gathered) -> Figure:
         y="share",
         kind="dots",
         series=tuple(series),
+        order=tuple(each.words for each in found),
     )
 
 
@@ -190,7 +191,7 @@ def _cards(gathered: Gathered, found: list[Headline]) -> Iterator[dict[str, str]
         yield {
             "key": group.key,
             "title": _of_set(group.set).TITLE,
-            "data": group.title,
+            "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
             "numbers": " · ".join(f"{each.values[scored.model.name].value:.0%}" for each in measures) or "–",
             "words": "; ".join(each.words.partition(": ")[2] for each in measures),
             "verdict": _sentence(_verdict(scored.result)),

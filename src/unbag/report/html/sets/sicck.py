@@ -13,13 +13,14 @@ QUESTION: Final = "Does it follow every, not and at most by the rules of natural
 PAPER: Final = "Akoju et al. 2023"
 _GROUPS: Final = {"modifier_type": "type of modifier", "part": "modified part", "modifier": "modifier"}
 _NONE: Final = "none"
-_MEANING: Final = {"f1": "macro F1", "accuracy": "share of pairs right"}
+_NAMES: Final = {"f1": "macro F1", "precision": "macro precision", "recall": "macro recall"}
+_MEANING: Final = {"accuracy": "share of pairs right"}
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     """Yield the four measures on all pairs."""
     for name in MEASURES:
-        yield name, _MEANING.get(name, f"macro {name}"), scores[name]
+        yield _NAMES.get(name, name), _MEANING.get(name, "mean over the labels"), scores[name]
 
 
 def figures(group: Group) -> list[Figure | None]:
