@@ -6,9 +6,9 @@ import shutil
 import numpy as np
 import pytest
 
-import unbag
 from unbag.built import Request
 from unbag.demo import generate
+from unbag.evaluation import evaluate_all
 from unbag.labels import LABELS
 from unbag.lexical.words import ALL
 from unbag.report import html
@@ -40,7 +40,7 @@ class OfWords:
 def run(tmp_path_factory):
     """Give the folder of the run."""
     folder = tmp_path_factory.mktemp("report")
-    for split, size in (("validation", 120), ("train", 200)):
+    for split, size in (("validation", 80), ("train", 120)):
         pairs = [pair._asdict() for pair in generate(split, size)]
         if split == "validation":
             hostile = {"premise": HOSTILE, "label": "neutral"}
@@ -58,16 +58,15 @@ def run(tmp_path_factory):
             Request("plain", options=data),
         ]
         models = [OfWords(HOSTILE_NAME), OfWords("reads-order", ordered=True)]
-        for name, some in (("a", models), ("b", [OfWords("lexical")])):
-            for model in some:  # one folder a model or several: the report brings them together
-                unbag.evaluate(model, requests, out=folder / name / model.identity["name"].replace("/", "_"))
+        for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report brings them together
+            evaluate_all(some, requests, out=folder / name)
     return folder
 
 
 @pytest.fixture(scope="session")
 def folders(run):
-    """Give the folders of the models, the first that of the one with the hostile name."""
-    return [*sorted((run / "a").iterdir()), *(run / "b").iterdir()]
+    """Give the folders with results, the first that of the model with the hostile name."""
+    return [run / "a", run / "b"]
 
 
 @pytest.fixture(scope="session")

@@ -83,9 +83,8 @@ def test_filters_narrow_the_examples_together(opened):
     page.select_option("#f-set", label)
     visible = page.locator(".example:visible")
     assert 0 < visible.count() < everything
-    for each in visible.all():
-        assert each.get_attribute("data-set") == label
-        assert each.get_attribute("data-outcome") == "wrong"
+    said = visible.evaluate_all("(found) => found.map((each) => [each.dataset.set, each.dataset.outcome])")
+    assert all(each == [label, "wrong"] for each in said)
     shown = int(page.locator("#count").inner_text().split()[0])
     page.fill("#f-text", "zzzz no such words")
     assert visible.count() == 0
@@ -155,16 +154,17 @@ def test_a_screen_reader_finds_its_way(opened):
     assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
     ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
     assert len(set(ids)) == len(ids)
-    for each in page.locator("[aria-labelledby]").all():
-        assert each.get_attribute("aria-labelledby") in ids
+    named = page.evaluate(
+        "[...document.querySelectorAll('[aria-labelledby]')].map((each) => each.getAttribute('aria-labelledby'))"
+    )
+    assert set(named) <= set(ids)
     targets = page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].map((each) => each.hash.slice(1))")
     assert targets
     assert set(targets) <= set(ids)
-    figures = page.locator("figure")
-    for each in figures.all():
-        assert each.locator("details table").count() == 1
-        assert each.locator("[role=img][aria-label]").count() == 1
-    assert page.locator("table").count() > figures.count() > 0
+    figures = page.locator("figure").count()
+    assert page.locator("table").count() > figures > 0
+    for part in ("details table", "[role=img][aria-label]"):
+        assert page.locator(f"figure:has({part})").count() == page.locator(f"figure {part}").count() == figures
     assert page.evaluate("[...document.querySelectorAll('table')].every((each) => each.caption?.textContent.trim())")
     assert page.locator("th:not([scope])").count() == 0
     assert page.evaluate("[...document.querySelectorAll('select, input')].every((each) => each.labels.length === 1)")

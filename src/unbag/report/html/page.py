@@ -188,14 +188,20 @@ def _cards(gathered: Gathered, found: list[Headline]) -> Iterator[dict[str, str]
     for group in gathered.groups:
         scored = subject_of(group, gathered)
         measures = [each for each in found if each.group == group and scored.model.name in each.values]
+        others = [each.model for each in group.scored if each.model.is_baseline and each.model != scored.model]
         yield {
             "key": group.key,
             "title": _of_set(group.set).TITLE,
             "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
-            "numbers": " · ".join(f"{each.values[scored.model.name].value:.0%}" for each in measures) or "–",
+            "numbers": _numbers(measures, scored.model.name),
+            "others": ", ".join(f"{model.name} {_numbers(measures, model.name)}" for model in others),
             "words": "; ".join(each.words.partition(": ")[2] for each in measures),
             "verdict": _sentence(_verdict(scored.result)),
         }
+
+
+def _numbers(measures: list[Headline], model: str) -> str:
+    return " · ".join(f"{each.values[model].value:.0%}" if model in each.values else "–" for each in measures) or "–"
 
 
 def _drawn(figure: Figure, gathered: Gathered) -> Drawn:
