@@ -1,15 +1,16 @@
 """What the report says, before anything draws it."""
 
 import shlex
+from importlib import import_module
 
 import pytest
 
 from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
-from unbag import results
+from unbag import papers, results, rooms
 from unbag.report import html
 from unbag.report.html import figures, headline
 from unbag.report.html.figures import Figure, Point, Series
-from unbag.report.html.gathered import gather
+from unbag.report.html.gathered import ORDER, gather
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -131,6 +132,16 @@ def test_the_command_asks_the_same_again(written):
         "--examples": "100",
         "--seed": "7",
     }
+
+
+@pytest.mark.parametrize("name", rooms.names("dataset_scripts"))
+def test_every_set_has_its_part_of_the_report(name):
+    shown = import_module(f"unbag.report.html.sets.{name}")
+    assert shown.QUESTION.endswith("?")
+    assert any(paper.short == shown.PAPER for paper in papers.papers())
+    assert headline.MEASURES[name]
+    assert name in ORDER
+    assert "Up to" in import_module(f"unbag.report.examples.{name}").RULE
 
 
 def test_sentences_and_names_are_escaped(report):

@@ -17,10 +17,12 @@ from unbag.report.html.figures import Figure, Series
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
-_WIDTH: Final = 350  # with labels: a phone's, so that text has its natural size there
+NARROW: Final = 350  # pixels with labels: a phone's, so that text has its natural size there
+WIDE: Final = 760
 _CURVE_HEIGHT: Final = 190
 _LANE: Final = 11  # height of one model's dot beside a name
 _LETTER: Final = 6.6  # mean width in the widest of the usual fonts; what measures text here has a narrower one
+_BREAK: Final = ": "  # where a long name goes on in a second line
 _FEW: Final = 25  # points that are told apart: more make a line
 _VERSION: Final = "6.1"  # of Vega-Lite, so that another release of vl-convert draws the same
 _CONFIG: Final = {
@@ -51,15 +53,16 @@ def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, .
     return f"var(--model-{place % len(SHAPES)})", SHAPES[place % len(SHAPES)], DASHES[place % len(DASHES)]
 
 
-def svg(figure: Figure, models: Sequence[str]) -> Markup:
+def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
     """Return a figure as an SVG element.
 
     Args:
         figure: the figure.
         models: the names of the report's models, which decide what each looks like.
+        width: in pixels, with all labels.
     """
     spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
-    drawn = vl_convert.vegalite_to_svg({**spec, "config": _CONFIG}, vl_version=_VERSION)
+    drawn = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
     # The picture is decoration to a screen reader, and a namespace is no link that anyone follows.
     drawn = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", drawn)
     return Markup(drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
@@ -117,7 +120,6 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     axis = {"title": figure.x, "tickCount": 6, "grid": False}
     x = {"field": "x", "type": "quantitative", "scale": {"zero": False, "nice": False}, "axis": axis}
     return {
-        "width": _WIDTH,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "height": _CURVE_HEIGHT,
         "data": _values(figure),
@@ -131,7 +133,6 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     places, names = figure.places, [series.name for series in figure.series]
     step = max(2, len(names)) * _LANE + 8
     return {
-        "width": _WIDTH,
         "autosize": {"type": "fit-x", "contains": "padding"},
         "height": {"step": step, "for": "position"},
         "data": _values(figure),
@@ -146,7 +147,8 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
                     "domain": False,
                     "ticks": False,
                     "labelPadding": 8,
-                    "minExtent": _LETTER * max(len(str(place)) for place in places) + 8,
+                    "labelExpr": f"split(datum.label, '{_BREAK}')",
+                    "minExtent": _LETTER * max(len(part) for place in places for part in str(place).split(_BREAK)) + 8,
                 },
             },
             "yOffset": {"field": "name", "type": "nominal", "scale": {"domain": names}},

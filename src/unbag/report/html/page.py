@@ -17,13 +17,20 @@ from unbag.corpora import CORPORA
 from unbag.report import published
 from unbag.report.cells import interval, left_out
 from unbag.report.examples import Line, Shown
-from unbag.report.html.charts import svg, swatch
+from unbag.report.html.charts import WIDE, svg, swatch
 from unbag.report.html.figures import Figure, Point, Series, TextTable, bare, table
 from unbag.report.html.gathered import Gathered, Group, Scored
 from unbag.report.html.headline import Headline, beats_words, headlines, subject_of
 from unbag.results import Result
 
 PAPERS_MODELS: Final = "the papers' models"
+_MARKS: Final = {
+    "misleads": "misleading words",
+    "together": "words still side by side",
+    "moved": "what moved",
+    "replaced": "what was replaced",
+    "modifier": "the modifier",
+}
 _PRIMARY: Final = "permuted"  # the set whose verdict is the page's, where it was asked
 
 
@@ -33,7 +40,7 @@ class Drawn:
 
     title: str
     about: str
-    picture: Markup
+    pictures: tuple[Markup, ...]
     legend: tuple[tuple[Markup, str], ...]
     table: TextTable
 
@@ -81,9 +88,10 @@ def render(gathered: Gathered) -> str:
         models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
         lead=lead(gathered, found),
         cards=list(_cards(gathered, found)),
-        profile=_drawn(profile(found, gathered), gathered) if found else None,
+        profile=_drawn(profile(found, gathered), gathered, wide=True) if found else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(_examples(gathered)),
+        marks=_marks(gathered),
         rules=list(_rules(gathered)),
         records=list(_records(gathered)),
         environments=_environments(gathered),
@@ -204,10 +212,12 @@ def _numbers(measures: list[Headline], model: str) -> str:
     return " · ".join(f"{each.values[model].value:.0%}" if model in each.values else "–" for each in measures) or "–"
 
 
-def _drawn(figure: Figure, gathered: Gathered) -> Drawn:
+def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
+    """Return a figure drawn; where `wide`, for wide screens too, and the page shows the one that fits."""
     shown = names(gathered)
     legend = tuple((swatch(each, shown, line=figure.kind == "curve"), each.name) for each in figure.series)
-    return Drawn(figure.title, figure.about, svg(figure, shown), legend, table(figure))
+    pictures = (svg(figure, shown), *([svg(figure, shown, WIDE)] if wide else []))
+    return Drawn(figure.title, figure.about, pictures, legend, table(figure))
 
 
 def _section(group: Group, gathered: Gathered) -> Section:
@@ -261,6 +271,12 @@ def _examples(gathered: Gathered) -> Iterator[Example]:
             lines = tuple((line.name, pieces(line)) for line in shown.lines)
             title = f"{_of_set(group.set).TITLE}, {group.title}"
             yield Example(title, scored.model.name, shown, lines)
+
+
+def _marks(gathered: Gathered) -> list[tuple[str, str]]:
+    """Return the kinds of marks that the examples have, with their meaning."""
+    used = {mark.kind for each in _examples(gathered) for line in each.shown.lines for mark in line.marks}
+    return [(kind, meaning) for kind, meaning in _MARKS.items() if kind in used]
 
 
 def _rules(gathered: Gathered) -> Iterator[tuple[str, str]]:
