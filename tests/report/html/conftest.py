@@ -32,7 +32,10 @@ class OfWords:
         rows = np.full((len(premises), 3), 0.1, dtype=np.float32)
         for row, (premise, hypothesis) in enumerate(zip(premises, hypotheses, strict=True)):
             letters = premise[:3] + hypothesis[:3] if self._ordered else premise + hypothesis
-            rows[row, sum(map(ord, letters.replace(" ", ""))) % 3] = 0.8
+            answer = sum(map(ord, letters.replace(" ", ""))) % 3
+            rows[row, answer] = 0.8
+            if premise == HOSTILE:  # surely wrong, so that it is shown
+                rows[row] = [0.98, 0.01, 0.01]
         return rows
 
 
