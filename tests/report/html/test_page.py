@@ -162,3 +162,25 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
     assert "Right 80% of the time" in text
+
+
+def test_models_and_references_look_different_each():
+    charts = pytest.importorskip("unbag.report.html.charts")
+    models = ["a", "b", "c", "d", "e", "f"]
+    looks = {charts.style(Series(name, ()), models) for name in models}
+    looks |= {charts.style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
+    for part in range(3):  # each of colour, shape and dash tells the models apart by itself
+        assert len({charts.style(Series(name, ()), models)[part] for name in models}) == len(models)
+    assert len(looks) == 8
+
+
+def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
+    charts = pytest.importorskip("unbag.report.html.charts")
+    points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
+    theirs = Series("the papers' models", (Point("z & w", figures.bare(0.2)),), is_reference=True)
+    drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
+    assert drawn.startswith("<svg aria-hidden")
+    assert "x &lt; y" in drawn
+    assert drawn.count('fill="var(--model-0)"') == 2
+    assert drawn.count('fill="var(--reference)"') == 1
+    assert not any(word in drawn for word in ("<script", "href", "url("))

@@ -15,6 +15,8 @@ from markupsafe import Markup
 from unbag.report.html.figures import Figure, Series
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+BAR: Final = "M-0.12,-1h0.24v2h-0.24z"
+"""An upright bar: what models are held against."""
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
 NARROW: Final = 350  # pixels with labels: a phone's, so that text has its natural size there
@@ -48,7 +50,7 @@ _CONFIG: Final = {
 def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
     """Return the colour, shape and dash of a series: a model's by its place in the report."""
     if series.is_reference:
-        return "var(--reference)", "stroke", _REFERENCE_DASHES[len(series.name) % 2]
+        return "var(--reference)", BAR, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
     place = models.index(series.name)
     return f"var(--model-{place % len(SHAPES)})", SHAPES[place % len(SHAPES)], DASHES[place % len(DASHES)]
 
@@ -87,7 +89,7 @@ def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 
 def _share(channel: str, title: str) -> dict[str, Any]:
-    axis = {"format": ".0%", "values": [0, 0.25, 0.5, 0.75, 1], "title": title}
+    axis = {"labelExpr": "100 * datum.value", "values": [0, 0.25, 0.5, 0.75, 1], "title": f"{title}, in %"}
     return {channel: {"field": "y", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}}
 
 
@@ -175,7 +177,7 @@ _OUTLINES: Final = {
     "diamond": '<path d="M15 2.2l4.6 5.8-4.6 5.8-4.6-5.8z"/>',
     "cross": '<path d="M13 3h4v3h3v4h-3v3h-4v-3h-3v-4h3z"/>',
     "triangle-down": '<path d="M15 13l5.2-9H9.8z"/>',
-    "stroke": '<path d="M9 6.8h12v2.4h-12z"/>',
+    BAR: '<path d="M14 2h2v12h-2z"/>',
 }
 
 

@@ -18,11 +18,19 @@ class Point(NamedTuple):
 
 @dataclass(frozen=True)
 class Series:
-    """The points of one model, or of something to hold models against (`is_reference`), such as people."""
+    """The points of one model, or of something to hold models against, such as people.
+
+    Attributes:
+        name: the model's in the report, or what it is.
+        points: its values.
+        is_reference: whether it is no model of the report.
+        number: which of a figure's references.
+    """
 
     name: str
     points: tuple[Point, ...]
     is_reference: bool = False
+    number: int = 0
 
 
 @dataclass(frozen=True)

@@ -128,7 +128,7 @@ def profile(found: list[Headline], gathered: Gathered) -> Figure:
         series.append(Series(PAPERS_MODELS, theirs, is_reference=True))
     return Figure(
         title="Profile over all sets",
-        about="One measure a set. Lines are 95 % intervals; grey strokes are the models of the papers on the same "
+        about="One measure a set. Lines are 95 % intervals; grey bars are the models of the papers on the same "
         "corpus, whose names are in the sections below.",
         x="measure",
         y="share",
@@ -203,9 +203,14 @@ def _cards(gathered: Gathered, found: list[Headline]) -> Iterator[dict[str, str]
             "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
             "numbers": _numbers(measures, scored.model.name),
             "others": ", ".join(f"{model.name} {_numbers(measures, model.name)}" for model in others),
-            "words": "; ".join(each.words.partition(": ")[2] for each in measures),
+            "words": " · ".join(_short(each.words, several=len(measures) > 1) for each in measures),
             "verdict": _sentence(_verdict(scored.result)),
         }
+
+
+def _short(words: str, *, several: bool) -> str:
+    """Return a measure's words where the set is named beside them already, unless it has several of them."""
+    return words.replace(": ", " ") if several else words.partition(": ")[2]
 
 
 def _numbers(measures: list[Headline], model: str) -> str:

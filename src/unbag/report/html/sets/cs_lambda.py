@@ -26,8 +26,8 @@ def figures(group: Group) -> list[Figure | None]:
     """Return accuracy by λ, with people and the majority vote beside it."""
     scores = group.scored[0].result.scores
     references = [
-        Series(name, tuple(Point(x, estimate) for x, estimate in _points(key)(scores)), is_reference=True)
-        for key, name in _REFERENCES.items()
+        Series(name, tuple(Point(*point) for point in _points(key)(scores)), is_reference=True, number=number)
+        for number, (key, name) in enumerate(_REFERENCES.items())
         if key in scores["subsets"][0]
     ]
     return [

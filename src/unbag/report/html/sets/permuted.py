@@ -11,7 +11,7 @@ from unbag.scoring.bootstrap import Estimate
 TITLE: Final = "Permuted pairs"
 QUESTION: Final = "Does the label survive when no word keeps its place?"
 PAPER: Final = "Sinha et al. 2021"
-_ENOUGH: Final = 30  # permutations in a bin: fewer make a dot that jumps about
+_ENOUGH: Final = 10  # examples' worth of orders in a bin: with fewer it is the luck of an example or two
 _BINS: Final = {
     "by_bleu": ("Acceptance by BLEU-2", "how many pairs of neighbours survive the permutation", "BLEU-2, from"),
     "by_length": ("Acceptance by length", "the words of premise and hypothesis together", "words, from"),
@@ -51,7 +51,8 @@ def _bins(group: Group, name: str) -> Figure | None:
         group,
         _points(name),
         title=title,
-        about=f"Share of all orders that get the gold label, by {about}; bins with fewer than {_ENOUGH} are left out.",
+        about=f"Share of all orders that get the gold label, by {about}; bins of less than {_ENOUGH} "
+        "examples' worth of orders are left out.",
         x=x,
         y="share of orders accepted",
         kind="curve",
@@ -61,7 +62,7 @@ def _bins(group: Group, name: str) -> Figure | None:
 def _points(name: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]]:
     def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
         for row in scores.get(name, ()):
-            if row["n"] >= _ENOUGH:
+            if row["n"] >= _ENOUGH * scores["q"]:
                 yield row["low"], bare(row["acceptance"], row["n"])
 
     return points
