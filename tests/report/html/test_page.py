@@ -102,6 +102,8 @@ def test_the_profile_has_the_papers_models_in_a_lane_of_their_own(written):
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
     assert len(profile.series[1].points) == 5
     assert profile.series[1].points[0].estimate.value == pytest.approx(0.5301)
+    [row] = figures.table(profile).rows
+    assert row[-1].startswith("InferSent, MultiNLI 0.530; ESIM, MultiNLI 0.659; ")
 
 
 def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():

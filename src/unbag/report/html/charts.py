@@ -15,7 +15,7 @@ from markupsafe import Markup
 from unbag.report.html.figures import Figure, Series
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
-BAR: Final = "M-0.12,-1h0.24v2h-0.24z"
+BAR: Final = "M-0.17,-1.2h0.34v2.4h-0.34z"
 """An upright bar: what models are held against."""
 DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
@@ -73,7 +73,7 @@ def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
 def _values(figure: Figure) -> dict[str, Any]:
     rows = []
     for series in figure.series:
-        for x, (value, low, high, _) in series.points:
+        for x, (value, low, high, _), _ in series.points:
             rows.append({"x": x, "y": value, "low": low, "high": high, "name": series.name})
     return {"values": rows}
 

@@ -10,10 +10,11 @@ from unbag.scoring.bootstrap import Estimate
 
 
 class Point(NamedTuple):
-    """A value with its interval at a place: a number on a curve, a name otherwise."""
+    """A value with its interval at a place: a number on a curve, a name otherwise; `of` tells equals apart."""
 
     x: float | str
     estimate: Estimate
+    of: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ def table(figure: Figure) -> TextTable:
     cells: dict[tuple[str, float | str], list[str]] = {}
     for series in figure.series:
         for point in series.points:
-            cells.setdefault((series.name, point.x), []).append(interval(point.estimate))
+            cells.setdefault((series.name, point.x), []).append(f"{point.of} {interval(point.estimate)}".strip())
     rows = [
         (_text(place), *("; ".join(cells.get((series.name, place), ["–"])) for series in figure.series))
         for place in places

@@ -123,13 +123,13 @@ def profile(found: list[Headline], gathered: Gathered) -> Figure:
         Series(name, tuple(Point(each.words, each.values[name]) for each in found if name in each.values))
         for name in names(gathered)
     ]
-    theirs = tuple(Point(each.words, bare(one.value)) for each in found for one in each.published)
+    theirs = tuple(Point(each.words, bare(one.value), one.model) for each in found for one in each.published)
     if theirs:
         series.append(Series(PAPERS_MODELS, theirs, is_reference=True))
     return Figure(
         title="Profile over all sets",
         about="One measure a set. Lines are 95 % intervals; grey bars are the models of the papers on the same "
-        "corpus, whose names are in the sections below.",
+        "corpus; the numbers name them.",
         x="measure",
         y="share",
         kind="dots",
