@@ -38,7 +38,8 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["evaluate", "score", "build", "sets", "demo", "lexical", "natlog", "train", "papers", "report"]
+    "command",
+    ["evaluate", "score", "compare", "build", "sets", "demo", "lexical", "natlog", "train", "papers", "report"],
 )
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
@@ -72,7 +73,19 @@ def test_start_up_imports_nothing_heavy():
 
 
 def test_a_function_of_the_users_is_evaluated_and_shown(folder):
-    done = run("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out", "out", cwd=folder)
+    done = run(
+        "evaluate",
+        "always:predict",
+        "--sets",
+        "permuted",
+        "--data",
+        "pairs.csv",
+        "--q",
+        "3",
+        "--out",
+        "out",
+        cwd=folder,
+    )
     assert done.returncode == 0, done.stderr
     assert "always:predict · permuted · pairs.csv" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "the table should fit a terminal"
@@ -82,7 +95,20 @@ def test_a_function_of_the_users_is_evaluated_and_shown(folder):
 
 
 def test_json_is_the_results_file_and_nothing_else(folder):
-    done = run("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out", "out", "--json", cwd=folder)
+    done = run(
+        "evaluate",
+        "always:predict",
+        "--sets",
+        "permuted",
+        "--data",
+        "pairs.csv",
+        "--q",
+        "3",
+        "--out",
+        "out",
+        "--json",
+        cwd=folder,
+    )
     assert json.loads(done.stdout) == json.loads((folder / "out" / "results.json").read_text())
 
 
@@ -137,7 +163,7 @@ def test_what_cannot_be_proved_is_refused(options, words):
 
 def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     (folder / "pairs.csv").write_text(PAIRS + "a,b\n")
-    done = run("evaluate", "always:predict", "--data", "pairs.csv", cwd=folder)
+    done = run("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", cwd=folder)
     assert done.returncode == 1
     assert (
         done.stderr.strip().splitlines()[-1]
@@ -152,6 +178,9 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     [
         ["evaluate"],
         ["evaluate", "m", "--q", "many"],
+        ["evaluate", "m", "--cross", "--full"],
+        ["evaluate", "m", "--sets", "swapped", "--q", "3"],
+        ["compare"],
         ["evaluate", "m", "--mode", "backwards"],
         ["evaluate", "m", "--dtype", "float8"],
         ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
@@ -263,7 +292,7 @@ def test_the_options_of_a_set_are_listed(folder):
 
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")
-    options = ("evaluate", "always:predict", "--data", "pairs.csv", "--q", "3", "--out")
+    options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--q", "3", "--out")
     alone = run(*options, "one", cwd=folder)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "unbag"]
     two = subprocess.run([*launcher, *options, "two"], cwd=folder, capture_output=True, text=True)

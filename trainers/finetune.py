@@ -33,7 +33,9 @@ def objective(classifier: "Classifier", config: TrainConfig, data: "TrainingData
     return CrossEntropy(classifier.network)
 
 
-RECIPE = Recipe("finetune", __doc__, objective)
+ABOUT = "Ordinary fine-tuning: the cross-entropy of the gold label is minimised."
+
+RECIPE = Recipe("finetune", __doc__, objective, about=ABOUT)
 
 if __name__ == "__main__":
     sys.exit(RECIPE.main())

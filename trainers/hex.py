@@ -49,7 +49,13 @@ def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData")
     return Hex(classifier.network, classifier.tokenizer, config, accumulation=config.accumulation)
 
 
-RECIPE = Recipe("hex", __doc__, objective, HexConfig)
+ABOUT = """HEX: a superficial branch that sees no more than the mean of the word embeddings is trained along, what it \
+explains of a batch's logits is projected out of them, and the cross-entropy of the rest is minimised ("Refining \
+Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference", anonymous \
+EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. 2019](https://arxiv.org/abs/1903.06256)). The model itself \
+is the unchanged architecture; the branch lies beside it, in `hex.safetensors`."""
+
+RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
 
 if __name__ == "__main__":
     sys.exit(RECIPE.main())

@@ -46,7 +46,11 @@ def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "Trainin
     return MaxEntropy(classifier.network, config, seed=config.seed, language=data.language)
 
 
-RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig)
+ABOUT = """Max-entropy: the cross-entropy of the gold label is minimised, and the entropy of what is predicted for the \
+same pair with its words in random order maximised, so that the model is right in order and undecided in any other \
+([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8, equation 5)."""
+
+RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig, about=ABOUT)
 
 if __name__ == "__main__":
     sys.exit(RECIPE.main())

@@ -8,8 +8,8 @@
 from importlib import import_module
 from typing import Any
 
-_HOMES = {"load": "unbag.sets", "evaluate": "unbag.evaluation"}
-__all__ = ["evaluate", "load"]
+_HOMES = {"load": "unbag.sets", "evaluate": "unbag.evaluation", "compare": "unbag.comparison"}
+__all__ = ["compare", "evaluate", "load"]
 
 
 def __getattr__(name: str) -> Any:

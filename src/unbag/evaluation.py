@@ -8,9 +8,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import measures, results
+from unbag import kept_examples, measures, results, suite
 from unbag.built import BuiltSet, Request, build
 from unbag.columns import column
+from unbag.failures import Failure
 from unbag.inference.naming import Model, predictor_of
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
@@ -21,24 +22,33 @@ from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
 from unbag.report import examples
+from unbag.report.examples import Chosen
 from unbag.results import Result
-from unbag.sets import config_name
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
 logger = logging.getLogger(__name__)
 
+OnSet = Callable[[str], None]
+"""Called with the name of the set that comes next, before it is built."""
+
 OnProgress = Callable[[str, int, int], None]
 """Called with the set's name, and how many of how many rows are predicted."""
+
+OnResult = Callable[[Result], None]
+"""Called with each result as soon as it is there, in the first process."""
+
+OnFailure = Callable[[Failure], None]
+"""Called with each set that could not be evaluated; the others go on. A model of doubtful labels ends the run still."""
 
 
 def evaluate(
     model: Model,
-    sets: Sequence[Request | str] = ("permuted",),
+    sets: Sequence[Request | str] | None = None,
     *,
     out: Path | str,
     **options: Any,
 ) -> list[Result]:
-    """Evaluate a model on challenge sets; leave `results.json`, `examples.json` and the predictions in a folder.
+    """Evaluate a model on challenge sets; leave `results.json`, the predictions and the examples in a folder.
 
     A run that was stopped goes on where it was when called again with the same arguments, and its results are those of
     an unbroken run. Started by `torchrun` or `accelerate launch`, the processes share the work, and the first of them
@@ -47,7 +57,8 @@ def evaluate(
     Args:
         model: a Hub id, a folder, a built-in model, `module:function`, a function or a predictor
             (`unbag.inference.naming`).
-        sets: what to evaluate on; a name alone means that set of its default corpus.
+        sets: what to evaluate on; a name alone means all of that set of its default corpus. By default the suite: a
+            sample of every set (`unbag.suite`), of which those that cannot be had are warned of and left out.
         out: the folder.
         options: those of `evaluate_all`.
 
@@ -57,6 +68,9 @@ def evaluate(
     Raises:
         ValueError: if an input is not what is expected; `labels.LabelError` if the label order is unknown or refuted.
     """
+    if sets is None:
+        sets = suite.requests()
+        options.setdefault("on_failure", _warn)
     return evaluate_all([model], sets, out=out, **options)
 
 
@@ -67,10 +81,13 @@ def evaluate_all(
     out: Path | str,
     predictions: Path | str | None = None,
     trust_labels: bool = False,
+    on_set: OnSet | None = None,
     on_progress: OnProgress | None = None,
+    on_result: OnResult | None = None,
+    on_failure: OnFailure | None = None,
     **model_options: Any,
 ) -> list[Result]:
-    """Evaluate several models, one after the other, as `evaluate` does with one. The sets are built once.
+    """Evaluate several models, as `evaluate` does with one. Each set is built once, and put to all models in turn.
 
     Args:
         models: see `evaluate`.
@@ -78,39 +95,74 @@ def evaluate_all(
         out: the folder for the results of all.
         predictions: the folder where predictions are kept, which may be one for many runs; `out`'s own by default.
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
+        on_set: see `OnSet`.
         on_progress: see `OnProgress`.
+        on_result: see `OnResult`.
+        on_failure: see `OnFailure`; without it the first set that fails ends the run.
         model_options: see `unbag.inference.naming.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
 
     Returns:
-        One result for each model and set; none in the processes after the first.
+        One result for each model and set, model by model; none in the processes after the first.
     """
     several = len(models) > 1
     named = [predictor_of(model, **(_fitting(model, model_options) if several else model_options)) for model in models]
-    requests = [item if isinstance(item, Request) else _default_request(item) for item in sets]
-    built = [build(request) for request in requests]
+    requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
-    done: list[Result] = []
-    chosen = []
-    for predictor, name in named:
-        known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
-        if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
-            known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust_labels)
-        for item in built:
-            title = f"{item.request.name}, {name}" if several else item.request.name
-            tell = _telling(on_progress, title)
-            found = predict_rows(item.rows, predictor, store, progress=tell)
-            if processes().rank == 0:
-                answers = Answers(_array(found), found.space, found.has_probabilities)
-                done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
-                chosen.append(examples.choose(done[-1], item.rows, answers))
+    here = processes()
+    probed: dict[tuple[int, str], dict[str, str]] = {}
+    done: dict[tuple[int, int], tuple[Result, Chosen]] = {}
+
+    def failed(name: str, error: Exception, model: str | None = None) -> None:
+        if on_failure is None:
+            raise error
+        logger.debug("%s", name, exc_info=error)
+        on_failure(Failure(name, error, model))
+
+    for place, request in enumerate(requests):
+        if on_set is not None:
+            on_set(request.name)
+        try:
+            item = here.in_turn(lambda request=request: build(request))  # type: ignore[misc]
+        except Exception as error:
+            failed(request.name, error)
+            continue
+        for number, (predictor, name) in enumerate(named):
+            known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
+            if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
+                if (number, item.language) not in probed:
+                    probed[number, item.language] = _probed(predictor, {item.language}, trust=trust_labels)
+                known["label_probe"] = probed[number, item.language]
+            tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
+            try:
+                found = predict_rows(item.rows, predictor, store, progress=tell)
+                if here.rank == 0:
+                    answers = Answers(_array(found), found.space, found.has_probabilities)
+                    result = score(item, answers, {**known, "truncated_pairs": found.truncated})
+                    done[number, place] = result, examples.choose(result, item.rows, answers)
+            except Exception as error:
+                failed(request.name, error, name)
+                continue
+            if here.rank == 0 and on_result is not None:
+                on_result(done[number, place][0])
+    return _written([done[key] for key in sorted(done)], Path(out))
+
+
+def _written(found: Sequence[tuple[Result, Chosen]], out: Path) -> list[Result]:
+    """Leave results in a folder, what they rest on first: where results.json is, all is."""
+    done = [result for result, _ in found]
     if done:
-        examples.write(chosen, Path(out) / examples.FILE)
-        results.write(done, Path(out) / results.FILE)
+        examples.write([chosen for _, chosen in found], out / examples.FILE)
+        kept_examples.write(done, out)
+        results.write(done, out / results.FILE)
     return done
 
 
+def _warn(failure: Failure) -> None:
+    logger.warning("%s is left out: %s", failure.set, failure.reason)
+
+
 def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
-    """Score a file of predictions made elsewhere; leave `results.json` and `examples.json` in a folder.
+    """Score a file of predictions made elsewhere; leave `results.json` and the examples in a folder.
 
     Args:
         path: the file, as `unbag.prediction_files` reads it.
@@ -125,8 +177,7 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
     answers = Answers(found.probabilities, found.space, found.doubts)
     result = score(built, answers, model)
-    examples.write([examples.choose(result, built.rows, answers)], Path(out) / examples.FILE)
-    results.write([result], Path(out) / results.FILE)
+    _written([(result, examples.choose(result, built.rows, answers))], Path(out))
     return result
 
 
@@ -140,11 +191,6 @@ def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result
         scores=measures.score(built.request.name, built.rows, answers),
         environment=results.environment(),
     )
-
-
-def _default_request(name: str) -> Request:
-    config, options = config_name(name, None, None, {})
-    return Request(name, config, options)
 
 
 def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:

@@ -10,6 +10,10 @@ from unbag.rows import DataError
 _CHUNK = 1 << 20
 
 
+class MissingFileError(DataError):
+    """A file that is neither here nor to be had."""
+
+
 @dataclass(frozen=True)
 class PinnedFile:
     """A file whose every byte is known.
@@ -38,7 +42,8 @@ def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None =
         cache: the folder it is kept in; by default `unbag/files` in the user's cache folder.
 
     Raises:
-        rows.DataError: if `given` is not there, cannot be downloaded, or is another file than the pinned one.
+        rows.DataError: if `given` is not there, or is another file than the pinned one; `MissingFileError` if it cannot
+            be downloaded.
     """
     if given is not None:
         if not given.is_file():
@@ -63,7 +68,7 @@ def _download(pinned: PinnedFile, path: Path) -> str:
     try:
         with get_session().stream("GET", pinned.url, timeout=60) as response, path.open("wb") as file:
             if response.status_code != httpx2.codes.OK:
-                raise DataError(
+                raise MissingFileError(
                     f"{pinned.url}: expected the file {pinned.name}, the server answered {response.status_code} "
                     f"{response.reason_phrase}; {_by_hand(pinned)}"
                 )
@@ -71,7 +76,7 @@ def _download(pinned: PinnedFile, path: Path) -> str:
                 digest.update(chunk)
                 file.write(chunk)
     except (httpx2.HTTPError, OSError) as error:
-        raise DataError(
+        raise MissingFileError(
             f"{pinned.url}: could not be downloaded ({type(error).__name__}: {error}); {_by_hand(pinned)}"
         ) from error
     return digest.hexdigest()

@@ -152,7 +152,7 @@ def prepare(made: Any, *, num_proc: int | None = None) -> Any:
     try:
         made.download_and_prepare(num_proc=num_proc)
     except DatasetGenerationError as error:
-        if isinstance(error.__cause__, ValueError):  # ours, and it names the row
+        if isinstance(error.__cause__, ValueError | ImportError):  # ours: it names the row, or the extra
             raise error.__cause__ from None
         raise
     if not any(split.num_examples for split in made.info.splits.values()):

@@ -27,6 +27,16 @@ def writable(call: Call) -> StoredRepository:
     return not_mounted(repo)
 
 
+def open_to_proposals(call: Call) -> StoredRepository:
+    """Give the repository that a call names, if the caller may propose a change to it: with any token that writes."""
+    repo = readable(call)
+    if call.account is None:
+        raise not_logged_in()
+    if call.account.role != "write":
+        raise forbidden("Forbidden: you must use a write token to open a pull request.")
+    return not_mounted(repo)
+
+
 def not_mounted(repo: Repository) -> StoredRepository:
     """Refuse to change a mounted repository."""
     if not isinstance(repo, StoredRepository):

@@ -10,7 +10,7 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
-from . import downloads, lfs, refs, repos, trees, uploads, xet
+from . import discussions, downloads, lfs, refs, repos, trees, uploads, xet
 from .call import Call
 from .errors import HubError
 from .faults import ConnectionCut, Fault, cut_request, cut_response
@@ -144,6 +144,7 @@ async def list_requests(call: Call) -> Response:
 _ROUTES = [
     *repos.ROUTES,
     *refs.ROUTES,
+    *discussions.ROUTES,
     *trees.ROUTES,
     *uploads.ROUTES,
     *lfs.ROUTES,

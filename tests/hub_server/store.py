@@ -150,14 +150,19 @@ class StoredRepository(Repository):
         self.add_ref(ref, self._meta.refs[MAIN])
         return ref
 
+    def check_head(self, ref: str, expected: str | None) -> None:
+        """Refuse a commit that is based on another one than the ref points to."""
+        head = self._meta.refs.get(ref)
+        # A client may send the first digits only.
+        if expected and head and not head.startswith(expected):
+            raise HubError(412, "A commit has happened since. Please refresh and try again.")
+
     def add_commit(
         self, ref: str, edits: Iterable[Edit], title: str, message: str, author: str, parent: str | None = None
     ) -> str:
         """Commit to a ref and give the new sha; with `parent`, only if the ref still points there."""
+        self.check_head(ref, parent)
         head = self._meta.refs.get(ref)
-        # A client may send the first digits only.
-        if parent and head and not head.startswith(parent):
-            raise HubError(412, "A commit has happened since. Please refresh and try again.")
         before = self.commit(head) if head else None
         document = {
             "parent": head,

@@ -12,19 +12,22 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from . import cards
-from .access import writable
+from .access import open_to_proposals, writable
 from .call import Call
 from .content import File, belongs_in_lfs, large_file
+from .discussions import opening_commit
 from .edits import Delete, DeleteFolder, Edit, Put
 from .errors import HubError, revision_not_found
 from .hub import Hub
+from .repository import MAIN
 from .routing import route
+from .store import StoredRepository
 from .xet import unpack
 
 
 async def preupload(call: Call) -> Response:
     """Say for each file whether it is a large one, to be left out, or already there."""
-    repo, body = writable(call), await call.json()
+    repo, body = _target(call), await call.json()
     # The ref of a pull request that is to be created does not exist yet; it will start at main.
     commit = repo.at("main" if call.asks_for("create_pr") else call.revision)
     ignored = _patterns(body.get("gitIgnore") or repo.text(commit, ".gitignore") or "")
@@ -47,7 +50,7 @@ async def preupload(call: Call) -> Response:
 
 async def commit(call: Call) -> Response:
     """Commit to a branch or to a pull request. The body has one JSON object a line."""
-    repo = writable(call)
+    repo = _target(call)
     header: Mapping[str, Any] = {}
     edits: list[Edit] = []
     for line in (await call.request.body()).splitlines():
@@ -58,16 +61,17 @@ async def commit(call: Call) -> Response:
             edits.append(await _edit(call.hub, operation["key"], operation["value"]))
     _check_card(call.hub, repo.key.type, edits)
 
-    repo = writable(call)  # anew: while the edits were read, another request may have changed it
+    repo = _target(call)  # anew: while the edits were read, another request may have changed it
     as_pull_request = call.asks_for("create_pr")
+    author = call.account.name if call.account else ""
+    title, message, parent = header.get("summary", ""), header.get("description", ""), header.get("parentCommit")
     if as_pull_request:
+        repo.check_head(MAIN, parent)
         ref = repo.open_pull_request()
     else:
         ref = call.revision if call.revision in repo.refs() else f"refs/heads/{call.revision}"
         if ref not in repo.refs():
             raise revision_not_found(call.revision)
-    author = call.account.name if call.account else ""
-    title, message, parent = header.get("summary", ""), header.get("description", ""), header.get("parentCommit")
     sha = repo.add_commit(ref, edits, title, message, author, parent)
 
     url = f"{call.hub.settings.endpoint}/{repo.key.web_path}"
@@ -85,6 +89,17 @@ async def validate_card(call: Call) -> Response:
     except HubError as error:
         return JSONResponse({"errors": [{"message": error.message}], "warnings": []}, 400)
     return JSONResponse({"errors": [], "warnings": [{"message": warning} for warning in warnings]})
+
+
+def _target(call: Call) -> StoredRepository:
+    """Give the repository to commit to, if the caller may: to main, or to a pull request that is the caller's."""
+    if call.asks_for("create_pr"):
+        return open_to_proposals(call)
+    if call.revision.startswith("refs/pr/") and call.account is not None:
+        repo = open_to_proposals(call)
+        if opening_commit(repo, call.revision).author == call.account.name:
+            return repo
+    return writable(call)
 
 
 async def _edit(hub: Hub, key: str, value: Mapping[str, Any]) -> Edit:

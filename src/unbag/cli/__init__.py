@@ -10,7 +10,19 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, published, training
+from unbag.cli import (
+    comparing,
+    evaluating,
+    lexical,
+    making,
+    natlog,
+    published,
+    publishing,
+    publishing_dataset,
+    publishing_model,
+    publishing_results,
+    training,
+)
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -27,6 +39,7 @@ app = typer.Typer(
 )
 app.command()(evaluating.evaluate)
 app.command()(evaluating.score)
+app.command()(comparing.compare)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
 app.command()(published.papers)
@@ -34,6 +47,11 @@ app.command()(published.report)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")
+app.add_typer(publishing.app, name="publish")
+publishing.app.command()(publishing_dataset.dataset)
+publishing.app.command()(publishing_model.model)
+publishing.app.command()(publishing_results.results)
+publishing.app.command()(publishing_results.results_dataset)
 app.command()(making.demo)
 
 

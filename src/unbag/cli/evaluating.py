@@ -1,12 +1,16 @@
 """Commands that score a model: `unbag evaluate` and `unbag score`."""
 
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from unbag.cli.pairs import Requests, with_pairs
-from unbag.cli.shown import AsJson, progress, report
+from unbag.cli.shown import AsJson, report
+from unbag.cli.watching import watch
+
+if TYPE_CHECKING:
+    from unbag.failures import Failure
 
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -27,8 +31,13 @@ def evaluate(
         ),
     ],
     sets: Annotated[
-        list[str], typer.Option(help="A challenge set (unbag sets lists them); give the option again for another.")
-    ] = ["permuted"],  # noqa: B006  (typer reads the default)
+        list[str] | None,
+        typer.Option(
+            help="A challenge set, all of it (unbag sets lists them); give the option again for another. Without it, a "
+            "sample of every set."
+        ),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")] = False,
     cross: Annotated[
         bool,
         typer.Option("--cross", help="Instead of sets, the cross-domain table: accuracy of each model on each corpus."),
@@ -56,10 +65,14 @@ def evaluate(
 ) -> None:
     """Evaluate models on challenge sets.
 
-    Builds the sets, predicts, prints a table, and leaves the table,
-    results.json and the predictions in a folder. A run that was stopped goes
-    on where it was when given again.
+    Asks a sample of every set, in minutes for a small model, and shows each
+    set's table as it comes. Leaves tables, results.json, predictions, and
+    what `unbag compare` needs in a folder. A run that was stopped goes on
+    where it was when given again. What needs a package or a file that is not
+    at hand is left out and named at the end; any other failure is exit code 1.
 
+      unbag evaluate ORG/MODEL
+      unbag evaluate ORG/MODEL --full
       unbag evaluate cross-encoder/nli-deberta-v3-base --corpus mnli
       unbag evaluate ORG/MODEL --sets cs_lambda --sets swapped
       unbag evaluate ORG/MODEL lexical majority --cross --corpus snli,sick
@@ -67,17 +80,28 @@ def evaluate(
       unbag evaluate my_module:predict --split test
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
-    from unbag import evaluation
+    from unbag import evaluation, suite
+    from unbag.inference.processes import processes
     from unbag.lexical.predictors import BASELINES
 
+    if cross and (sets or full):
+        raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
+    failures: list[Failure] = []
     if cross:
         requests = [_plain(name, examples) for name in (corpus or _CROSS).split(",")]
         which = "cross"
     else:
-        baseline = bool(set(models) & set(BASELINES))
-        requests = pairs(sets, elsewhere=frozenset({"training"} if baseline else ()))
+        elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
+        if sets:
+            requests = pairs(sets, elsewhere=elsewhere)
+        else:
+            requests = pairs(suite.names(), elsewhere=elsewhere, on_failure=failures.append)
+            requests = requests if full else [suite.sampled(request) for request in requests]
+        if not requests:
+            raise failures[0].error
         # By the sets and pairs too: the same model on others must not take the place of these results.
-        which = f"{'+'.join(sets)}-{requests[0].config or Path(requests[0].options['data']).stem}"
+        about = "+".join(sets) if sets else "full" if full else "suite"
+        which = f"{about}-{requests[0].config or Path(requests[0].options['data']).stem}"
     folder = out or _RUNS / "+".join(map(_folder_name, models)) / which
     options: dict[str, Any] = {
         "revision": revision,
@@ -87,17 +111,30 @@ def evaluate(
         "label_map": _label_map(label_map),
         "training": tuple(training.split(",")) if training and set(models) & set(BASELINES) else None,
     }
-    with progress(shown=not as_json) as on_progress:
+    several = len(requests) > 1
+    with watch(len(requests), shown=not as_json and processes().rank == 0, quiet=cross) as watched:
         results = evaluation.evaluate_all(
             models,
             requests,
             out=folder,
             predictions=None if out else _RUNS / "predictions",
             trust_labels=trust_labels,
-            on_progress=on_progress,
+            on_set=watched.on_set,
+            on_progress=watched.on_progress,
+            on_result=watched.on_result,
+            on_failure=failures.append if several and not cross else None,
             **options,
         )
-    report(results, folder, as_json=as_json, cross=cross)
+    report(results, folder, as_json=as_json, cross=cross, seen=not cross)
+    if processes().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
+        return
+    for failure in failures:
+        told = "left out" if failure.is_missing else "failed"
+        of_model = f", {failure.model}" if failure.model and len(models) > 1 else ""
+        typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
+    # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
+    if not results or any(sets or not failure.is_missing for failure in failures):
+        raise typer.Exit(1)
 
 
 @with_pairs

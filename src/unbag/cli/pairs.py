@@ -9,6 +9,7 @@ import typer
 
 if TYPE_CHECKING:
     from unbag.built import Request
+    from unbag.failures import Failure
 
 _WHICH: Final = "Which pairs"
 _PERMUTED: Final = "For the permuted set"
@@ -18,7 +19,10 @@ _BREAKING_NLI: Final = "For the breaking_nli set"
 _SICCK: Final = "For the sicck set"
 
 Requests = Callable[..., "list[Request]"]
-"""Takes names of sets and returns a request for each; refuses options that none of them has."""
+"""Takes names of sets and returns a request for each; refuses options that none of them has.
+
+With `on_failure` a set that cannot be made from these pairs is told of, and left out.
+"""
 
 # As in `unbag.perturb.permutation` and `.modified`, too heavy to import for a help page; a test holds them together.
 Mode = Literal["both", "hypothesis", "clumped_25", "clumped_50", "clumped_75"]
@@ -155,6 +159,7 @@ def _pairs(
 ) -> Requests:
     """Return what makes the requests for some sets from the options that say which pairs."""
     from unbag.built import Request
+    from unbag.failures import Failure
 
     if data is not None and corpus is not None:
         raise typer.BadParameter("name either --corpus or --data")
@@ -187,7 +192,12 @@ def _pairs(
     if twice := sorted(named.keys() & given.keys()):
         raise typer.BadParameter(f"{', '.join(twice)}: given twice")
 
-    def requests(names: list[str], *, elsewhere: frozenset[str] = frozenset()) -> "list[Request]":
+    def requests(
+        names: list[str],
+        *,
+        elsewhere: frozenset[str] = frozenset(),
+        on_failure: "Callable[[Failure], None] | None" = None,
+    ) -> "list[Request]":
         from unbag import sets
 
         known = {name: sets.options(name) for name in names}
@@ -204,7 +214,13 @@ def _pairs(
                 options["seed"] = seed
             config = None
             if data is None:
-                config, options = sets.config_name(name, corpus, split, options)
+                try:
+                    config, options = sets.config_name(name, corpus, split, options)
+                except ValueError as error:
+                    if on_failure is None:
+                        raise
+                    on_failure(Failure(name, error))
+                    continue
             drawn = {} if seed is None else {"seed": seed}
             made.append(Request(name, config, options | where, examples, **drawn))
         return made

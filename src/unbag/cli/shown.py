@@ -43,19 +43,28 @@ def progress(*, shown: bool) -> Iterator["OnProgress | None"]:
         yield tell
 
 
-def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False) -> None:
-    """Show results and leave the tables beside them; only the first of several processes has any."""
+def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False, seen: bool = False) -> None:
+    """Show results and leave the tables beside them; only the first of several processes has any.
+
+    Args:
+        results: the results.
+        folder: where they are.
+        as_json: show the file itself instead.
+        cross: show one table, of models by corpora.
+        seen: each has been shown as it came: what is left is what they are together.
+    """
     if not results:
         return
     from unbag.report import terminal
 
     views = terminal.views(results, crossed=cross)
-    terminal.write(views, folder / "table.txt")
+    together = terminal.together(results) if not cross else []
+    terminal.write([*views, *together], folder / "table.txt")
     missing = _html(folder)
     if as_json:
         typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
-    terminal.show(views, console())
+    terminal.show(together if seen else [*views, *together], console())
     typer.echo(f"in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
     if missing:
         typer.echo(missing)

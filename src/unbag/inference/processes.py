@@ -6,6 +6,7 @@ launcher neither torch nor accelerate is touched here, so predictors that need n
 """
 
 import os
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -37,6 +38,42 @@ class Processes:
         broadcast_object_list(values, from_process=0)
         agreed: T = values[0]
         return agreed
+
+    def together(self, work: Callable[[], T]) -> T:
+        """Return what some work gives here, when every process has done its own; failed in one, it has failed in all.
+
+        Else a process whose work failed, and that went on to something else, would leave the others waiting.
+
+        Raises:
+            ValueError: if the work failed in another process only. What it raised here goes on.
+        """
+        if self.world == 1:
+            return work()
+        from accelerate.utils import gather_object  # type: ignore[import-untyped, unused-ignore]
+
+        failure: Exception | None = None
+        try:
+            done = work()
+        except Exception as error:
+            failure = error
+        told = gather_object([None if failure is None else f"{type(failure).__name__}: {failure}"])
+        if failure is not None:
+            raise failure
+        for rank, reason in enumerate(told):
+            if reason is not None:
+                raise ValueError(f"process {rank} failed: {reason}")
+        return done
+
+    def in_turn(self, work: Callable[[], T]) -> T:
+        """Return what some work gives, done by process 0 alone first: the others then find what it left in a cache.
+
+        Raises:
+            ValueError: as `together`.
+        """
+        if self.world == 1:
+            return work()
+        first = self.together(work if self.rank == 0 else lambda: None)
+        return self.together(work if self.rank else lambda: first)  # type: ignore[return-value]
 
     def wait(self) -> None:
         """Return when every process has come here."""

@@ -1,6 +1,8 @@
 """What identifies the files of a model in a folder."""
 
 import hashlib
+from collections.abc import Mapping
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
@@ -24,9 +26,22 @@ def folder_revision(folder: Path) -> str:
 
     The folder's own name and place are no part of it: a copy is the same model.
     """
+    hashes = {}
+    for path in folder.iterdir():
+        if path.is_file() and is_of_model(path.name):
+            with path.open("rb") as file:
+                hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
+    return revision_of(hashes)
+
+
+def is_of_model(name: str) -> bool:
+    """Tell whether a file of that name at the top of a folder is one of the model's or its tokenizer's."""
+    return any(fnmatchcase(name, pattern) for pattern in _FILES)
+
+
+def revision_of(hashes: Mapping[str, str]) -> str:
+    """Return `sha256:` and a hash of files, from the sha256 of each by its name."""
     digest = hashlib.sha256()
-    for path in sorted({path for pattern in _FILES for path in folder.glob(pattern) if path.is_file()}):
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256").hexdigest()
-        digest.update(f"{path.name}\0{content}\n".encode())
+    for name in sorted(hashes):
+        digest.update(f"{name}\0{hashes[name]}\n".encode())
     return f"sha256:{digest.hexdigest()}"

@@ -83,23 +83,27 @@ def predict_rows(
     done, total = reused, reused + _count(store, mine)
     if progress is not None:
         progress(done, total)
-    for part in mine:
-        chunk = _slice(rows, store, part)
-        probabilities = np.full((len(chunk), len(store.space)), np.nan, dtype=np.float32)
-        truncated_before = getattr(predictor, "truncated", 0)
-        for positions, values in _answers(predictor, chunk):
-            probabilities[positions] = values
-            done += len(values)
-            if progress is not None:
-                progress(done, total)
-        store.write(
-            part,
-            chunk,
-            checked_probabilities(probabilities, len(chunk), store.space),
-            has_probabilities=getattr(predictor, "has_probabilities", True),
-            truncated=getattr(predictor, "truncated", 0) - truncated_before,
-        )
-    here.wait()
+
+    def predict() -> None:
+        nonlocal done
+        for part in mine:
+            chunk = _slice(rows, store, part)
+            probabilities = np.full((len(chunk), len(store.space)), np.nan, dtype=np.float32)
+            truncated_before = getattr(predictor, "truncated", 0)
+            for positions, values in _answers(predictor, chunk):
+                probabilities[positions] = values
+                done += len(values)
+                if progress is not None:
+                    progress(done, total)
+            store.write(
+                part,
+                chunk,
+                checked_probabilities(probabilities, len(chunk), store.space),
+                has_probabilities=getattr(predictor, "has_probabilities", True),
+                truncated=getattr(predictor, "truncated", 0) - truncated_before,
+            )
+
+    here.together(predict)
     return Predictions(store, reused=reused)
 
 

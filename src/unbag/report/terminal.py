@@ -8,7 +8,7 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unbag.files import whole
-from unbag.report import cross
+from unbag.report import cross, summary
 from unbag.results import Result
 
 
@@ -21,6 +21,11 @@ def view(result: Result) -> RenderableType:
 def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
     """Return each result's view; or one table of all, where they are models `crossed` with corpora."""
     return [cross.view(results)] if crossed else [view(result) for result in results]
+
+
+def together(results: Sequence[Result]) -> list[RenderableType]:
+    """Return what results of several sets are together."""
+    return [summary.view(results)] if len({result.set for result in results}) > 1 else []
 
 
 def write(shown: Sequence[RenderableType], path: Path) -> None:

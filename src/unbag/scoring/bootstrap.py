@@ -1,7 +1,7 @@
 """Bootstrap intervals of shares, means and ratios, by resampling examples."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,13 +10,43 @@ DEFAULT_RESAMPLES = 1000
 _BLOCK_CELLS = 4_000_000  # resampling weights held at a time: 16 MB
 
 
-class Estimate(NamedTuple):
-    """A number, its 95 % interval, and how many examples it rests on. None where there is no example."""
+RATIO: Final = "ratio"
+DIFFERENCE: Final = "difference"
 
+
+class Sample(NamedTuple):
+    """The examples behind an estimate, so that it can be computed again from other draws of them.
+
+    Attributes:
+        statistic: how sums over the examples become the quantity: a name of `scoring.paired.STATISTICS`.
+        columns: what is summed, one row an example, shape (n, m).
+    """
+
+    statistic: str
+    columns: NDArray[np.float64]
+
+
+class _Interval(NamedTuple):
     value: float | None
     low: float | None
     high: float | None
     n: int
+
+
+class Estimate(_Interval):
+    """A number, its 95 % interval, and how many examples it rests on. None where there is no example.
+
+    Attributes:
+        sample: the examples themselves, while they are in memory; no part of the record.
+    """
+
+    sample: Sample | None = None
+
+    def of(self, sample: Sample | None, n: int | None = None) -> "Estimate":
+        """Return the same estimate with the examples behind it, and another n if given."""
+        made = Estimate(self.value, self.low, self.high, self.n if n is None else n)
+        made.sample = sample
+        return made
 
 
 _Name = TypeVar("_Name", bound=Hashable)
@@ -57,7 +87,9 @@ def ratio_estimates(
     counts = np.array([*counts, *(min(counts[first], counts[second]) for first, second in differences)])
     bounds: list[Any] = [None] * len(values)
     if resamples and len(numerators):
-        draws = _resampled(numerators, denominators, resamples, np.random.default_rng(seed))
+        sums = resampled_sums(np.concatenate([numerators, denominators], axis=1), resamples, seed)
+        with np.errstate(invalid="ignore", divide="ignore"):
+            draws = sums[:, : numerators.shape[1]] / sums[:, numerators.shape[1] :]
         bounds = [
             np.nanpercentile(draw, [2.5, 97.5]) if n and not np.isnan(draw).all() else None
             for n, draw in zip(counts, _with_differences(draws, differences).T, strict=True)
@@ -68,8 +100,10 @@ def ratio_estimates(
             low=None if bound is None else float(bound[0]),
             high=None if bound is None else float(bound[1]),
             n=int(n),
+        ).of(sample)
+        for value, bound, n, sample in zip(
+            values, bounds, counts, _samples(numerators, denominators, differences), strict=True
         )
-        for value, bound, n in zip(values, bounds, counts, strict=True)
     ]
 
 
@@ -126,20 +160,37 @@ def _with_differences(ratios: NDArray[np.float64], differences: Sequence[tuple[i
     return np.column_stack([ratios, *(ratios[:, first] - ratios[:, second] for first, second in differences)])
 
 
-def _resampled(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], resamples: int, rng: np.random.Generator
-) -> NDArray[np.float64]:
-    """Return the ratios in each resample, shape (resamples, k)."""
-    n, k = numerators.shape
-    both = np.concatenate([numerators, denominators], axis=1)
-    sums = np.empty((resamples, 2 * k))
+def _samples(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], differences: Sequence[tuple[int, int]]
+) -> list[Sample]:
+    """Return the examples behind each ratio and each difference."""
+    ratios = [np.stack([numerators[:, k], denominators[:, k]], axis=1) for k in range(numerators.shape[1])]
+    return [Sample(RATIO, ratio) for ratio in ratios] + [
+        Sample(DIFFERENCE, np.concatenate([ratios[first], ratios[second]], axis=1)) for first, second in differences
+    ]
+
+
+def resampled_sums(columns: NDArray[np.float64], resamples: int, seed: int) -> NDArray[np.float64]:
+    """Return the sums over examples drawn with replacement.
+
+    The draws depend on the number of examples and the seed alone, so that two calls of the same draw the same.
+
+    Args:
+        columns: one row an example, shape (n, m).
+        resamples: how many times n examples are drawn.
+        seed: decides the draws.
+
+    Returns:
+        Shape (resamples, m).
+    """
+    n, m = columns.shape
+    rng = np.random.default_rng(seed)
+    sums = np.empty((resamples, m))
     block = max(1, _BLOCK_CELLS // n)
     for start in range(0, resamples, block):
         rows = min(block, resamples - start)
         drawn = rng.integers(0, n, size=(rows, n), dtype=np.int64)
         drawn += np.arange(rows)[:, None] * n
         weights = np.bincount(drawn.ravel(), minlength=rows * n).reshape(rows, n)  # how often each example was drawn
-        sums[start : start + rows] = weights.astype(np.float64) @ both
-    with np.errstate(invalid="ignore", divide="ignore"):
-        ratios: NDArray[np.float64] = sums[:, :k] / sums[:, k:]
-    return ratios
+        sums[start : start + rows] = weights.astype(np.float64) @ columns
+    return sums

@@ -108,7 +108,7 @@ def _estimates(
         for name, inside in subsets.items()
     }
     estimates = named_estimates(ratios, resamples=resamples, seed=seed)
-    return {name: estimate._replace(n=int(subsets[name].sum())) for name, estimate in estimates.items()}
+    return {name: estimate.of(estimate.sample, n=int(subsets[name].sum())) for name, estimate in estimates.items()}
 
 
 def _group_numbers(groups: Sequence[Hashable]) -> NDArray[np.int64]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
 
 MEASURES: Final = ("f1", "precision", "recall", "accuracy")
 _BLOCK_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
@@ -127,14 +127,17 @@ def _estimates(
     names, source = np.unique(sources, return_inverse=True)
     values = _measures(np.bincount(cells, minlength=k * k).reshape(1, k, k))[0]
     bounds: list[tuple[float | None, float | None]] = [(None, None)] * len(MEASURES)
+    samples: dict[str, Sample] = {}
+    if len(names) < n:
+        by_source = np.zeros((len(names), k * k))
+        np.add.at(by_source, (source, cells), 1)
+        samples = _samples(by_source, k)
     if resamples:
         rng = np.random.default_rng(seed)
         if len(names) == n:  # drawing examples is drawing cells of the table, each as likely as it is frequent
             counts = np.bincount(cells, minlength=k * k)
             drawn = rng.multinomial(n, counts / n, size=resamples)
         else:
-            by_source = np.zeros((len(names), k * k))
-            np.add.at(by_source, (source, cells), 1)
             block = max(1, _BLOCK_CELLS // len(names))
             share = np.full(len(names), 1 / len(names))
             drawn = np.concatenate(
@@ -146,8 +149,23 @@ def _estimates(
         low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
     return {
-        name: Estimate(float(value), *bound, n) for name, value, bound in zip(MEASURES, values, bounds, strict=True)
+        name: Estimate(float(value), *bound, n).of(samples.get(name))
+        for name, value, bound in zip(MEASURES, values, bounds, strict=True)
     }
+
+
+def _samples(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
+    """Return the examples behind each measure: the confusion table of each source, shape (sources, k * k)."""
+    right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
+    macro = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}
+    return macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
+
+
+def macro(tables: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
+    """Return the macro `f1`, `precision` or `recall` of flat confusion tables (m, k * k), shape (m,)."""
+    k = round(tables.shape[1] ** 0.5)
+    values: NDArray[np.float64] = _measures(tables.reshape(-1, k, k))[:, MEASURES.index(measure)]
+    return values
 
 
 def _measures(tables: NDArray[Any]) -> NDArray[np.float64]:

@@ -38,6 +38,7 @@ class Recipe:
         objective: see `MakeObjective`.
         config: the class of its config; a field that is no argument of it is no option of the command.
         protocol: see `Protocol`; None for what all other recipes do.
+        about: what it does, in a sentence or two for the card of a model it made, and the paper it is from.
     """
 
     name: str
@@ -45,6 +46,7 @@ class Recipe:
     objective: MakeObjective
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
+    about: str = ""
 
     def main(self, arguments: Sequence[str] | None = None) -> int:
         """Run the command of the recipe alone, without `unbag train`; return its exit code."""

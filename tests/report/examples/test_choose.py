@@ -147,11 +147,11 @@ def test_what_is_written_is_what_is_read(tmp_path, doubts):
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
     chosen = examples.choose(result, rows, answers)
     assert all((each.probability is not None) == doubts for each in chosen.examples)
-    examples.write([chosen], tmp_path / "examples.json")
-    assert examples.read(tmp_path / "examples.json") == [chosen]
+    examples.write([chosen], tmp_path / "shown.json")
+    assert examples.read(tmp_path / "shown.json") == [chosen]
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
-    (tmp_path / "examples.json").write_text('{"schema": 99}')
+    (tmp_path / "shown.json").write_text('{"schema": 99}')
     with pytest.raises(ValueError, match="expected examples of schema 1"):
-        examples.read(tmp_path / "examples.json")
+        examples.read(tmp_path / "shown.json")

@@ -80,7 +80,7 @@ def test_a_folder_without_results_is_refused(tmp_path, written):
 @pytest.mark.parametrize(("value", "counts"), [(0.80, (1, 1)), (0.63, (0, 1)), (0.2, (0, 1))])
 def test_better_than_words_means_beyond_both_intervals(written, value, counts):
     gathered = gather([written(_plain("org/a", value), _plain("lexical", 0.6))])
-    found = headline.headlines(gathered)
+    found = headline.profiled(gathered)
     assert headline.beats_words(found, "org/a") == counts
     assert headline.beats_words(found, "lexical") is None
     assert [said for said in page.lead(gathered, found) if said.startswith(f"On {counts[0]} of 1 measures")]
@@ -94,7 +94,7 @@ def test_of_orders_accepted_fewer_are_better():
 
 def test_the_profile_has_the_papers_models_in_a_lane_of_their_own(written):
     gathered = gather([written(_plain("org/a", 0.8))])
-    profile = page.profile(headline.headlines(gathered), gathered)
+    profile = page.profile(headline.profiled(gathered), gathered)
     assert [(series.name, series.is_reference) for series in profile.series] == [
         ("org/a", False),
         (page.PAPERS_MODELS, True),

@@ -18,7 +18,7 @@ from unbag.measures import Answers
 from unbag.results import Result
 
 SCHEMA: Final = 1
-FILE: Final = "examples.json"
+FILE: Final = "shown.json"
 PER_KIND: Final = 12
 """How many of a kind are chosen of a set and a model: enough to see a pattern, and few enough for one page."""
 

@@ -1,54 +1,46 @@
 """One number a set: what the profile of a model shows, and whether a bag of words does as well."""
 
-from collections.abc import Callable
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple
 
+from unbag.headlines import Headline as Quoted
+from unbag.headlines import headlines
 from unbag.papers.beside import Published, beside
 from unbag.report.html.gathered import Gathered, Group, Scored
+from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 BAG_OF_WORDS: Final = "lexical"
 
 
 class Measure(NamedTuple):
-    """A set's headline measure.
+    """A measure that the profile shows of a set.
 
     Attributes:
-        words: what it is, in a few words.
-        of: takes it from the scores; None where the set was too small for it.
+        metric: its name in `unbag.headlines`.
+        words: set and measure in a few words.
         published: its name for `papers.beside`.
-        lower_is_better: as with P^c, which is 1 for a bag of words.
     """
 
+    metric: str
     words: str
-    of: Callable[[Any], Estimate | None]
     published: str
-    lower_is_better: bool = False
 
 
-def _at_lambda(scores: Any) -> Estimate | None:
-    found: list[Estimate] = [subset["accuracy"] for subset in scores["subsets"] if subset["lambda"] == _LAMBDA]
-    return found[0] if found else None
-
-
-def _of_kind(kind: str) -> Callable[[Any], Estimate | None]:
-    return lambda scores: scores["by_subset"][kind]["accuracy"] if kind in scores["by_subset"] else None
-
-
-_LAMBDA: Final = 0.7  # the λ that the paper settles on
+_WHOLE: Final = "accuracy_after_whole"
 MEASURES: Final[dict[str, tuple[Measure, ...]]] = {
-    "plain": (Measure("Corpus: accuracy", lambda scores: scores["accuracy"], "accuracy"),),
-    "permuted": (Measure("Permuted: P^c, less is better", lambda s: s["p_c"], "p_c", lower_is_better=True),),
-    "cs_lambda": (Measure(f"CS_λ: accuracy at λ = {_LAMBDA}", _at_lambda, f"{_LAMBDA:g}"),),
-    "resnli": (Measure("ReSNLI: accuracy", lambda scores: scores["accuracy"], "accuracy"),),
-    "swapped": (Measure("Swapped: accuracy after", lambda s: s["whole"]["accuracy_after"], "accuracy_after"),),
+    "plain": (Measure("accuracy", "Corpus: accuracy", "accuracy"),),
+    "permuted": (Measure("p_c", "Permuted: P^c, less is better", "p_c"),),
+    "cs_lambda": (Measure("accuracy_cs_0.7", "CS_λ: accuracy at λ = 0.7", "0.7"),),
+    "resnli": (Measure("accuracy", "ReSNLI: accuracy", "accuracy"),),
+    "swapped": (Measure(_WHOLE, "Swapped: accuracy after", "accuracy_after"),),
     "soswap_addamod": (
-        Measure("SOSwap: accuracy", _of_kind("soswap"), "soswap"),
-        Measure("AddAmod: accuracy", _of_kind("addamod"), "addamod"),
+        Measure("accuracy_soswap", "SOSwap: accuracy", "soswap"),
+        Measure("accuracy_addamod", "AddAmod: accuracy", "addamod"),
     ),
-    "breaking_nli": (Measure("Breaking NLI: accuracy", lambda scores: scores["accuracy"], "accuracy"),),
-    "sicck": (Measure("SICCK: macro F1", lambda scores: scores["f1"], "f1"),),
+    "breaking_nli": (Measure("accuracy", "Breaking NLI: accuracy", "accuracy"),),
+    "sicck": (Measure("f1", "SICCK: macro F1", "f1"),),
 }
+"""The measures that have counterparts in the papers: `headlines.SCORE`, which is higher the better always, has not."""
 
 
 class Headline(NamedTuple):
@@ -61,18 +53,35 @@ class Headline(NamedTuple):
     lower_is_better: bool
 
 
-def headlines(gathered: Gathered) -> list[Headline]:
-    """Return the headline measures of all groups, in their order."""
+def profiled(gathered: Gathered) -> list[Headline]:
+    """Return the measures of all groups, in their order."""
     found = []
     for group in gathered.groups:
+        quoted = {scored.model.name: _quoted(scored.result) for scored in group.scored}
         for measure in MEASURES.get(group.set, ()):
-            values = {scored.model.name: measure.of(scored.result.scores) for scored in group.scored}
-            known = {name: value for name, value in values.items() if value is not None and value.value is not None}
-            if known:
+            values = {
+                model: by_metric[measure.metric] for model, by_metric in quoted.items() if measure.metric in by_metric
+            }
+            if values:
                 several = sum(each.set == group.set for each in gathered.groups) > 1
-                words = f"{measure.words}, {group.title}" if several else measure.words
-                published = beside(group.set, measure.published, group.corpus)
-                found.append(Headline(group, words, known, published, measure.lower_is_better))
+                found.append(
+                    Headline(
+                        group=group,
+                        words=f"{measure.words}, {group.title}" if several else measure.words,
+                        values={model: one.estimate for model, one in values.items()},
+                        published=beside(group.set, measure.published, group.corpus),
+                        lower_is_better=not next(iter(values.values())).higher_is_better,
+                    )
+                )
+    return found
+
+
+def _quoted(result: Result) -> dict[str, Quoted]:
+    """Return a result's quoted numbers by metric, those that have a value."""
+    found = {one.metric: one for one in headlines(result)}
+    if result.set == "swapped":  # over all pairs, as in the paper's Table 1; `headlines` leaves entailments out
+        after: Estimate = result.scores["whole"]["accuracy_after"]
+        found[_WHOLE] = Quoted(_WHOLE, "accuracy after, all pairs", True, after)
     return found
 
 

@@ -20,7 +20,7 @@ from unbag.report.examples import Line, Shown
 from unbag.report.html.charts import WIDE, svg, swatch
 from unbag.report.html.figures import Figure, Point, Series, TextTable, bare, table
 from unbag.report.html.gathered import Gathered, Group, Scored
-from unbag.report.html.headline import Headline, beats_words, headlines, subject_of
+from unbag.report.html.headline import Headline, beats_words, profiled, subject_of
 from unbag.results import Result
 
 PAPERS_MODELS: Final = "the papers' models"
@@ -78,7 +78,7 @@ def render(gathered: Gathered) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     script = _asset("page.js")
-    found = headlines(gathered)
+    found = profiled(gathered)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),

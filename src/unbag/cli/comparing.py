@@ -1,0 +1,44 @@
+"""The command that compares results: `unbag compare`."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from unbag.cli.shown import AsJson, console, print_json
+
+
+def compare(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="A B...", help="Folders that unbag evaluate or train left, or results.json files."),
+    ],
+    across_data: Annotated[
+        bool, typer.Option("--across-data", help="Compare other data or options too: unpaired, without a test.")
+    ] = False,
+    number: Annotated[
+        list[str] | None,
+        typer.Option(help="Which numbers, by their path in results.json: p_c, 'by_category.*'; again for another."),
+    ] = None,
+    level: Annotated[float, typer.Option(min=0, max=1, help="Significant at this corrected p value.")] = 0.05,
+    as_json: AsJson = False,
+) -> None:
+    """Compare models: tell which differences are more than chance.
+
+    Pair by pair on the same examples, with 95 % intervals and p values that
+    are corrected for all tests together. Models whose names differ by their
+    training seed alone (a/seed-1, a/seed-2) are one: mean, deviation, and a
+    test over seeds. Other data or options are refused.
+
+      unbag compare runs/model-a/suite-snli-validation runs/model-b/suite-snli-validation
+      unbag compare runs/baseline runs/hex           (folders with seed-1, seed-2 …)
+      unbag compare a/results.json b/results.json --number p_c --number 'confident.*'
+    """
+    from unbag import comparison
+    from unbag.report.compared import view
+
+    found = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
+    if as_json:
+        print_json(found.as_json())
+    else:
+        console().print(view(found))

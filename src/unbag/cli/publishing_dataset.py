@@ -1,0 +1,62 @@
+"""`unbag publish dataset`."""
+
+from dataclasses import replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Annotated
+
+import typer
+
+from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+
+
+@with_pairs
+@with_publishing_options
+def dataset(
+    pairs: Requests,
+    options: PublishingOptions,
+    name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted; `unbag sets` lists them.")],
+    config: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Configs by name, given once for each, instead of --corpus and --split: snli-test. With --data, what "
+            "to call it (default: the name of the file or data set)."
+        ),
+    ] = None,
+    licence: Annotated[
+        str | None,
+        typer.Option(
+            "--license",
+            help="The licence of your own data (--data), by its id on the Hub. A set made from a corpus inherits the "
+            "corpus's, and is published under no other.",
+        ),
+    ] = None,
+) -> None:
+    """Publish a challenge set as a data set that plain `load_dataset` reads.
+
+    unbag publish dataset permuted --to my-org --corpus snli
+    unbag publish dataset permuted --to my-org --config snli-test --config anli-dev_r1 --yes
+    unbag publish dataset swapped --to my-org/my-pairs --data pairs.csv --license cc-by-4.0
+
+    The repository gets Parquet files and a card with the features, the sizes,
+    the label counts, the licence and how the rows were built. A repository
+    may hold many configs: others that are there stay, and the first one that
+    was published is the default one. The set is built first, also without
+    --yes; it is kept in the cache.
+    """
+    from unbag.hub.dataset import publication
+    from unbag.sets import config_name
+
+    [request] = pairs([name])
+    requests = [request]
+    if config and "data" in request.options:
+        if len(config) > 1:
+            raise typer.BadParameter("expected one --config with --data: what to call it")
+        requests = [replace(request, config=config[0])]
+    elif config:
+        if request.config != config_name(name, None, None, {})[0]:
+            raise typer.BadParameter("name the configs either with --config or with --corpus, --split, --mode, --space")
+        requests = [replace(request, config=each) for each in config]
+    with TemporaryDirectory(prefix="unbag-") as folder:
+        carry_out([publication(requests, options.repo(name), Path(folder), licence=licence)], options)

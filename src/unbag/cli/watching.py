@@ -1,0 +1,84 @@
+"""What is seen while models are evaluated: one display for the whole run, and each result as it comes."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from unbag.cli.shown import console
+
+if TYPE_CHECKING:
+    from unbag.results import Result
+
+
+class Watch:
+    """Follows a run of so many sets: told what goes on, it does nothing. `_Display` shows it."""
+
+    def on_set(self, name: str) -> None:
+        """Take up a set (`evaluation.OnSet`)."""
+
+    def on_progress(self, name: str, done: int, total: int) -> None:
+        """Follow its predictions (`evaluation.OnProgress`)."""
+
+    def on_result(self, result: "Result") -> None:
+        """Take its result (`evaluation.OnResult`)."""
+
+
+class _Display(Watch):
+    """Two bars on standard error, the sets and the rows of this one; results on standard output above them."""
+
+    def __init__(self, bars: Any, sets: int, *, quiet: bool) -> None:
+        self._bars, self._quiet = bars, quiet
+        self._all = bars.add_task("sets", total=sets, unit="sets")
+        self._rows = bars.add_task("", total=None, unit="rows")
+        self._begun = 0
+
+    def on_set(self, name: str) -> None:
+        from huggingface_hub.utils import disable_progress_bars
+
+        disable_progress_bars()  # not before: the download of a model shows itself
+        self._bars.start()
+        self._bars.update(self._all, completed=self._begun)  # of how many sets are behind us, whatever came of them
+        self._begun += 1
+        self._bars.reset(self._rows, description=f"making {name}", total=None)
+
+    def on_progress(self, name: str, done: int, total: int) -> None:
+        shown = f"asking {name}"
+        if self._bars.tasks[self._rows].description != shown:
+            # The rows found in the store were not asked now: they must not make the rest look quick.
+            self._bars.reset(self._rows, description=shown, total=total)
+        self._bars.update(self._rows, completed=done, total=total)
+
+    def on_result(self, result: "Result") -> None:
+        if self._quiet:
+            return
+        from unbag.report import terminal
+
+        # Standard output may be another file than the display's: they must not write at the same time.
+        self._bars.stop()
+        terminal.show([terminal.view(result)], console())
+        self._bars.start()
+
+
+@contextmanager
+def watch(sets: int, *, shown: bool, quiet: bool = False) -> Iterator[Watch]:
+    """Give what follows a run.
+
+    Args:
+        sets: how many sets there are.
+        shown: whether to show anything.
+        quiet: show no result, only how far it is.
+    """
+    if not shown:
+        yield Watch()
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    bars = Progress(*columns, TimeElapsedColumn(), console=console(err=True), transient=True, redirect_stdout=False)
+    import datasets
+
+    datasets.disable_progress_bars()
+    try:
+        yield _Display(bars, sets, quiet=quiet)
+    finally:
+        bars.stop()

@@ -1,0 +1,398 @@
+"""Results beside results: which differences between models are more than chance."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
+from functools import cached_property
+from itertools import combinations
+from pathlib import Path
+from string import ascii_uppercase
+from typing import Any, Final, NamedTuple
+
+from unbag import kept_examples, results
+from unbag.results import Result, estimates
+from unbag.scoring.bootstrap import Estimate, Sample, plain
+from unbag.scoring.mcnemar import mcnemar
+from unbag.scoring.multiplicity import holm
+from unbag.scoring.paired import (
+    DEFAULT_RESAMPLES,
+    Floats,
+    difference_of_draws,
+    draws,
+    outcomes,
+    unpaired_difference,
+)
+from unbag.scoring.seeds import seed_test, spread
+
+COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
+    "plain": {"accuracy": "accuracy"},
+    "swapped": {"drop": "drop if swapped", "agreement": "same answer"},
+    "breaking_nli": {"accuracy": "accuracy"},
+    "sicck": {"f1": "macro F1", "accuracy": "accuracy"},
+    "soswap_addamod": {"by_subset.soswap.accuracy": "SOSwap right", "by_subset.addamod.accuracy": "AddAmod right"},
+    "cs_lambda": {"subsets.lambda=0.accuracy": "accuracy", "subsets.lambda=0.7.accuracy": "… words mislead"},
+    "resnli": {"accuracy": "accuracy", "drop": "drop, easy to hard"},
+    "permuted": {"accuracy": "A", "omega_max": "Ω_max", "omega_rand": "Ω_rand", "p_c": "P^c"},
+}
+"""The numbers of each set that are compared by default, by their path in the scores, and what to call them. Few: every
+further one makes the correction of all p values harsher."""
+
+LEVEL: Final = 0.05
+_SEED: Final = re.compile(r"(?P<recipe>.*?)[-_/.]?seed[-_=]?(?P<seed>\d+)/?")
+_SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result's data
+
+
+@dataclass(frozen=True)
+class Run:
+    """One result, and where it lies.
+
+    Attributes:
+        result: the result.
+        file: the results.json it is in.
+        number: its place there.
+        seed: the training seed, where the model's name tells one.
+    """
+
+    result: Result
+    file: Path
+    number: int
+    seed: str | None
+
+    @cached_property
+    def samples(self) -> dict[str, Sample] | None:
+        """The examples behind its numbers, where the run kept them."""
+        return kept_examples.read(self.file.parent, self.number, self.result)
+
+    @property
+    def task(self) -> str:
+        """All that must be the same for two results to be compared pair by pair, as text."""
+        data = {name: self.result.data.get(name) for name in _SAME}
+        return json.dumps([self.result.set, data, plain(self.result.config), self._labels], sort_keys=True)
+
+    @property
+    def _labels(self) -> Any:
+        return self.result.scores.get("labels")
+
+    def differs(self, other: "Run") -> str:
+        """Say in what two results are not of the same task."""
+        ours, theirs = (
+            {f"data {name}": run.result.data.get(name) for name in _SAME}
+            | dict(plain(run.result.config))
+            | {"the model's labels": run._labels}
+            for run in (self, other)
+        )
+        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+        return "; ".join(f"{name}: {_short(ours.get(name))} and {_short(theirs.get(name))}" for name in names)
+
+
+@dataclass(frozen=True)
+class System:
+    """A model, or one recipe trained with several seeds.
+
+    Attributes:
+        letter: what stands for it.
+        name: of the model or recipe.
+        runs: its results: of each set one, or one a seed.
+    """
+
+    letter: str
+    name: str
+    runs: list[Run] = field(default_factory=list)
+
+    @property
+    def seeds(self) -> list[str]:
+        """The training seeds, in the order given; none of a model whose name tells none."""
+        return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
+
+    def tasks(self) -> dict[str, list[Run]]:
+        """Return the runs of each task."""
+        found: dict[str, list[Run]] = {}
+        for run in self.runs:
+            same = found.setdefault(run.task, [])
+            if any(run.seed == other.seed for other in same):
+                what = "" if run.seed is None else f", seed {run.seed},"
+                raise ValueError(
+                    f"{self.name}{what} has the set {run.result.set} twice: in {same[0].file} and {run.file}"
+                )
+            same.append(run)
+        return found
+
+
+class Difference(NamedTuple):
+    """One number of two systems.
+
+    Attributes:
+        set: the challenge set.
+        data: what it is made from.
+        quantity: the number's path in the scores.
+        label: what to call it.
+        first: the one's letter.
+        second: the other's.
+        values: theirs; means over seeds.
+        deviations: standard deviations over seeds; None of one.
+        difference: second less first, with its 95 % interval; n is of examples, or of seeds.
+        test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` for none.
+        p: two-sided; None without a test.
+        p_holm: corrected for all tests of the comparison.
+    """
+
+    set: str
+    data: str
+    quantity: str
+    label: str
+    first: str
+    second: str
+    values: tuple[float | None, float | None]
+    deviations: tuple[float | None, float | None]
+    difference: Estimate
+    test: str
+    p: float | None
+    p_holm: float | None = None
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What came of a comparison.
+
+    Attributes:
+        systems: what was compared.
+        differences: every number of every two.
+        notes: what could not be compared, or not pair by pair, and why.
+        level: at which a corrected p value is significant.
+    """
+
+    systems: list[System]
+    differences: list[Difference]
+    notes: list[str]
+    level: float = LEVEL
+
+    def significant(self, found: Difference) -> bool | None:
+        """Tell whether a difference is significant after correction; None where it was not tested."""
+        return None if found.p_holm is None else found.p_holm <= self.level
+
+    def as_json(self) -> dict[str, Any]:
+        """Return all of it as JSON takes it."""
+        return {
+            "level": self.level,
+            "correction": "holm",
+            "systems": [
+                {
+                    "letter": system.letter,
+                    "name": system.name,
+                    "seeds": system.seeds,
+                    "files": list(dict.fromkeys(str(run.file) for run in system.runs)),
+                }
+                for system in self.systems
+            ],
+            "differences": [
+                plain(found._asdict()) | {"significant": self.significant(found)} for found in self.differences
+            ],
+            "notes": self.notes,
+        }
+
+
+def compare(
+    *paths: Path | str,
+    across_data: bool = False,
+    quantities: Sequence[str] = (),
+    level: float = LEVEL,
+    resamples: int = DEFAULT_RESAMPLES,
+) -> Comparison:
+    """Compare the results of two systems or more.
+
+    Results of the same set, made from the same data with the same options, are compared example by example: by
+    McNemar's test where each example counts whole or not at all, else by a paired bootstrap over source examples, which
+    also gives every interval (`scoring.mcnemar`, `scoring.paired`). Models whose names differ in a training seed alone
+    (`…seed-1`, `…seed-2`) are one system: its numbers are means, tested over seeds (`scoring.seeds`). All p values are
+    corrected together (`scoring.multiplicity`). Runs that kept no examples are compared by their intervals only, taken
+    for independent, without a test.
+
+    Args:
+        paths: results files, folders that `unbag.evaluate` left, trained models with an evaluation in them, or the
+            folder of a recipe with several seeds.
+        across_data: compare also what was not evaluated on the same data with the same options, unpaired.
+        quantities: which numbers: patterns of their paths, such as `p_c` or `by_category.*`; by default `COMPARED`.
+        level: at which a corrected p value is significant.
+        resamples: of the bootstrap.
+
+    Raises:
+        ValueError: if there are no results, fewer than two systems, nothing in common, or other data or options.
+    """
+    systems = _systems(paths)
+    if len(systems) < 2:
+        found = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
+        raise ValueError(f"expected two models or more to compare, found {found}")
+    notes: list[str] = []
+    pairs = _Pairs(systems, quantities, resamples)
+    differences: list[Difference] = []
+    for one, two in combinations(systems, 2):
+        for ours, theirs, same in _matched(one, two, notes, across=across_data):
+            differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
+    if not differences:
+        raise ValueError("nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)}"))
+    tested = [place for place, found in enumerate(differences) if found.p is not None]
+    for place, p in zip(tested, holm([differences[place].p or 0.0 for place in tested]), strict=True):
+        differences[place] = differences[place]._replace(p_holm=float(p))
+    return Comparison(systems, differences, list(dict.fromkeys(notes)), level)
+
+
+def _systems(paths: Sequence[Path | str]) -> list[System]:
+    """Read results, and gather what belongs to one system."""
+    found: dict[tuple[str, str], System] = {}
+    for path in map(Path, paths):
+        for file in _files(path):
+            for number, result in enumerate(results.read(file)):
+                name = str(result.model["name"])
+                seeded = _SEED.fullmatch(name)
+                key = ("recipe", seeded["recipe"]) if seeded else (str(path), name)
+                shown = (seeded["recipe"] or "models") if seeded else name
+                system = found.setdefault(key, System("", shown))
+                system.runs.append(Run(result, file, number, seeded["seed"] if seeded else None))
+    names = [system.name for system in found.values()]
+    return [
+        replace(
+            system,
+            letter=ascii_uppercase[place] if place < len(ascii_uppercase) else f"#{place + 1}",
+            name=system.name if names.count(system.name) == 1 else f"{system.name} ({where})",
+        )
+        for place, ((where, _), system) in enumerate(found.items())
+    ]
+
+
+def _files(path: Path) -> list[Path]:
+    """Return the results files that a path stands for."""
+    if path.is_file():
+        return [path]
+    for file in (path / results.FILE, path / "evaluation" / results.FILE):
+        if file.is_file():
+            return [file]
+    if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # as training.seeds leaves them
+        return seeds
+    raise ValueError(f"expected a {results.FILE} or a folder with one (unbag evaluate leaves it), found {path}")
+
+
+def _matched(
+    one: System, two: System, notes: list[str], *, across: bool
+) -> Iterator[tuple[list[Run], list[Run], bool]]:
+    """Yield the runs of both systems on each task, and whether it is the same one.
+
+    Raises:
+        ValueError: if a set was evaluated on other data or with other options, unless across these.
+    """
+    ours, theirs = one.tasks(), two.tasks()
+    for task, runs in ours.items():
+        if task in theirs:
+            yield runs, theirs[task], True
+    left, right = (
+        [runs for task, runs in tasks.items() if task not in others]
+        for tasks, others in ((ours, theirs), (theirs, ours))
+    )
+    shared = {runs[0].result.set for task, runs in ours.items() if task in theirs}
+    for runs in left:
+        first = runs[0].result
+        others = [each for each in right if each[0].result.set == first.set]
+        if (
+            first.set in shared
+        ):  # other tasks of that set are there; this one is missing, unless it is of the same pairs
+            others = [each for each in others if _title(each[0].result) == _title(first)]
+        if not others:
+            notes.append(f"{_title(first)}: only {one.letter} was evaluated on it")
+            continue
+        other = others[0]
+        right.remove(other)
+        how = runs[0].differs(other[0])
+        if not across:
+            raise ValueError(
+                f"{one.name} and {two.name} were not evaluated on the same {first.set} set ({how}); evaluate both with "
+                "the same options, or compare them unpaired all the same (--across-data)"
+            )
+        notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, no test")
+        yield runs, other, False
+    notes += [f"{_title(runs[0].result)}: only {two.letter} was evaluated on it" for runs in right]
+
+
+class _Pairs:
+    """Makes the differences of two systems; the resamples are drawn once for all systems on a task."""
+
+    def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
+        self._systems, self._quantities, self._resamples = systems, quantities, resamples
+        self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
+
+    def differences(
+        self, one: System, ours: list[Run], two: System, theirs: list[Run], *, same: bool, notes: list[str]
+    ) -> Iterator[Difference]:
+        """Yield the difference of each quantity that both have."""
+        first, second = ours[0], theirs[0]
+        alone = len(ours) == len(theirs) == 1
+        scores = [[dict(estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
+        if alone and same and (first.samples is None or second.samples is None):
+            less = " and ".join(s.letter for s, run in ((one, first), (two, second)) if run.samples is None)
+            notes.append(f"{_title(first.result)}: {less} kept no examples; intervals unpaired, no test")
+        for path, label in self._chosen(first.result).items():
+            values = [[found[path].value for found in each if path in found] for each in scores]
+            known = [[value for value in each if value is not None] for each in values]
+            if not all(known):
+                continue
+            spreads = [spread(each) for each in known]
+            about = (first.result.set, _data(first.result), path, label, one.letter, two.letter)
+            means = (spreads[0].mean, spreads[1].mean)
+            deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
+            if not alone:
+                if same:
+                    tested = seed_test(*known)
+                    yield Difference(*about, means, deviations, tested.difference, "seeds", tested.p)
+                else:
+                    gap = Estimate(means[1] - means[0], None, None, sum(map(len, known)))
+                    yield Difference(*about, means, deviations, gap, "unpaired", None)
+                continue
+            pair = tuple((run.samples or {}).get(path) for run in (first, second))
+            if not same or pair[0] is None or pair[1] is None:
+                gap = unpaired_difference(scores[0][0][path], scores[1][0][path])
+                yield Difference(*about, means, deviations, gap, "unpaired", None)
+                continue
+            drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
+            found = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
+            binary = outcomes(pair[0], pair[1])
+            test, p = ("bootstrap", found.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
+            yield Difference(*about, means, deviations, found.difference, test, p)
+
+    def _chosen(self, result: Result) -> dict[str, str]:
+        """Return the quantities of a result to compare, by path, and what to call them."""
+        paths = [path for path, _ in estimates(result.scores)]
+        if self._quantities:
+            return {path: path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)}
+        known = COMPARED.get(result.set)
+        if known is None:  # a set of one's own: the numbers on top
+            return {path: path for path in paths if "." not in path}
+        return {path: label for path, label in known.items() if path in paths}
+
+    def _draws(self, run: Run) -> dict[tuple[Path, int, str], Floats]:
+        """Return the resampled values of all systems with examples on a run's task."""
+        task = run.task
+        if task not in self._drawn:
+            on_task = [other for system in self._systems for other in system.runs if other.task == task]
+            wanted = {
+                (other.file, other.number, path): other.samples[path]
+                for other in on_task
+                if other.samples
+                for path in self._chosen(other.result)
+                if path in other.samples
+            }
+            values = draws(list(wanted.values()), resamples=self._resamples)
+            self._drawn[task] = dict(zip(wanted, values, strict=True))
+        return self._drawn[task]
+
+
+def _title(result: Result) -> str:
+    return f"{result.set} · {_data(result)}"
+
+
+def _data(result: Result) -> str:
+    return f"{result.data['name']} {result.data['split']}".strip()
+
+
+def _short(value: Any) -> str:
+    said = "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return said if len(said) <= 24 else f"{said[:12]}…{said[-6:]}"

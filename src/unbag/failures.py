@@ -1,0 +1,32 @@
+"""A challenge set that could not be evaluated, and why: told at the end, so that it does not cost the others."""
+
+from dataclasses import dataclass
+
+from unbag.pinned import MissingFileError
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A set without a result.
+
+    Attributes:
+        set: its name.
+        error: what went wrong.
+        model: of which model; None where the set could not be made, so for all.
+    """
+
+    set: str
+    error: Exception
+    model: str | None = None
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether all that is wrong is that an optional package or other people's file is not at hand."""
+        return isinstance(self.error, ImportError | MissingFileError)
+
+    @property
+    def reason(self) -> str:
+        """The reason in one line; what is none of our own messages with the name of its type."""
+        said = " ".join(str(self.error).split())
+        ours = isinstance(self.error, ValueError | ImportError | OSError)
+        return said if ours and said else f"{type(self.error).__name__}: {said}"

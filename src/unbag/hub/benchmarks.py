@@ -1,0 +1,94 @@
+"""Where on the Hub a challenge set is that a result is about, and whether the result is of the set as it is there."""
+
+import json
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+from unbag import sets
+from unbag.corpora import CORPORA
+from unbag.results import Result
+
+_DRAWN = "examples"  # in a result's config where not all examples were asked
+_OFFICIAL = "official"  # the data of sets that come with pairs of their own
+
+
+class Benchmark(NamedTuple):
+    """A config of a challenge set.
+
+    Attributes:
+        repo: the data set repository.
+        config: its config.
+    """
+
+    repo: str
+    config: str
+
+
+def config_of(result: Result) -> str | None:
+    """Return which of its set's configs a result is about; None where the pairs were a user's own.
+
+    >>> data = {"name": "snli", "split": "test", "origin": "stanfordnlp/snli (plain_text)"}
+    >>> config_of(Result("permuted", {"mode": "hypothesis"}, {}, data, {}, {}))
+    'snli-test-hypothesis'
+    """
+    name, split = result.data["name"], result.data["split"]
+    ours = CORPORA.get(name)
+    if name != _OFFICIAL and (ours is None or not result.data["origin"].startswith(ours.hub_id)):
+        return None
+    chosen = {option: value for option, value in result.config.items() if isinstance(value, str)}
+    # A set that merges the splits of a corpus has one config for all of them.
+    single = split if split and "+" not in split else None
+    try:
+        return sets.config_name(result.set, name, single, chosen)[0]
+    except ValueError:
+        return None
+
+
+def benchmark(result: Result, organisation: str) -> Benchmark | None:
+    """Return where the challenge set of a result is, in the organisation that publishes the sets."""
+    config = config_of(result)
+    return None if config is None else Benchmark(f"{organisation}/{result.set}", config)
+
+
+def deviations(result: Result) -> dict[str, Any]:
+    """Return what tells the rows that were asked from those that the config's name stands for: options, and a draw.
+
+    An option whose default is "" is one that the set fills in itself, with more than a name, and is not among them. Of
+    pairs that a set comes with, options only say what else is counted.
+    """
+    drawn = {name: value for name, value in result.config.items() if name == _DRAWN}
+    if result.data["name"] == _OFFICIAL:
+        return drawn
+    config = config_of(result) or ""
+    defaults = {option.name: option.default for option in sets.described_options(result.set) if option.default != ""}
+    changed = {
+        name: value
+        for name, value in result.config.items()
+        if name in defaults and not _same(value, defaults[name]) and not config.endswith(f"-{value}")
+    }
+    return changed | drawn
+
+
+def options(result: Result) -> dict[str, Any]:
+    """Return a set's own options as a result was made with, and the number of examples drawn, if not all.
+
+    Files are named without the folder they lie in: where that is says nothing to others.
+    """
+    own = {option.name for option in sets.described_options(result.set)}
+    kept = {name: value for name, value in result.config.items() if name in own or name.startswith(_DRAWN)}
+    return {name: _without_folders(value) for name, value in sorted(kept.items()) if value is not None}
+
+
+def _without_folders(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.rstrip("/").rpartition("/")[2] if value.startswith(("/", "~", ".")) else value
+    if isinstance(value, list | tuple):
+        return [_without_folders(item) for item in value]
+    if isinstance(value, Mapping):
+        return {name: _without_folders(item) for name, item in value.items()}
+    return value
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Tell whether two values are the same in JSON, which a result came out of."""
+    return json.dumps(one) == json.dumps(other)

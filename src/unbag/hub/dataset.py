@@ -1,0 +1,190 @@
+"""A challenge set as a data set repository: Parquet files and a card, which plain `datasets` reads."""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from unbag import sets
+from unbag.built import Request, build
+from unbag.corpora import CORPORA
+from unbag.hub.dataset_card import ConfigCard, merged_card
+from unbag.hub.licences import licence_of
+from unbag.hub.publication import Merge, Publication
+from unbag.labels import LABELS
+from unbag.results import environment
+from unbag.rows import is_hub_id
+
+_ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
+_ROWS_OF_GROUP: Final = 100_000  # what is in memory at a time, some 30 MB
+_DECIDING: Final = ("unbag", "datasets", "numpy", "pyarrow", "scikit-learn", "spacy")
+
+
+def publication(requests: Sequence[Request], repo: str, folder: Path, *, licence: str | None = None) -> Publication:
+    """Build configs of one challenge set and return them as the files of a repository.
+
+    Args:
+        requests: the configs, all of one set.
+        repo: `organisation/name`.
+        folder: where the Parquet files are written; they are needed until they are published.
+        licence: of data of the user's own; that of a corpus is inherited.
+
+    Raises:
+        ValueError: if a set cannot be built, or a licence is not known or laxer than the inherited one.
+    """
+    [name] = {request.name for request in requests}
+    files: dict[str, bytes | Path | Merge] = {}
+    cards: list[ConfigCard] = []
+    citation = ""
+    for request in requests:
+        config = config_name(request)
+        if config in [card.name for card in cards]:
+            raise ValueError(f"expected each config once, found {config} twice")
+        card, shards, citation = _config(request, config, folder, licence)
+        cards.append(card)
+        files |= shards
+    files["README.md"] = partial(merged_card, repo=repo, set_name=name, configs=cards, citation=citation)
+    return Publication(
+        repo=repo,
+        kind="dataset",
+        files=files,
+        message=f"Publish {name}: {', '.join(card.name for card in cards)}",
+        owns=tuple(f"data/{card.name}/*" for card in cards),
+    )
+
+
+def config_name(request: Request) -> str:
+    """Return what a request's config is called in a repository: its own name, or for a user's data that of the data.
+
+    >>> config_name(Request("permuted", "snli-test")), config_name(Request("permuted", options={"data": "a b/my.csv"}))
+    ('snli-test', 'my')
+    """
+    if "data" not in request.options:
+        return request.config or sets.config_name(request.name, None, None, {})[0]
+    if request.config:
+        return request.config
+    data = str(request.options["data"])
+    parts = [data.rpartition("/")[2] if is_hub_id(data) else Path(data).name.split(".")[0]]
+    if split := request.options.get("source_split"):
+        parts.append(str(split))
+    return re.sub(r"[^\w.-]+", "_", "-".join(parts))
+
+
+def _config(
+    request: Request, config: str, folder: Path, licence: str | None
+) -> tuple[ConfigCard, dict[str, Path], str]:
+    """Build one config: what the card says of it, its files, and the citation of the set."""
+    asked = replace(request, config=None) if "data" in request.options else request  # there it is only a name
+    builder = sets.builder(asked.name, asked.config, **asked.options)
+    # Before the work: which licence, or whether there is any.
+    origin = str(asked.options.get("data") or builder.config.corpus or config)
+    licence = licence_of(origin, builder.info.license or "", licence)
+    built = build(asked)
+    evaluated = sets.prepare(builder)  # from the cache now, with the splits beside the evaluated one
+    splits = builder.as_dataset() if asked.examples is None else {str(evaluated.split): built.rows}
+    shards: dict[str, Path] = {}
+    counted: dict[str, Any] = {}
+    for split, rows in splits.items():
+        paths, counted[split] = _write(rows, folder, f"data/{config}/{split}")
+        shards |= paths
+    corpus = CORPORA.get(builder.config.corpus)
+    hub_ids = [corpus.hub_id] if corpus else [origin] if "data" in asked.options and is_hub_id(origin) else []
+    versions = environment()
+    record = {
+        "set": asked.name,
+        "config": config,
+        "version": str(builder.config.version),
+        "licences": [licence],
+        "languages": [built.language],
+        "sources": hub_ids,
+        "splits": {split: {key: n[key] for key in ("rows", "examples", "labels")} for split, n in counted.items()},
+        "options": _without_folders(dict(built.config)),
+        "data": dict(built.data),
+        "versions": {package: versions[package] for package in _DECIDING if package in versions},
+    }
+    card = ConfigCard(
+        name=config,
+        data_files={split: f"data/{config}/{split}-*.parquet" for split in counted},
+        dataset_info=_dataset_info(built.rows.features, counted),
+        record=record,
+        citation=corpus.citation if corpus else "",
+    )
+    return card, shards, type(builder).CITATION
+
+
+def _without_folders(value: Any) -> Any:
+    """Return a record in which files are named, but not where they lie on this machine."""
+    if isinstance(value, Mapping):
+        return {key: _without_folders(each) for key, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_folders(each) for each in value]
+    return Path(value).name if isinstance(value, str | Path) and Path(value).is_absolute() else value
+
+
+def _write(rows: Any, folder: Path, stem: str) -> tuple[dict[str, Path], dict[str, Any]]:
+    """Write a split as Parquet files, and return them by path in the repository, with what was counted.
+
+    The same rows make the same bytes (with the same pyarrow), however they are cached: so that publishing them again
+    changes nothing.
+    """
+    n_shards = max(1, -(-len(rows) // _ROWS_OF_SHARD))
+    schema = rows.features.arrow_schema  # with the names of the labels, and no more metadata than that
+    labels: Counter[str] = Counter()
+    sources: set[str] = set()
+    paths: dict[str, Path] = {}
+    n_bytes = 0
+    groups = _groups(rows, schema)
+    for number in range(n_shards):
+        path = f"{stem}-{number:05d}-of-{n_shards:05d}.parquet"
+        paths[path] = folder / path
+        paths[path].parent.mkdir(parents=True, exist_ok=True)
+        # Cut by content: in a split that has changed a little, most of what is stored stays the same.
+        with pq.ParquetWriter(paths[path], schema, compression="zstd", use_content_defined_chunking=True) as writer:
+            for _ in range(_ROWS_OF_SHARD // _ROWS_OF_GROUP):
+                if (group := next(groups, None)) is None:
+                    break
+                writer.write_table(group)
+                n_bytes += group.nbytes
+                labels.update(_label_counts(group, rows.features["label"].names))
+                sources.update(pc.unique(group.column("source_id")).to_pylist())
+    stored = sum(path.stat().st_size for path in paths.values())
+    counts = {label: labels[label] for label in LABELS}
+    return paths, {"rows": len(rows), "examples": len(sources), "labels": counts, "bytes": n_bytes, "stored": stored}
+
+
+def _groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
+    for table in rows.with_format("arrow").iter(batch_size=_ROWS_OF_GROUP):
+        yield table.cast(schema).combine_chunks()
+
+
+def _label_counts(table: pa.Table, names: Sequence[str]) -> dict[str, int]:
+    counted = pc.value_counts(table.column("label")).to_pylist()
+    return {names[entry["values"]]: entry["counts"] for entry in counted}
+
+
+def _dataset_info(features: Any, counted: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the entry of `dataset_info` in the YAML, as `datasets` writes it."""
+    from datasets import DatasetInfo, SplitDict, SplitInfo
+    from datasets.info import DatasetInfosDict
+    from huggingface_hub import DatasetCardData
+
+    splits = SplitDict()
+    for name, n in counted.items():
+        splits.add(SplitInfo(name, num_bytes=n["bytes"], num_examples=n["rows"]))
+    info = DatasetInfo(
+        features=features,
+        splits=splits,
+        download_size=sum(n["stored"] for n in counted.values()),
+        dataset_size=sum(n["bytes"] for n in counted.values()),
+    )
+    data = DatasetCardData()
+    DatasetInfosDict({"default": info}).to_dataset_card_data(data)
+    written: dict[str, Any] = data.to_dict()["dataset_info"]  # type: ignore[no-untyped-call]
+    return {key: value for key, value in written.items() if key != "config_name"}

@@ -1,0 +1,149 @@
+"""Results as the Hub reads them from a model's repository: `.eval_results/*.yaml`, and `model-index` in its card.
+
+The first holds one scalar for each data set and task, higher the better, from which a benchmark's leaderboard is made:
+so only results of a set as it is published, whole, go there (`headlines.SCORE` says which number). The older second one
+holds all headlines, also of examples drawn, with the options beside them.
+"""
+
+import copy
+import logging
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any, Final
+
+from unbag.headlines import Headline, headlines, score
+from unbag.hub import front_matter
+from unbag.hub.benchmarks import benchmark, deviations, options
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+
+if TYPE_CHECKING:
+    from huggingface_hub import EvalResult
+
+FOLDER: Final = ".eval_results"
+OWNS: Final = f"{FOLDER}/unbag-*"
+TASK: Final = "text-classification"
+_TASK_NAME: Final = "Natural Language Inference"
+_HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # what the Hub knows by name
+logger = logging.getLogger(__name__)
+
+
+def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
+    """Return the files of `.eval_results`, by path: one a challenge set and config, with one entry.
+
+    Results of the user's own pairs, of examples drawn and of unusual options are left out, and told.
+
+    Args:
+        results: of one model; where two are of the same config, the later one counts.
+        organisation: where the challenge sets are published.
+    """
+    from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
+
+    found = {}
+    for result in results:
+        place, headline = benchmark(result, organisation), score(result)
+        if place is None or headline is None or deviations(result):
+            why = "pairs of your own" if place is None else "no example" if headline is None else deviations(result)
+            logger.warning("%s of %s is not filed in %s: %s", result.set, result.data["name"], FOLDER, why)
+            continue
+        entry = EvalResultEntry(
+            dataset_id=place.repo, task_id=place.config, value=headline.estimate.value, notes=_notes(result, headline)
+        )
+        content = front_matter.dumped(eval_result_entries_to_yaml([entry]))
+        found[f"{FOLDER}/unbag-{result.set}-{place.config}.yaml"] = content.encode()
+    return found
+
+
+def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
+    """Return all headlines of results of the challenge sets, as `ModelCardData` takes them.
+
+    Args:
+        results: as for `files`.
+        organisation: likewise.
+    """
+    from huggingface_hub import EvalResult
+
+    by_place = {place: result for result in results if (place := benchmark(result, organisation)) is not None}
+    return [
+        EvalResult(
+            task_type=TASK,
+            task_name=_TASK_NAME,
+            dataset_type=place.repo,
+            dataset_name=f"{result.set}, {place.config}",
+            dataset_config=place.config,
+            dataset_args=_plain(
+                options(result) | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]}
+            ),
+            metric_type=hub_metric(headline.metric),
+            metric_name=headline.name,
+            metric_value=headline.estimate.value,
+            metric_args=_interval(headline.estimate),
+        )
+        for place, result in by_place.items()
+        for headline in headlines(result)
+    ]
+
+
+def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[str, Any]]:
+    """Return a card's `model-index` with results added; those of the same data set and config are replaced.
+
+    Args:
+        index: what the card has; None for nothing.
+        name: of the model, where there is nothing.
+        results: what is added.
+
+    Raises:
+        ValueError: if the card's is no model index.
+    """
+    from huggingface_hub.repocard_data import eval_results_to_model_index
+
+    [ours] = eval_results_to_model_index(name, list(results))
+    if not index:
+        return [ours]
+    kept: list[dict[str, Any]] = copy.deepcopy(index)
+    try:
+        entries = kept[0]["results"]
+        places = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
+    except (KeyError, TypeError, IndexError, AttributeError) as error:
+        raise ValueError(
+            "expected the model-index of the card to be as the Hub describes it, found another "
+            f"({type(error).__name__}: {error}); mend it first"
+        ) from None
+    for entry in ours["results"]:
+        place = entry["dataset"]["type"], entry["dataset"].get("config")
+        if place in places:
+            entries[places[place]] = entry
+        else:
+            entries.append(entry)
+    return kept
+
+
+def hub_metric(metric: str) -> str:
+    """Return the Hub's name for a metric where it has one, else ours.
+
+    >>> hub_metric("accuracy_cs_0.7"), hub_metric("p_c")
+    ('accuracy', 'p_c')
+    """
+    return next((name for name in _HUB_METRICS if metric == name or metric.startswith(f"{name}_")), metric)
+
+
+def _notes(result: Result, headline: Headline) -> str:
+    """Return what the scalar is, how sure, and of which rows."""
+    _, low, high, n = headline.estimate
+    parts = [headline.name, f"n = {n:,}"]
+    if low is not None and high is not None:
+        parts.append(f"95 % interval {low:.4f} to {high:.4f}")
+    if "majority" in result.scores:
+        parts.append(f"a constant answer has {result.scores['majority']:.4f}")
+    parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
+    return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.environment['unbag']}"])
+
+
+def _interval(estimate: Estimate) -> dict[str, Any]:
+    return {name: value for name, value in estimate._asdict().items() if name != "value" and value is not None}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as YAML is to hold it: a tuple as a list."""
+    if isinstance(value, tuple | list):
+        return [_plain(item) for item in value]
+    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value

@@ -1,0 +1,373 @@
+"""The card of a model that `unbag train` made: what it is, on what it was trained and how, and what it can do."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import TYPE_CHECKING, Any, Final
+
+from unbag import headlines, rooms
+from unbag.corpora import CORPORA, Corpus
+from unbag.hub import eval_results
+from unbag.hub.inherited_licence import OTHER, inherited
+from unbag.hub.ownership import FOLDER
+from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.report.cells import interval
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+from unbag.training.command import command
+
+if TYPE_CHECKING:
+    from huggingface_hub import ModelCardData
+
+_CURVE_ROWS: Final = 12
+_EXAMPLE: Final = ("A man is asleep on a bench.", "A man is awake.")
+_MEANINGS: Final = {
+    ENTAILMENT: "the hypothesis is true if the premise is",
+    NEUTRAL: "it may be true or not",
+    CONTRADICTION: "it is false if the premise is true",
+}
+_ORDERS: Final = {
+    "shuffled": "The words of training pairs stood in random order, another in each epoch "
+    "([Nie et al. 2019](https://doi.org/10.1609/aaai.v33i01.33016867), section 3.2).",
+    "permuted": "Each training pair was replaced by one permutation of its words, always the same "
+    "([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), Appendix F).",
+}
+_SETTINGS: Final = ("batch_size", "learning_rate", "warmup", "weight_decay", "clip", "seed")
+_REST: Final = "terms-of-its-sources"
+
+
+@dataclass(frozen=True)
+class About:
+    """What a card says.
+
+    Attributes:
+        repo: `organisation/name`.
+        record: the run's `training.json`.
+        own: results of the model's own head.
+        residual: those of a HEX model's residual head.
+        beside: results of other models, by what to call them.
+        organisation: where the challenge sets are published.
+        base_licence: of the model that was trained; None if it is not known.
+    """
+
+    repo: str
+    record: Mapping[str, Any]
+    own: Sequence[Result]
+    residual: Sequence[Result]
+    beside: Mapping[str, Sequence[Result]]
+    organisation: str
+    base_licence: str | None
+
+    @property
+    def base(self) -> str | None:
+        """The Hub id of the model that was trained; None if it was a folder."""
+        name: str = self.record["model"]["name"]
+        return None if name == FOLDER else name
+
+    @property
+    def corpora(self) -> list[Corpus]:
+        """The published corpora among what it was trained on."""
+        return [CORPORA[name] for name, origin in self._trained_on.items() if _is_corpus(name, origin)]
+
+    @property
+    def licence(self) -> str:
+        """The licence that the model inherits."""
+        return inherited(list(self.sources.values()))
+
+    @property
+    def sources(self) -> dict[str, str | None]:
+        """What it is made of, with the licence of each; None where that is not known, as of files."""
+        of_corpora = {corpus.name: (corpus.hub_id, corpus.licence) for corpus in self.corpora}
+        parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
+        return {self.base or self.record["config"]["model"]: self.base_licence, **dict(parts)}
+
+    @property
+    def _trained_on(self) -> dict[str, str]:
+        """The origin of each corpus and file that it was trained on, by name."""
+        return {part["name"]: part["origin"] for part in self.record["data"]["training"]}
+
+
+def card(about: About) -> str:
+    """Return the README of a checkpoint's repository."""
+    from huggingface_hub import ModelCard
+
+    parts = [
+        f"# {about.repo.partition('/')[2]}",
+        _what_it_is(about),
+        _use(about),
+        _training(about),
+        _results(about),
+        _limits(about),
+        _licence(about),
+        _reproduce(about),
+        _citations(about),
+    ]
+    text = "\n\n".join(part for part in parts if part)
+    return str(ModelCard(f"---\n{_metadata(about).to_yaml()}\n---\n\n{text}\n"))
+
+
+def _metadata(about: About) -> "ModelCardData":
+    from huggingface_hub import ModelCardData
+
+    index = eval_results.model_index(about.own, about.organisation)
+    known = ("accuracy", "f1", "precision", "recall")
+    metrics = [name for name in known if any(result.metric_type == name for result in index)]
+    return ModelCardData(
+        library_name="transformers",
+        pipeline_tag=eval_results.TASK,
+        base_model=about.base,
+        base_model_relation="finetune" if about.base else None,
+        datasets=[corpus.hub_id for corpus in about.corpora] or None,
+        language=sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]}),
+        license=about.licence,
+        license_name=_REST if about.licence == OTHER else None,
+        tags=["natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")],
+        metrics=metrics or None,
+        model_name=about.repo.partition("/")[2] if index else None,
+        eval_results=index or None,
+    )
+
+
+def _what_it_is(about: About) -> str:
+    record = about.record
+    labels = "; ".join(f"*{label}*: {_MEANINGS[label]}" for label in LABELS)
+    base = f"[{about.base}](https://huggingface.co/{about.base})" if about.base else f"`{record['config']['model']}`"
+    return (
+        f"A classifier of sentence pairs for natural language inference: given a premise and a hypothesis, {labels}. "
+        f"It is {base} (revision `{record['model']['revision']}`) trained further by the recipe "
+        f"`{record['recipe'].replace('_', '-')}` of unbag, a package of NLI challenge sets that a bag of words cannot "
+        "solve."
+    )
+
+
+def _use(about: About) -> str:
+    premise, hypothesis = _EXAMPLE
+    text = f"""## Use
+
+```python
+from transformers import pipeline
+
+classify = pipeline("text-classification", model="{about.repo}")
+classify({{"text": "{premise}", "text_pair": "{hypothesis}"}})
+```
+
+```python
+import torch
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("{about.repo}")
+model = AutoModelForSequenceClassification.from_pretrained("{about.repo}")
+pair = tokenizer("{premise}", "{hypothesis}", return_tensors="pt")
+with torch.no_grad():
+    probabilities = model(**pair).logits.softmax(dim=-1)[0]
+print({{model.config.id2label[i]: float(p) for i, p in enumerate(probabilities)}})
+```
+
+The outputs are, in order: {", ".join(about.record["outputs"])}."""
+    if about.record["recipe"] == "hex":
+        text += f"""
+
+The model above answers with f([h, 0]). What HEX calls F_L, its answer less what the words alone explain, is had with
+the files beside it: `unbag evaluate {about.repo} --head residual`, or
+
+```python
+from huggingface_hub import snapshot_download
+from pathlib import Path
+from unbag.training.residual import ResidualHead
+
+ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
+```"""
+    return text
+
+
+def _training(about: About) -> str:
+    record = about.record
+    config = record["config"]
+    recipe = rooms.script("trainers", record["recipe"]).RECIPE
+    said = [recipe.about]
+    said += [_ORDERS[config["order"]]] if config["order"] in _ORDERS else []
+    said += ["The premises were left out."] if config["hypothesis_only"] else []
+    if config["augment"]:
+        kinds = " and ".join({"soswap": "SOSwap", "addamod": "AddAmod"}[kind] for kind in config["augment"])
+        said.append(
+            f"{config['augment_pairs']:,} {kinds} pairs each were added in each epoch "
+            "([Nie et al. 2019](https://doi.org/10.1609/aaai.v33i01.33016867), section 4)."
+        )
+    own = {option: config[option] for option in config if option in _own_options(recipe)}
+    settings = {name: config[name] for name in _SETTINGS} | own
+    shown = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
+    where = f"on {record['device']}" + (f", {record['processes']} processes" if record["processes"] > 1 else "")
+    steps = f"{record['steps']:,} steps, {record['steps_per_epoch']:,} an epoch of {record['pairs_per_epoch']:,} pairs"
+    longer = record["truncated_pairs"]
+    cut = f" {longer:,} pairs were longer than the model reads, and were cut." if longer else ""
+    return "\n\n".join(
+        [
+            "## Training",
+            " ".join(said),
+            _data(record["data"]),
+            f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {shown}.{cut} AdamW; the learning rate "
+            "rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
+            _curve(record),
+        ]
+    )
+
+
+_PRECISIONS: Final = {"no": "float32", "bf16": "bfloat16 (mixed)", "fp16": "float16 (mixed)"}
+
+
+def _own_options(recipe: Any) -> frozenset[str]:
+    """Return the options that a recipe has beside those of all."""
+    from unbag.training.config import TrainConfig
+
+    return frozenset(recipe.config.__dataclass_fields__) - frozenset(TrainConfig.__dataclass_fields__)
+
+
+def _data(data: Mapping[str, Any]) -> str:
+    rows = [
+        [
+            use,
+            f"{part['name']} {'+'.join(part['splits'])}".strip(),
+            f"[{corpus.hub_id}](https://huggingface.co/datasets/{corpus.hub_id})" if corpus else "a file of its own",
+            f"{part['pairs']:,}" + (f" × {part['weight']:g}" if part.get("weight", 1) != 1 else ""),
+            ", ".join(f"{n:,} {reason}" for reason, n in part["left_out"].items()) or "–",
+            " ".join(f"`{revision[:12]}`" for revision in part["revisions"]),
+            corpus.licence if corpus else "–",
+        ]
+        for use, parts in (("trained on", data["training"]), ("held out", data["held_out"]))
+        for part in parts
+        for corpus in [CORPORA[part["name"]] if _is_corpus(part["name"], part["origin"]) else None]
+    ]
+    return _table(["", "pairs of", "from", "pairs", "left out", "revision", "licence"], rows)
+
+
+def _curve(record: Mapping[str, Any]) -> str:
+    """Return how it went on the held-out pairs: all evaluations, or some of many with the last."""
+    found = record["evaluations"]
+    every = -(-len(found) // _CURVE_ROWS)
+    shown = [each for i, each in enumerate(found, start=1) if i % every == 0 or i == len(found)]
+    if record["published"] not in shown:
+        shown = sorted([*shown, record["published"]], key=lambda each: int(each["step"]))
+    rows = [
+        [
+            f"{each['step']:,}" + (" (published)" if each == record["published"] else ""),
+            f"{each['all']['accuracy']:.4f}",
+            f"{each['all']['loss']:.4f}",
+        ]
+        for each in shown
+    ]
+    return _table(["step", "accuracy, held out", "loss"], rows)
+
+
+def _results(about: About) -> str:
+    if not (about.own or about.residual):
+        return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {about.repo}`."
+    columns: dict[str, Sequence[Result]] = {"this model": about.own}
+    columns |= {"its residual head": about.residual} if about.residual else {}
+    asked = {_rows_asked(result): result for results in (about.own, about.residual) for result in results}
+    compared = {name: [r for r in results if _rows_asked(r) in asked] for name, results in about.beside.items()}
+    columns |= {name: results for name, results in compared.items() if results}
+    table, verdicts = [], []
+    for place, first in asked.items():
+        found = {name: next((r for r in results if _rows_asked(r) == place), None) for name, results in columns.items()}
+        numbers = {name: _by_metric(result) for name, result in found.items()}
+        for i, headline in enumerate(headlines.headlines(first)):
+            cells = [_cell(numbers[name].get(headline.metric)) for name in columns]
+            where = _set_name(first) if i == 0 else ""
+            arrow = "↑" if headline.higher_is_better else "↓"
+            table.append([where, f"{headline.name} {arrow}", *cells, f"{headline.estimate.n:,}"])
+        verdicts += [
+            f"- {_set_name(first)}, {name}: {import_module(f'unbag.report.tables.{first.set}').verdict(result)}"
+            for name, result in found.items()
+            if result is not None
+        ]
+    versions = sorted({result.environment["unbag"] for result in asked.values()})
+    return "\n\n".join(
+        [
+            "## Challenge sets",
+            _table(["set", "metric", *columns, "n"], table, numbers=2),
+            f"95 % bootstrap intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
+            f"{', '.join(versions)}; all models of a row answered the same pairs.",
+            "\n".join(verdicts),
+        ]
+    )
+
+
+def _rows_asked(result: Result) -> tuple[str, str]:
+    return result.set, result.data["sha256"]
+
+
+def _set_name(result: Result) -> str:
+    drawn = f", {result.config['examples']:,} examples drawn" if "examples" in result.config else ""
+    return f"{result.set}, {result.data['name']} {result.data['split']}".strip() + drawn
+
+
+def _by_metric(result: Result | None) -> dict[str, Estimate]:
+    return {} if result is None else {found.metric: found.estimate for found in headlines.headlines(result)}
+
+
+def _cell(estimate: Estimate | None) -> str:
+    return "–" if estimate is None else interval(estimate)
+
+
+def _limits(about: About) -> str:
+    languages = sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]})
+    spoken = " and ".join({"en": "English", "zh": "Chinese"}[language] for language in languages)
+    drawn = any("examples" in result.config for result in (*about.own, *about.residual))
+    points = [
+        f"It knows {spoken} sentences like those it was trained on; other text is at your own risk.",
+        f"One run, with the seed {about.record['config']['seed']}: the intervals are over examples and say nothing of "
+        "other seeds or corpora.",
+        "NLI corpora were written by crowd workers; what they took for granted of people is in the labels. It is for "
+        "research, and not for decisions about people.",
+        "The held-out pairs chose nothing but, with early stopping, the step that is published."
+        if about.record["config"]["patience"]
+        else "",
+        "Where the table says so, a set was asked on examples drawn, not whole." if drawn else "",
+    ]
+    return "## Limits\n\n" + "\n".join(f"- {point}" for point in points if point)
+
+
+def _licence(about: About) -> str:
+    listed = ", ".join(f"{name} ({licence or 'not known'})" for name, licence in about.sources.items())
+    if about.licence == OTHER:
+        rule = "No one licence meets the terms of all of them, or some are not known: they all hold, each for its part."
+    else:
+        rule = f"`{about.licence}` meets the terms of all of them."
+    return f"## Licence\n\nInherited from what it was made of: {listed}. {rule}"
+
+
+def _reproduce(about: About) -> str:
+    environment = about.record["environment"]
+    commit = f" (commit `{environment['unbag_commit']}`)" if "unbag_commit" in environment else ""
+    names = ("python", "torch", "transformers", "accelerate", "tokenizers", "datasets")
+    versions = ", ".join(f"{name} {environment[name]}" for name in names if name in environment)
+    files = [p for parts in about.record["data"].values() for p in parts if not _is_corpus(p["name"], p["origin"])]
+    named = ", ".join(sorted({f"`{part['name']}` (sha256 `{part['revisions'][0]}`)" for part in files}))
+    needs = f"\n\nIt needs {named}, which {'is' if len(files) == 1 else 'are'} not on the Hub." if files else ""
+    return f"""## Make it again
+
+```
+{command(about.record)}
+```
+
+with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `training.json`.{needs}"""
+
+
+def _citations(about: About) -> str:
+    found = [corpus.citation for corpus in about.corpora]
+    return "## Citation\n\n```bibtex\n" + "\n\n".join(found) + "\n```" if found else ""
+
+
+def _is_corpus(name: str, origin: str) -> bool:
+    return name in CORPORA and origin.startswith(CORPORA[name].hub_id)
+
+
+def _number(value: Any) -> str:
+    return f"{value:g}" if isinstance(value, float) else "the default" if value is None else str(value)
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: int = 0) -> str:
+    """Return a table in Markdown, from column `numbers` on aligned to the right where that is above 0."""
+    rule = ["---:" if numbers and i >= numbers else "---" for i in range(len(heads))]
+    lines = [heads, rule, *rows]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)

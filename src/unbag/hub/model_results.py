@@ -1,0 +1,44 @@
+"""Results onto a model that is on the Hub already: files of `.eval_results`, and a `model-index` in the card there."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from unbag.hub import eval_results, front_matter
+from unbag.hub.card import parted
+from unbag.hub.ownership import is_own_head, results_of
+from unbag.hub.publication import Publication
+from unbag.results import Result
+
+MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
+"""Of the commit; the title by which one's own open pull request is found again."""
+
+
+def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publication:
+    """Return what adds results to a model's repository; the rest of its card stays as it is, to the byte.
+
+    Args:
+        repo: the model.
+        results: among them results of the model; those of others are not looked at.
+        organisation: where the challenge sets are published.
+
+    Raises:
+        ValueError: if none of the results is the model's, or none is of a challenge set's own pairs.
+    """
+    own = [result for result in results_of(repo, results) if is_own_head(result)]
+    index = eval_results.model_index(own, organisation)
+    if not index:
+        raise ValueError(
+            f"expected results of {repo} on a published challenge set, found only those of pairs of your own or of "
+            "another head"
+        )
+    name = repo.partition("/")[2]
+
+    def card(there: bytes | None) -> bytes:
+        text = (there or b"").decode()
+        merged = eval_results.merged(parted(there)[0].get(_INDEX), name, index)
+        return front_matter.with_entry(text, _INDEX, merged).encode()
+
+    return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation)}, MESSAGE)
+
+
+_INDEX: Final = "model-index"

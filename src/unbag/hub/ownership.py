@@ -1,0 +1,66 @@
+"""Whose results a file holds: those of a model on the Hub, or of a folder with the same files."""
+
+import hashlib
+from collections.abc import Iterable
+from typing import Final
+
+from unbag.hub.refusals import explained
+from unbag.hub.remote import look
+from unbag.inference.revision import is_of_model, revision_of
+from unbag.results import Result
+
+FOLDER: Final = "folder"
+"""What is named as the model where it came from a folder."""
+
+_HEAD: Final = "head"
+
+
+def is_own_head(result: Result) -> bool:
+    """Tell whether the model's own head answered, as it does for whoever loads the model."""
+    return _HEAD not in result.model
+
+
+def model_of(result: Result) -> str | None:
+    """Return the Hub id, or the built-in model's or predictions' name, of what a result is about; None of a folder."""
+    name: str = result.model.get("model", result.model["name"])
+    return None if name == FOLDER else name
+
+
+def results_of(repo: str, results: Iterable[Result]) -> list[Result]:
+    """Return the results of a model on the Hub.
+
+    Those of a folder are its results if the files that decide the predictions are the repository's.
+
+    Raises:
+        ValueError: if there are none.
+        HubError: if the Hub does not say what it holds.
+    """
+    results = list(results)
+    held = revision_on_hub(repo) if any(model_of(result) is None for result in results) else None
+    found = [
+        result
+        for result in results
+        if model_of(result) == repo or (model_of(result) is None and result.model["revision"] == held)
+    ]
+    if not found:
+        others = sorted({model_of(result) or f"the folder {result.model['name']}" for result in results})
+        raise ValueError(f"expected results of {repo}, found those of {', '.join(others) or 'nothing'}")
+    return found
+
+
+def revision_on_hub(repo: str) -> str | None:
+    """Return what `folder_revision` gives for a folder with the files of a repository; None if there is none.
+
+    Raises:
+        HubError: if the Hub does not say.
+    """
+    with explained(repo, "model"):
+        remote = look(repo, "model")
+        if remote is None:
+            return None
+        hashes = {
+            path: file.sha256 or hashlib.sha256(remote.read(path) or b"").hexdigest()
+            for path, file in remote.files.items()
+            if is_of_model(path)
+        }
+    return revision_of(hashes)

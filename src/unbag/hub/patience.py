@@ -1,0 +1,114 @@
+"""Trying again when the Hub is busy or the network hiccups: bounded, with growing waits that no two clients share."""
+
+import json
+import logging
+import random
+import time
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Final, TypeVar
+
+if TYPE_CHECKING:
+    from huggingface_hub.errors import HfHubHTTPError
+
+T = TypeVar("T")
+
+TRIES: Final = 6
+_FIRST_WAIT: Final = 1.0  # seconds; doubled each time: 1 + 2 + 4 + 8 + 16 is half a minute of a Hub that is down
+_LONGEST_WAIT: Final = (
+    310.0  # the Hub counts requests in windows of five minutes; who asks for more is told to come back
+)
+_TELL: Final = 5.0  # a wait that long is told
+_PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+logger = logging.getLogger(__name__)
+
+
+def patiently(call: Callable[[], T], *, tries: int = TRIES) -> T:
+    """Return what a call returns, made again while it fails for reasons that pass.
+
+    Raises:
+        Exception: what the call raised, the last time or when it was for good.
+    """
+    for attempt in range(1, tries):
+        try:
+            return call()
+        except Exception as error:
+            if (seconds := wait_before_next(error, attempt)) is None:
+                raise
+            pause(seconds, error)
+    return call()
+
+
+def pause(seconds: float, error: BaseException) -> None:
+    """Wait, and say so if it is long."""
+    if seconds >= _TELL:
+        logger.warning("%s; trying again in %.0f s", first_line(http_cause(error) or error), seconds)
+    time.sleep(seconds)
+
+
+def wait_before_next(error: BaseException, attempt: int) -> float | None:
+    """Return how many seconds to wait after a failure; None if it makes no sense to try again.
+
+    Args:
+        error: what failed.
+        attempt: how often it was tried, from 1.
+    """
+    if not passes(error):
+        return None
+    seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)  # else all who were refused come back at once
+    asked = asked_wait(error)
+    if asked is not None and asked > _LONGEST_WAIT:
+        return None
+    return max(seconds, asked or 0.0)
+
+
+def passes(error: BaseException) -> bool:
+    """Tell whether a failure may be over when the call is made again."""
+    import httpx2
+    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+
+    for cause in _causes(error):
+        if isinstance(cause, OfflineModeIsEnabled):
+            return False
+        if isinstance(cause, HfHubHTTPError):
+            status: int = cause.response.status_code
+            return status in _PASSING
+        if isinstance(cause, httpx2.TransportError | json.JSONDecodeError | ConnectionError | TimeoutError):
+            return True  # cut off, or an answer that is none, such as a proxy's
+    return False
+
+
+def asked_wait(error: BaseException) -> float | None:
+    """Return how many seconds the Hub asks to wait (Retry-After, or the end of its window), if it does."""
+    from huggingface_hub.utils import parse_ratelimit_headers  # type: ignore[attr-defined]  # public, lazily
+
+    cause = http_cause(error)
+    if cause is None:
+        return None
+    headers = cause.response.headers
+    if (after := headers.get("Retry-After", "")).strip().isdigit():
+        return float(after)
+    window = parse_ratelimit_headers(headers)
+    return None if window is None or window.remaining else float(window.reset_in_seconds)
+
+
+def http_cause(error: BaseException) -> "HfHubHTTPError | None":
+    """Return the answer of the Hub that a failure comes from, if it comes from one."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return next((cause for cause in _causes(error) if isinstance(cause, HfHubHTTPError)), None)
+
+
+def first_line(error: BaseException) -> str:
+    """Return the first line of an error's message that says something."""
+    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
+
+
+def _causes(error: BaseException) -> Iterator[BaseException]:
+    """Yield an error and what it comes from: clients wrap what the network says in errors of their own."""
+    seen: set[int] = set()
+    cause: BaseException | None = error
+    while cause is not None and id(cause) not in seen:
+        seen.add(id(cause))
+        yield cause
+        cause = cause.__cause__ or cause.__context__

@@ -1,0 +1,86 @@
+"""What the Hub or the network says when it does not do what was asked, as one line that says what to do."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http import HTTPStatus
+
+from unbag.hub.patience import asked_wait, first_line, http_cause
+
+_LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
+
+
+class HubError(ValueError):
+    """The Hub did not do what was asked; the message names the repository, the reason and what to do."""
+
+
+@contextmanager
+def explained(repo: str, kind: str) -> Iterator[None]:
+    """Turn what the client raises about a repository into a `HubError` of one line, with no token in it.
+
+    Args:
+        repo: `organisation/name`.
+        kind: of repository.
+
+    Raises:
+        HubError: instead of what was raised.
+    """
+    import httpx2
+    from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
+
+    try:
+        yield
+    except HubError:
+        raise
+    except HFValidationError as error:
+        raise HubError(f"expected a repository as organisation/name, found {repo!r}: {first_line(error)}") from None
+    except OfflineModeIsEnabled:
+        raise HubError(f"{repo}: the Hub cannot be asked while offline; unset HF_HUB_OFFLINE") from None
+    except (OSError, ValueError, RuntimeError, httpx2.HTTPError) as error:
+        raise HubError(_without_token(f"{kind} {repo}: {_reason(error, repo)}")) from error
+
+
+def _reason(error: Exception, repo: str) -> str:
+    from huggingface_hub import constants, get_token
+
+    answer = http_cause(error)
+    if answer is None:
+        if isinstance(error, ValueError):
+            return " ".join(str(error).split())  # the client's own complaint about a card, say
+        return (
+            f"{constants.ENDPOINT} cannot be reached ({type(error).__name__}: {first_line(error)}); check the network "
+            "and HF_ENDPOINT, and give the command again: it goes on from here"
+        )
+    status = answer.response.status_code
+    said = answer.server_message or first_line(answer)
+    organisation = repo.partition("/")[0]
+    match status:
+        case HTTPStatus.UNAUTHORIZED if get_token() is None:
+            return f"expected a token, found none (401: {said}); {_LOG_IN}"
+        case HTTPStatus.UNAUTHORIZED:
+            return (
+                f"the Hub does not accept the token (401: {said}); {_LOG_IN} with one that may write to {organisation}"
+            )
+        case HTTPStatus.FORBIDDEN:
+            return (
+                f"expected a token that may write to {organisation}, found one that may not (403: {said}); use another "
+                "token, name another organisation with --to, or propose the change with --pull-request"
+            )
+        case HTTPStatus.NOT_FOUND:
+            return f"there is no such repository, or none that this token may see (404: {said}); check --to"
+        case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
+            return f"somebody else's commits came first each time ({status}: {said}); give the command again"
+        case HTTPStatus.TOO_MANY_REQUESTS:
+            seconds = asked_wait(answer)
+            when = f"in {seconds:.0f} s" if seconds else "later"
+            return f"too many requests (429: {said}); give the command again {when}: it goes on from here"
+        case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            return f"the Hub is out of order ({status}: {said}); give the command again later: it goes on from here"
+    return f"the Hub refused ({status}: {said})"
+
+
+def _without_token(message: str) -> str:
+    """Return a message with the token blotted out, should somebody have repeated it there."""
+    from huggingface_hub import get_token
+
+    token = get_token()
+    return message.replace(token, "hf_…") if token else message

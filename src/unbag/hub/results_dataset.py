@@ -1,0 +1,188 @@
+"""A data set of results: one row a model, challenge set, config and metric. Many may add to it at the same time."""
+
+import io
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unbag.headlines import SCORE, headlines
+from unbag.hub import front_matter
+from unbag.hub.benchmarks import config_of, options
+from unbag.hub.card import parted
+from unbag.hub.ownership import is_own_head, model_of, results_of
+from unbag.hub.publication import Publication
+from unbag.results import Result
+
+NAME: Final = "unbag-results"
+FILE: Final = "data/train-00000-of-00001.parquet"
+
+_COLUMNS: Final[Mapping[str, tuple[pa.DataType, str]]] = {
+    "model": (pa.string(), "Hub id; or a built-in baseline: `lexical`, `hypothesis-only`, `majority`"),
+    "model_revision": (pa.string(), "commit, or `sha256:` and a hash of the model's files"),
+    "head": (pa.string(), "`plain`, or `residual`: of a HEX model, less what the words alone explain"),
+    "dtype": (pa.string(), "what the model computed in"),
+    "set": (pa.string(), "the challenge set"),
+    "config": (pa.string(), "its config: corpus, split, mode"),
+    "options": (pa.string(), "the set's options as JSON; `examples`, where not all were asked"),
+    "data_revision": (pa.string(), "commit of the corpus, or sha256 of the file"),
+    "data_sha256": (pa.string(), "of the rows that were asked: equal where two models answered the same"),
+    "metric": (pa.string(), "the metric's name"),
+    "metric_name": (pa.string(), "the same for people"),
+    "value": (pa.float64(), "the number"),
+    "low": (pa.float64(), "lower end of its 95 % interval; none where it was worked out of other numbers"),
+    "high": (pa.float64(), "upper end"),
+    "n": (pa.int64(), "examples it rests on"),
+    "higher_is_better": (pa.bool_(), "the direction"),
+    "is_score": (pa.bool_(), "whether this metric stands for the set in a leaderboard"),
+    "unbag_version": (pa.string(), "what computed it"),
+}
+SCHEMA: Final = pa.schema([(name, kind) for name, (kind, _) in _COLUMNS.items()])
+KEY: Final = (
+    *("model", "model_revision", "head", "dtype"),
+    *("set", "config", "options", "data_revision", "data_sha256", "metric"),
+)
+"""What tells rows apart: a row with the key of one that is there takes its place."""
+
+_CONFIGS: Final = [{"config_name": "default", "data_files": [{"split": "train", "path": FILE}]}]
+_CARD: Final = f"""---
+pretty_name: Results on NLI challenge sets that a bag of words cannot solve
+license: cc0-1.0
+language:
+- en
+task_categories:
+- text-classification
+tags:
+- natural-language-inference
+- unbag
+- results
+configs:
+- config_name: default
+  data_files:
+  - split: train
+    path: {FILE}
+---
+
+# Results on NLI challenge sets that a bag of words cannot solve
+
+One row is one number: a model, a challenge set, a config of it, a metric. Rows are added by
+`unbag publish results-dataset RESULTS.json --to ORG`; a row about the same model, revision, rows and metric as one that
+is there takes its place, and no other row is touched.
+
+```python
+from datasets import load_dataset
+
+results = load_dataset("{{repo}}", split="train")
+```
+
+| column | |
+|---|---|
+{{columns}}
+
+The metrics are those of the papers of the sets; see the cards of the sets. Where `is_score` is true, the metric is the
+one that stands for its set alone. Intervals are over examples of one corpus: they say nothing of other corpora or
+training seeds. Numbers are facts; they are offered under CC0.
+"""
+
+
+def publication(repo: str, results: Sequence[Result], *, model: str | None = None) -> Publication:
+    """Return what adds results to a data set of results, and makes the data set where there is none.
+
+    Args:
+        repo: the data set's repository.
+        results: of any models. Those of pairs of a user's own are left out: nobody else could compare with them.
+        model: the Hub id of a model that results of a folder are of; its files are compared.
+
+    Raises:
+        ValueError: if no result is of a challenge set's own pairs, or one is of a folder and `model` does not say of
+            which model's.
+    """
+    added = rows(results, model=model)
+    if not added:
+        raise ValueError("expected results of a challenge set's own pairs, found only results of pairs of your own")
+    return Publication(
+        repo, "dataset", {"README.md": partial(_card, repo), FILE: partial(merged, added)}, "Add results"
+    )
+
+
+def rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[str, Any]]:
+    """Return the rows of some results; `model` as in `publication`."""
+    results = [result for result in results if config_of(result) is not None]
+    if folders := [result for result in results if model_of(result) is None]:
+        if model is None:
+            raise ValueError(
+                f"the results of {folders[0].model['name']} are of a folder; publish it and name its repository with "
+                "--model"
+            )
+        results_of(model, folders)
+    return [row for result in results for row in _rows(result, model_of(result) or str(model))]
+
+
+def _rows(result: Result, model: str) -> list[dict[str, Any]]:
+    about = result.model
+    shared = {
+        "model": model,
+        "model_revision": about.get("revision") or about.get("weights") or about.get("sha256") or "",
+        "head": "plain" if is_own_head(result) else "residual",
+        "dtype": about.get("dtype", ""),
+        "set": result.set,
+        "config": config_of(result),
+        "options": json.dumps(options(result), sort_keys=True, ensure_ascii=False),
+        "data_revision": result.data["revision"],
+        "data_sha256": result.data["sha256"],
+        "unbag_version": result.environment["unbag"],
+    }
+    return [
+        shared
+        | headline.estimate._asdict()
+        | {
+            "metric": headline.metric,
+            "metric_name": headline.name,
+            "higher_is_better": headline.higher_is_better,
+            "is_score": headline.metric == SCORE[result.set],
+        }
+        for headline in headlines(result)
+    ]
+
+
+def merged(added: Iterable[Mapping[str, Any]], there: bytes | None) -> bytes:
+    """Return the Parquet file with rows added, sorted by `KEY`; the file that is there if that changes no row.
+
+    Raises:
+        ValueError: if the file that is there has other columns.
+    """
+    old = _read(there) if there is not None else {}
+    new = old | {_key(row): row for row in added}
+    if there is not None and new == old:
+        return there
+    table = pa.Table.from_pylist([new[key] for key in sorted(new)], schema=SCHEMA)
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd")
+    return file.getvalue()
+
+
+def _read(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    table = pq.read_table(io.BytesIO(content))
+    if table.schema.names != SCHEMA.names:
+        raise ValueError(
+            f"{FILE}: expected the columns {', '.join(SCHEMA.names)}, found {', '.join(table.schema.names)}; is this a "
+            "data set of results?"
+        )
+    return {_key(row): row for row in table.to_pylist()}
+
+
+def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
+    return tuple(row[name] for name in KEY)
+
+
+def _card(repo: str, there: bytes | None) -> bytes:
+    """Return the card; one that is there is its owners' own, and only told where the rows are."""
+    if there is not None:
+        text = there.decode()
+        told = bool(parted(there)[0].get("configs"))
+        return there if told else front_matter.with_entry(text, "configs", _CONFIGS).encode()
+    columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
+    return _CARD.replace("{repo}", repo).replace("{columns}", columns).encode()

@@ -1,0 +1,112 @@
+"""What a run keeps of each example beside its results, so that runs can be compared pair by pair.
+
+    <run>/examples/00-permuted.parquet      of the first result in results.json: a row a source example
+
+Its columns are what the numbers are sums of (right or wrong, permutations accepted, …): whatever a metric does with
+rows and labels is done. A comparison needs neither the set nor the model again, and draws both models' examples alike.
+"""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from unbag.files import whole
+from unbag.results import Result, estimates
+from unbag.scoring.bootstrap import Sample
+from unbag.scoring.paired import STATISTICS, value
+
+FOLDER: Final = "examples"
+SCHEMA: Final = 1
+_META: Final = b"unbag.examples"
+_CLOSE: Final = 1e-9
+
+
+def write(results: Sequence[Result], run: Path) -> None:
+    """Keep the examples of results that were just scored, in a run's folder; what was there before is removed.
+
+    Quantities that rest on other examples than the set's (SICCK's, by modifier) are left out.
+    """
+    written = set()
+    for number, result in enumerate(results):
+        found = [(path, e.sample) for path, e in estimates(result.scores) if e.sample is not None]
+        if not found:
+            continue
+        n = len(found[0][1].columns)
+        file = _file(run, number, result)
+        written.add(file)
+        with whole(file) as beside:
+            kept = {path: sample for path, sample in found if len(sample.columns) == n}
+            pq.write_table(_table(kept, result), beside, compression="zstd")
+    for old in (run / FOLDER).glob("*.parquet"):
+        if old not in written:
+            old.unlink()
+
+
+def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
+    """Return the examples behind each quantity of a result by its path; None if the run kept none.
+
+    Args:
+        run: the folder with results.json.
+        number: the place of the result in it.
+        result: the result.
+
+    Raises:
+        ValueError: if the file is damaged, of another version, or not of this result.
+    """
+    file = _file(run, number, result)
+    if not file.is_file():
+        return None
+    try:
+        table = pq.read_table(file, partitioning=None)
+        meta = json.loads(table.schema.metadata[_META])
+        if meta["schema"] != SCHEMA:
+            raise ValueError(f"version {meta['schema']}, this package reads {SCHEMA}")
+        columns = [column.to_numpy() for column in table.itercolumns()]
+        samples = {
+            path: Sample(statistic, np.stack([columns[place] for place in places], axis=1))
+            for path, (statistic, places) in meta["quantities"].items()
+            if statistic in STATISTICS
+        }
+    except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
+        raise ValueError(f"{file} cannot be read ({error}); evaluate again, or delete it to go on unpaired") from error
+    said = dict(estimates(result.scores))
+    for path, sample in samples.items():
+        known = said[path].value if path in said else None
+        if path not in said or (known is not None and abs(value(sample) - known) > _CLOSE):
+            raise ValueError(f"{file} is not of the results beside it ({path} differs); evaluate again")
+    return samples
+
+
+def _file(run: Path, number: int, result: Result) -> Path:
+    return run / FOLDER / f"{number:02}-{result.set}.parquet"
+
+
+def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
+    """Return the columns of all samples, each once however many quantities are made of it."""
+    places: dict[str, int] = {}
+    columns: list[Any] = []
+    quantities: dict[str, tuple[str, list[int]]] = {}
+    for path, sample in samples.items():
+        of_sample = []
+        for column in np.ascontiguousarray(sample.columns.T):
+            key = hashlib.sha256(column.tobytes()).hexdigest()
+            if key not in places:
+                places[key] = len(columns)
+                columns.append(column)
+            of_sample.append(places[key])
+        quantities[path] = (sample.statistic, of_sample)
+    meta = {
+        "schema": SCHEMA,
+        "set": result.set,
+        "model": result.model["name"],
+        "sha256": result.data["sha256"],
+        "quantities": quantities,
+    }
+    table = pa.table({str(place): column for place, column in enumerate(columns)})
+    return table.replace_schema_metadata({_META: json.dumps(meta, ensure_ascii=False)})

@@ -1,0 +1,62 @@
+"""All sets at a glance: for each the number that stands for it, of every model."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from unbag.headlines import SCORE, Headline, score
+from unbag.report.cells import interval, value
+from unbag.results import Result
+
+_ACROSS = 5  # models beside each other in 80 columns
+
+
+def view(results: Sequence[Result]) -> RenderableType:
+    """Return a row for each set, in the order of the results: interval and n of one model, or the values of several."""
+    models = list(dict.fromkeys(result.model["name"] for result in results))
+    if len(models) == 1:
+        shown = _empty("value [95 %]", "examples")
+        for result in results:
+            if (found := _score(result)) is not None:
+                shown.add_row(*_name(result, results, found), interval(found.estimate), f"{found.estimate.n:,}")
+        return Group(Text(f"{models[0]} on all sets; more is better", style="italic"), shown)
+    letters = {model: chr(ord("A") + place) if place < 26 else str(place + 1) for place, model in enumerate(models)}
+    legend = Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))
+    tables = [
+        _values(results, {model: letters[model] for model in models[start : start + _ACROSS]})
+        for start in range(0, len(models), _ACROSS)
+    ]
+    return Group(legend, *tables, Text("More is better. unbag compare says which differences are chance.", style="dim"))
+
+
+def _values(results: Sequence[Result], letters: dict[str, str]) -> Table:
+    rows: dict[tuple[str, str], dict[str, str]] = {}
+    for result in results:
+        if result.model["name"] in letters and (found := _score(result)) is not None:
+            row = rows.setdefault(_name(result, results, found), {"n": f"{found.estimate.n:,}"})
+            row[result.model["name"]] = value(found.estimate)
+    shown = _empty(*letters.values(), "examples")
+    for name, row in rows.items():
+        shown.add_row(*name, *(row.get(model, "") for model in letters), row["n"])
+    return shown
+
+
+def _empty(*numbers: str) -> Table:
+    shown = Table("set", "", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in shown.columns[2:]:
+        column.justify, column.no_wrap = "right", True
+    return shown
+
+
+def _score(result: Result) -> Headline | None:
+    return score(result) if result.set in SCORE else None  # a set of one's own has none
+
+
+def _name(result: Result, results: Sequence[Result], found: Headline) -> tuple[str, str]:
+    """Return what a row is called: the set, with its data where the set comes with several, and its number."""
+    data = f"{result.data['name']} {result.data['split']}".strip()
+    several = {other.data["name"] + other.data["split"] for other in results if other.set == result.set}
+    return (f"{result.set} {data}" if len(several) > 1 else result.set), found.name

@@ -1,0 +1,38 @@
+"""Results made up of answers drawn by a seed, as `unbag evaluate` would record them."""
+
+from typing import Final
+
+import numpy as np
+
+from unbag.results import Result
+from unbag.scoring.accuracy import accuracy
+from unbag.scoring.swap_consistency import swap_consistency
+
+SNLI: Final = {
+    "name": "snli",
+    "split": "test",
+    "origin": "stanfordnlp/snli (plain_text)",
+    "revision": "c" * 40,
+    "rows": 60,
+    "left_out": {},
+    "sha256": "5" * 64,
+}
+_ENVIRONMENT: Final = {"python": "3.11", "unbag": "0.1.0"}
+
+
+def model(name="org/model", revision="a" * 40, **more):
+    return {"name": name, "kind": "transformer", "model": name, "revision": revision, "dtype": "float32", **more}
+
+
+def plain(about=None, *, seed=1):
+    """Return a result on a corpus as it is."""
+    gold, predicted = np.random.default_rng(seed).integers(0, 3, (2, 60))
+    scores = accuracy(predicted, gold, resamples=50) | {"labels": ["entailment", "neutral", "contradiction"]}
+    return Result("plain", {}, about or model(), SNLI, scores, _ENVIRONMENT)
+
+
+def swapped(about=None, *, seed=1):
+    """Return a result on pairs that were exchanged; 40 of 60 are neutral or contradictions."""
+    rng = np.random.default_rng(seed)
+    scores = swap_consistency(rng.integers(0, 3, 60), np.arange(60) % 3, rng.integers(0, 3, 60), resamples=50)
+    return Result("swapped", {}, about or model(), SNLI | {"sha256": "6" * 64}, scores, _ENVIRONMENT)

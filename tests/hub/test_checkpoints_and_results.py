@@ -1,0 +1,242 @@
+"""Over HTTP: two trained models, results onto another's model, and a data set of results that many write to."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.hub.made import SNLI, model, plain, swapped
+from tests.hub_server.accounts import ALICE, BOB
+from tests.hub_server.client_process import runs_in
+from tests.hub_server.running import RunningHub
+from tests.test_hub_server.callers import alice
+from unbag import results
+from unbag.built import Request
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.training.conftest import pairs_file, pretrained  # noqa: F401
+
+ASKED = [("a man runs", "the man is in"), ("a young dog sleeps", "no dog is in"), ("a boy reads", "the boy eats")]
+THEIR_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
+
+
+def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> subprocess.Popen[str]:
+    """Start a command in a process of its own."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "unbag", *map(str, arguments)],
+        env=hub.env(home, token=token),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def publish(hub: RunningHub, home: Path, token: str, *arguments: object) -> dict:
+    """Publish one thing and return what was done."""
+    process = unbag(hub, home, token, "publish", *arguments, "--yes", "--json")
+    out, errors = process.communicate(timeout=120)
+    assert process.returncode == 0, errors
+    assert token not in out + errors
+    [done] = json.loads(out)
+    return done
+
+
+@pytest.fixture(scope="module")
+def home(tmp_path_factory):
+    return tmp_path_factory.mktemp("publisher_home")
+
+
+@pytest.fixture(scope="module")
+def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
+    """Give the folders of two models, finetuned and by HEX, with results on the pairs they were trained on."""
+    from accelerate.state import AcceleratorState
+
+    from unbag import rooms
+    from unbag.evaluation import evaluate
+    from unbag.training.run import run
+
+    folders = {}
+    for name in ("finetune", "hex"):
+        AcceleratorState._reset_state(reset_partial_state=True)
+        recipe = rooms.script("trainers", name).RECIPE
+        folder = tmp_path_factory.mktemp("runs") / name
+        own = {"warm_start": 6} if name == "hex" else {}
+        config = recipe.config(
+            model=str(pretrained),
+            corpus=(str(pairs_file),),
+            validation=(str(pairs_file),),
+            out=folder,
+            batch_size=12,
+            max_steps=12,
+            learning_rate=5e-3,
+            **own,
+        )
+        run(recipe, config)
+        for head in ("plain", "residual")[: 1 + (name == "hex")]:
+            asked = [Request(set, options={"data": str(pairs_file)}) for set in ("plain", "swapped")]
+            found = evaluate(folder, asked, out=folder / "evaluation" / head, trust_labels=True, head=head)
+            # As if the pairs were SNLI's, which these tests do without.
+            results.write(
+                [
+                    replace(each, data=each.data | {name: SNLI[name] for name in ("name", "split", "origin")})
+                    for each in found
+                ],
+                folder / "evaluation" / head / results.FILE,
+            )
+        folders[name] = folder
+    AcceleratorState._reset_state(reset_partial_state=True)
+    return folders
+
+
+def answers(source):
+    """Return the logits of a folder or a Hub id, and what a pipeline makes of them."""
+    import torch
+    from transformers import AutoModelForSequenceClassification, AutoTokenizer, pipeline
+
+    tokenizer = AutoTokenizer.from_pretrained(source)
+    network = AutoModelForSequenceClassification.from_pretrained(source).eval()
+    with torch.no_grad():
+        logits = network(**tokenizer(*map(list, zip(*ASKED, strict=True)), padding=True, return_tensors="pt")).logits
+    classify = pipeline("text-classification", model=source, top_k=None)
+    pairs = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in ASKED]
+    return logits.tolist(), network.config.id2label, classify(pairs)
+
+
+@pytest.fixture(scope="module")
+def published(hub, home, trained):
+    """Publish both, and return their ids with what the folders answer."""
+    found = {}
+    for name, folder in trained.items():
+        given = [part for head in sorted((folder / "evaluation").iterdir()) for part in ("--results", head)]
+        found[name] = f"org/trained-{name}"
+        done = publish(hub, home, ALICE, "model", folder, "--to", found[name], *given)
+        assert done["commit"]
+    return {repo: answers(str(trained[name])) for name, repo in found.items()}
+
+
+@runs_in("hub_client")
+def test_plain_transformers_get_the_same_logits(published):
+    for repo, (logits, id2label, said) in published.items():
+        assert answers(repo) == (logits, id2label, said)
+        assert sorted(id2label.values()) == ["contradiction", "entailment", "neutral"]
+
+
+@runs_in("hub_client")
+def test_the_card_and_the_results_are_as_the_clients_read_them(published):
+    from huggingface_hub import HfApi, ModelCard, hf_hub_download, parse_eval_result_entries
+
+    for repo in published:
+        card = ModelCard.load(repo)
+        # What it was trained on is a file of somebody's: nobody knows its licence.
+        assert (card.data.license, card.data.pipeline_tag, card.data.language) == (
+            "other",
+            "text-classification",
+            ["en"],
+        )
+        assert [found.metric_type for found in card.data.eval_results] == ["accuracy"] * 3 + ["drop", "agreement"]
+        files = HfApi().list_repo_files(repo)
+        assert ".eval_results/unbag-plain-snli-validation.yaml" not in files
+        path = hf_hub_download(repo, ".eval_results/unbag-plain-snli-test.yaml")
+        [entry] = parse_eval_result_entries(yaml.safe_load(Path(path).read_text()))
+        assert (entry.dataset_id, entry.task_id) == ("org/plain", "snli-test")
+        assert entry.value == card.data.eval_results[0].metric_value
+        assert "its residual head" in card.text or "hex" not in repo
+        assert not [name for name in files if "predictions" in name]
+
+
+@runs_in("hub_client")
+def test_the_residual_head_comes_along(published, trained):
+    import numpy as np
+
+    from unbag.inference.transformer import TransformerPredictor
+
+    pairs = [list(side) for side in zip(*ASKED, strict=True)]
+    [repo] = [repo for repo in published if "hex" in repo]
+    there, here = (TransformerPredictor.load(name, head="residual").predict(*pairs) for name in (repo, trained["hex"]))
+    assert np.array_equal(there, here)
+    assert not np.array_equal(there, TransformerPredictor.load(repo).predict(*pairs))
+
+
+def test_the_same_again_makes_no_commit(hub, home, trained, published):
+    given = ("--results", trained["finetune"] / "evaluation" / "plain")
+    done = publish(hub, home, ALICE, "model", trained["finetune"], "--to", "org/trained-finetune", *given)
+    assert done["commit"] is None
+
+
+def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(hub, hub_client, home, repo_id, tmp_path):
+    hub_client.run(_make_their_model, repo_id=repo_id)
+    asked = ("--to", repo_id, "--sets", "org", "--pull-request")
+    results.write([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")
+    results.write([swapped(model(repo_id))], tmp_path / "second.json")
+    first = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
+    again = publish(hub, home, BOB, "results", tmp_path / "first.json", *asked)
+    more = publish(hub, home, BOB, "results", tmp_path / "second.json", *asked)
+    assert sorted(first["added"]) == [".eval_results/unbag-plain-snli-test.yaml"]
+    assert again["commit"] is None
+    assert sorted(more["added"]) == [".eval_results/unbag-swapped-snli-test.yaml"]
+    assert first["url"] == again["url"] == more["url"]
+    hub_client.run(_check_the_proposal, repo_id=repo_id)
+
+
+def _make_their_model(repo_id):
+    alice().create_repo(repo_id)
+    alice().upload_file(path_or_fileobj=THEIR_CARD.encode(), path_in_repo="README.md", repo_id=repo_id)
+
+
+def _check_the_proposal(repo_id):
+    from huggingface_hub import ModelCard
+
+    [proposal] = alice().get_repo_discussions(repo_id)
+    assert proposal.is_pull_request
+    read = {
+        revision: Path(alice().hf_hub_download(repo_id, "README.md", revision=revision)).read_text()
+        for revision in ("main", "refs/pr/1")
+    }
+    assert read["main"] == THEIR_CARD
+    head, body = THEIR_CARD.split("---\n# Theirs")
+    assert read["refs/pr/1"].startswith(f"{head}model-index:\n")
+    assert read["refs/pr/1"].endswith(f"---\n# Theirs{body}")
+    index = ModelCard(read["refs/pr/1"]).data.eval_results
+    assert {found.dataset_type for found in index} == {"org/plain", "org/swapped"}
+    assert len(index) == 5
+
+
+def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
+    results.write([plain(model("another/model"))], tmp_path / "results.json")
+    process = unbag(
+        hub, home, ALICE, "publish", "results", tmp_path / "results.json", "--to", repo_id, "--sets", "org", "--yes"
+    )
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert errors.strip() == f"unbag: expected results of {repo_id}, found those of another/model"
+
+
+def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
+    commands = [("--to", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
+    for number in range(3):
+        path = tmp_path / f"{number}.json"
+        results.write([plain(model(f"org/model-{number}")), swapped(model(f"org/model-{number}"))], path)
+        commands.append(("--to", repo_id, path))
+    started = [unbag(hub, home, ALICE, "publish", "results-dataset", *each, "--yes") for each in commands]
+    for process in started:
+        _, errors = process.communicate(timeout=120)
+        assert process.returncode == 0, errors
+    hub_client.run(_check_the_rows, repo_id=repo_id)
+
+
+def _check_the_rows(repo_id):
+    from datasets import load_dataset
+
+    rows = load_dataset(repo_id, split="train")
+    assert sorted(set(rows["model"])) == ["org/model-0", "org/model-1", "org/model-2", "org/trained-finetune"]
+    assert len(rows) == 4 * 5
+    scores = rows.filter(lambda row: row["is_score"])
+    assert set(scores["metric"]) == {"accuracy", "accuracy_after"}

@@ -1,0 +1,28 @@
+"""Licences that meet."""
+
+from itertools import permutations
+
+import pytest
+
+from unbag.hub.inherited_licence import inherited
+
+
+@pytest.mark.parametrize(
+    ("sources", "expected"),
+    [
+        (["mit"], "mit"),
+        (["apache-2.0", "cc-by-sa-4.0"], "cc-by-sa-4.0"),  # SNLI
+        (["apache-2.0", "cc-by-sa-4.0", "other"], "other"),  # and MNLI
+        (["mit", "cc-by-nc-4.0"], "cc-by-nc-4.0"),  # ANLI
+        (["mit", "cc-by-4.0", "cc-by-nc-2.0"], "cc-by-nc-2.0"),
+        (["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"], "cc-by-nc-sa-3.0"),  # ANLI and SICK
+        (["cc-by-sa-4.0", "cc-by-nc-4.0"], "other"),  # SNLI and ANLI: neither may be under the other's
+        (["cc-by-sa-4.0", "cc-by-sa-3.0"], "other"),
+        (["cc-by-nc-nd-4.0"], "other"),  # no derivatives: not ours to say
+        (["openrail++", "mit"], "other"),
+        (["mit", None], "other"),
+        ([], "other"),
+    ],
+)
+def test_the_rule(sources, expected):
+    assert {inherited(list(order)) for order in permutations(sources)} == {expected}

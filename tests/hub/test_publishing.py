@@ -1,0 +1,280 @@
+"""Publishing as such: one commit, none where nothing changed, and what happens when things go wrong."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from unittest import mock
+
+import pytest
+
+from tests.hub_server.accounts import ALICE, ALICE_READS, BOB
+from tests.hub_server.client_process import runs_in
+from tests.hub_server.faults import Fault
+from tests.hub_server.running import RunningHub
+from tests.test_hub_server.callers import alice
+
+_BIG = 300_000  # bytes of a file that travels ahead of its commit
+
+
+@pytest.fixture(autouse=True)
+def _nothing_stays_armed(hub: RunningHub) -> Iterator[None]:
+    yield
+    hub.disarm()
+
+
+def _as(token: str):
+    return mock.patch.dict("os.environ", {"HF_TOKEN": token})
+
+
+def _hurried():
+    """Let ours and the client's waits be short."""
+    sleep = time.sleep
+    return mock.patch("time.sleep", lambda seconds: sleep(min(seconds, 0.01)))
+
+
+def _publication(repo, tmp_path=None, **files):
+    from unbag.hub.publication import Publication
+
+    files = {path.replace("__", "/"): content for path, content in files.items()}
+    if tmp_path is not None:
+        (tmp_path / "big.bin").write_bytes(random.Random(repo).randbytes(_BIG))
+        files["data/big.bin"] = tmp_path / "big.bin"
+    return Publication(repo, "dataset", files, "Publish", owns=("data/*",))
+
+
+def _commits(repo):
+    return [commit.title for commit in alice().list_repo_commits(repo, repo_type="dataset")]
+
+
+def _files(repo):
+    return set(alice().list_repo_files(repo, repo_type="dataset")) - {".gitattributes"}
+
+
+@runs_in("hub_client")
+def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
+    from unbag.hub.publishing import plan, publish
+
+    publication = _publication(repo_id, tmp_path, README=b"a card")
+    with _as(ALICE):
+        planned = plan(publication)
+        assert planned.base is None
+        assert planned.added == {"README": 6, "data/big.bin": _BIG}
+        assert not alice().repo_exists(repo_id, repo_type="dataset"), "looking made it"
+        first = publish(publication)
+        again = publish(publication)
+    assert _commits(repo_id) == ["Publish", "initial commit"]
+    assert (first.commit is not None, again.commit) == (True, None)
+    assert again.plan.is_empty
+
+
+@runs_in("hub_client")
+def test_what_an_earlier_publication_left_goes_and_what_others_put_there_stays(repo_id):
+    from unbag.hub.publishing import publish
+
+    with _as(ALICE):
+        publish(_publication(repo_id, data__old=b"1", data__kept=b"2"))
+        alice().upload_file(path_or_fileobj=b"mine", path_in_repo="LICENSE", repo_id=repo_id, repo_type="dataset")
+        done = publish(_publication(repo_id, data__new=b"3", data__kept=b"2"))
+    assert _files(repo_id) == {"LICENSE", "data/new", "data/kept"}
+    assert (done.plan.added, done.plan.changed, done.plan.deleted) == ({"data/new": 1}, {}, ("data/old",))
+
+
+@runs_in("hub_client")
+def test_a_file_that_others_write_to_is_merged(repo_id):
+    from unbag.hub.publishing import publish
+
+    with _as(ALICE):
+        for line in (b"a", b"b", b"a"):
+            publish(
+                _publication(repo_id, names=lambda old, line=line: b"\n".join(sorted({*(old or b"").split(), line})))
+            )
+    [file] = alice().get_paths_info(repo_id, ["names"], repo_type="dataset")
+    assert file.size == len(b"a\nb")
+    assert len(_commits(repo_id)) == 3
+
+
+@runs_in("hub_client")
+def test_two_publishers_at_once_lose_nothing(repo_id):
+    from unbag.hub.publishing import publish
+
+    def add(name):
+        return publish(_publication(repo_id, names=lambda old: b"\n".join(sorted({*(old or b"").split(), name}))))
+
+    with _as(ALICE), ThreadPoolExecutor(2) as pool:
+        for number in range(10):
+            names = [f"{number}{who}".encode() for who in "ab"]
+            assert all(done.commit for done in pool.map(add, names))
+    content = Path(alice().hf_hub_download(repo_id, "names", repo_type="dataset")).read_bytes()
+    assert content.split() == sorted(f"{n}{who}".encode() for n in range(10) for who in "ab")
+
+
+_REQUESTS = [
+    ("GET", "/api/datasets/{repo}/revision/"),
+    ("GET", "/api/datasets/{repo}/tree/"),
+    ("POST", "/api/repos/create"),
+    ("POST", "/api/validate-yaml"),
+    ("POST", "/{repo}/preupload/"),
+    ("POST", "/{repo}.git/info/lfs/"),
+    ("PUT", "/_lfs/"),
+    ("POST", "/_lfs/verify"),
+    ("POST", "/{repo}/commit/"),
+]
+_FAULTS = [
+    {"status": 503, "times": 3},
+    {"status": 429, "times": 2, "headers": {"Retry-After": "1"}},
+    {"cut": 0},
+    {"cut": 0, "cut_in": "response"},
+]
+
+
+@pytest.mark.parametrize("fault", _FAULTS, ids=["503", "429", "cut", "answer lost"])
+@runs_in("hub_client_without_xet")
+def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, fault):
+    from unbag.hub.publishing import publish
+
+    publication = _publication(repo_id, tmp_path, **{"README.md": b"---\nlicense: mit\n---\n"})
+    hub.arm(*(Fault(method=method, path=path.format(repo=repo_id), **fault) for method, path in _REQUESTS))
+    with _as(ALICE), _hurried():
+        assert publish(publication).commit
+    assert hub.armed() == [], "a request was never made, so this shows nothing of it"
+    assert _commits(repo_id) == ["Publish", "initial commit"]
+    assert _files(repo_id) == {"README.md", "data/big.bin"}
+
+
+@runs_in("hub_client")
+def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
+    from unbag.hub.publishing import publish
+
+    hub.arm(
+        Fault(path="/xet-write-token/", status=503, times=2),
+        Fault(path="/v1/xorbs/", cut=100_000),
+        Fault(path="/v1/xorbs/", status=503),
+        Fault(path="/v1/shards", status=503),
+    )
+    with _as(ALICE), _hurried():
+        publish(_publication(repo_id, tmp_path))
+    assert hub.armed() == []
+    assert _commits(repo_id) == ["Publish", "initial commit"]
+
+
+@pytest.mark.parametrize(
+    ("token", "fault", "complaint"),
+    [
+        ("", None, "expected a token, found none"),
+        ("hf_nobodys", None, "does not accept the token (401"),
+        (ALICE_READS, None, "may write to org, found one that may not (403"),
+        (BOB, None, "may write to org, found one that may not (403"),
+        (ALICE, {"path": "/commit/", "status": 401, "times": 99}, "does not accept the token (401"),
+        (ALICE, {"path": "/commit/", "status": 409, "times": 99}, "somebody else's commits came first each time (409"),
+        (ALICE, {"path": "/commit/", "status": 503, "times": 99}, "out of order (503: an armed fault)"),
+        (ALICE, {"path": "/commit/", "status": 400}, "the Hub refused (400: an armed fault"),
+        (
+            ALICE,
+            {"path": "/commit/", "status": 429, "headers": {"Retry-After": "4000"}},
+            "give the command again in 4000 s",
+        ),
+    ],
+)
+@runs_in("hub_client")
+def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_path, token, fault, complaint):
+    from unbag.hub.publishing import publish
+    from unbag.hub.refusals import HubError
+
+    publication = _publication(repo_id, tmp_path)
+    if fault:
+        hub.arm(Fault(**fault))
+    with _as(token), _hurried(), pytest.raises(HubError) as refused:
+        publish(publication)
+    assert complaint in str(refused.value)
+    assert repo_id in str(refused.value)
+    assert "\n" not in str(refused.value)
+    assert not token or token not in str(refused.value)
+    if fault:
+        assert _files(repo_id) == set(), "something is half published"
+    hub.disarm()
+    with _as(ALICE):
+        publish(publication)
+    assert _files(repo_id) == {"data/big.bin"}
+
+
+@runs_in("hub_client")
+def test_a_dead_network_is_one_line(repo_id, tmp_path):
+    import socket
+
+    from unbag.hub.publishing import publish
+    from unbag.hub.refusals import HubError
+
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        dead = f"http://127.0.0.1:{unused.getsockname()[1]}"
+        with (
+            _hurried(),
+            mock.patch("huggingface_hub.constants.ENDPOINT", dead),
+            pytest.raises(HubError, match=f"{dead} cannot be reached"),
+        ):
+            publish(_publication(repo_id, tmp_path))
+
+
+@runs_in("hub_client")
+def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
+    from unbag.hub.publishing import publish
+    from unbag.hub.refusals import HubError
+
+    with _as(ALICE):
+        publish(_publication(repo_id, a=b"1"), private=True)
+        assert alice().dataset_info(repo_id).private
+        publish(_publication(repo_id, a=b"2"), private=True)
+        publish(_publication(f"{repo_id}_public", a=b"1"))
+        with pytest.raises(HubError, match="expected a private repository, found a public one"):
+            publish(_publication(f"{repo_id}_public", a=b"2"), private=True)
+
+
+@runs_in("hub_client")
+def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
+    from unbag.hub.publishing import plan, publish
+
+    with _as(ALICE):
+        publish(_publication(repo_id, a=b"1"))
+    with _as(BOB), _hurried():
+        hub.arm(Fault(path="/commit/", cut=0, cut_in="response"))  # it is opened, and nobody is told
+        first = publish(_publication(repo_id, a=b"2"), pull_request=True)
+        again = publish(_publication(repo_id, a=b"2"), pull_request=True)
+        assert plan(_publication(repo_id, a=b"3"), pull_request=True).pull_request == "refs/pr/1"
+        other = publish(_publication(repo_id, a=b"3"), pull_request=True)
+    assert first.url == again.url == other.url
+    assert other.url.endswith(f"/datasets/{repo_id}/discussions/1")
+    assert again.commit is None
+    refs = alice().list_repo_refs(repo_id, repo_type="dataset", include_pull_requests=True)
+    assert [pull_request.ref for pull_request in refs.pull_requests] == ["refs/pr/1"]
+    [file] = alice().get_paths_info(repo_id, ["a"], repo_type="dataset", revision="refs/pr/1")
+    assert file.blob_id == "e440e5c842586965a7fb77deda2eca68612b1f53"  # printf 3 | git hash-object --stdin
+    assert _commits(repo_id) == ["Publish", "initial commit"], "main is untouched"
+
+
+@runs_in("hub_client")
+def test_a_proposal_to_nothing_is_refused(repo_id):
+    from unbag.hub.publishing import publish
+    from unbag.hub.refusals import HubError
+
+    with _as(ALICE), pytest.raises(HubError, match="found none; check --to"):
+        publish(_publication(repo_id, a=b"1"), pull_request=True)
+
+
+@runs_in("hub_client")
+def test_a_space_is_one_of_gradio(repo_id):
+    from unbag.hub.publication import Publication
+    from unbag.hub.publishing import publish
+
+    with _as(ALICE):
+        publish(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))
+    assert alice().space_info(repo_id).sdk == "gradio"
+
+
+def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(hub: RunningHub):
+    requests = hub.requests()
+    assert requests, "run after the others"
+    assert not [request for request in requests if request.is_for_elsewhere or request.token_in_url]

@@ -1,0 +1,81 @@
+"""The data set of results as a file: what is merged, and what is refused."""
+
+import io
+import json
+from dataclasses import replace
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.hub.made import SNLI, model, plain, swapped
+from unbag.hub.card import parted
+from unbag.hub.results_dataset import FILE, SCHEMA, merged, publication, rows
+
+
+def table(content):
+    return pq.read_table(io.BytesIO(content))
+
+
+def test_a_row_for_each_metric():
+    found = rows([swapped()])
+    assert [row["metric"] for row in found] == ["accuracy_before", "accuracy_after", "drop", "agreement"]
+    assert [row["is_score"] for row in found] == [False, True, False, False]
+    after = found[1]
+    assert (after["value"], after["low"], after["high"], after["n"]) == swapped().scores["accuracy_after"]
+    assert (after["model"], after["set"], after["config"], after["head"]) == (
+        "org/model",
+        "swapped",
+        "snli-test",
+        "plain",
+    )
+    assert set(after) == set(SCHEMA.names)
+
+
+def test_options_tell_rows_apart():
+    [whole], [drawn] = rows([plain()]), rows([replace(plain(), config={"examples": 5, "examples_seed": 1})])
+    assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"examples": 5, "examples_seed": 1})
+    assert table(merged([whole, drawn], None)).num_rows == 2
+
+
+def test_the_order_of_publishers_does_not_matter_and_the_same_again_changes_nothing():
+    ours, theirs = rows([plain(), swapped()]), rows([plain(model("other/model"))])
+    both = merged(theirs, merged(ours, None))
+    assert both == merged(ours, merged(theirs, None))
+    assert table(both).num_rows == 6
+    assert merged(ours, both) is both
+
+
+def test_a_later_result_of_the_same_takes_its_place():
+    before, after = plain(seed=1), plain(seed=2)
+    assert before.scores["accuracy"] != after.scores["accuracy"]
+    [row] = table(merged(rows([after]), merged(rows([before]), None))).to_pylist()
+    assert row["value"] == after.scores["accuracy"].value
+
+
+def test_another_table_is_not_overwritten():
+    file = io.BytesIO()
+    pq.write_table(pa.table({"a": [1]}), file)
+    with pytest.raises(ValueError, match="found a; is this a data set of results"):
+        merged(rows([plain()]), file.getvalue())
+
+
+def test_own_pairs_and_folders_of_no_name_are_refused():
+    own = replace(plain(), data={**SNLI, "name": "pairs.csv", "origin": "pairs.csv"})
+    with pytest.raises(ValueError, match="found only results of pairs of your own"):
+        publication("org/results", [own])
+    with pytest.raises(ValueError, match="of a folder; publish it and name its repository with --model"):
+        publication("org/results", [plain(model("runs/a", "sha256:0", model="folder"))])
+
+
+def test_a_card_of_their_own_is_kept_and_told_where_the_rows_are():
+    card = publication("org/results", [plain()]).files["README.md"]
+    fresh = card(None).decode()
+    assert 'load_dataset("org/results", split="train")' in fresh
+    assert all(f"`{name}`" in fresh for name in SCHEMA.names)
+    assert card(fresh.encode()) == fresh.encode()
+    told = card(b"---\nlicense: mit\n---\nOurs\n").decode()
+    assert told.startswith("---\nlicense: mit\nconfigs:\n")
+    assert told.endswith("---\nOurs\n")
+    assert parted(told.encode())[0]["configs"] == parted(fresh.encode())[0]["configs"]
+    assert parted(told.encode())[0]["configs"][0]["data_files"][0]["path"] == FILE

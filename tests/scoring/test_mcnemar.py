@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unbag.scoring.mcnemar import mcnemar
+
+
+def _answers(only_first, only_second, both=3, neither=2):
+    first = [1] * only_first + [0] * only_second + [1] * both + [0] * neither
+    second = [0] * only_first + [1] * only_second + [1] * both + [0] * neither
+    return first, second
+
+
+def test_by_hand():
+    # Of 4 discordant examples none is the first's: 2 (1/16) / 2. Of 3, one: 2 (1/8 + 3/8 / 2).
+    assert mcnemar(*_answers(0, 4)).p == pytest.approx(1 / 16)
+    assert mcnemar(*_answers(1, 2)).p == pytest.approx(5 / 8)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 300), st.integers(0, 300))
+def test_against_scipy(one, two):
+    binomial = pytest.importorskip("scipy.stats").binom
+    d, fewer = one + two, min(one, two)
+    mid = 2 * (binomial.cdf(fewer, d, 0.5) - binomial.pmf(fewer, d, 0.5) / 2)
+    assert mcnemar(*_answers(one, two)).p == pytest.approx(min(1, mid), rel=1e-9, abs=1e-300)
+
+
+@settings(deadline=None)
+@given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
+def test_who_is_first_and_what_both_share_do_not_matter(one, two, both):
+    assert mcnemar(*_answers(one, two, both)).p == mcnemar(*_answers(two, one, 0)).p
+
+
+def test_equally_good_systems_and_no_difference_at_all():
+    assert mcnemar(*_answers(7, 7)).p == pytest.approx(1)
+    assert mcnemar(*_answers(0, 0)).p == 1
+
+
+def test_many_discordant_examples_do_not_overflow():
+    assert mcnemar(*_answers(5000, 5400)).p == pytest.approx(8.9e-5, rel=0.02)  # 4.0 / 10400 ** 0.5 … z = 3.92
+
+
+def test_equally_good_systems_are_told_apart_one_time_in_twenty():
+    rng = np.random.default_rng(0)
+    found = [mcnemar(rng.random(200) < 0.8, rng.random(200) < 0.8).p < 0.05 for _ in range(2000)]
+    assert np.mean(found) == pytest.approx(0.05, abs=0.015)
+
+
+@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "one value an example"), ([2], [1], "right")])
+def test_what_is_no_outcome_is_refused(first, second, words):
+    with pytest.raises(ValueError, match=words):
+        mcnemar(first, second)

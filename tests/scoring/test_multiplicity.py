@@ -1,0 +1,54 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unbag.scoring.multiplicity import holm
+
+P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
+
+
+def test_by_hand():
+    # 4 × .01; 3 × .02 = .06; 2 × .03 = .06; 1 × .04, but not less than the one before it.
+    assert holm([0.02, 0.01, 0.04, 0.03]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
+    assert holm([0.6, 0.7]).tolist() == [1, 1]
+    assert holm([0.2]).tolist() == [0.2]
+
+
+@settings(deadline=None)
+@given(P_VALUES)
+def test_between_the_p_values_and_bonferroni(p):
+    corrected = holm(p)
+    assert (corrected >= p).all()
+    assert (corrected <= np.minimum(np.array(p) * len(p), 1) + 1e-12).all()
+    assert min(corrected) == pytest.approx(min(1, min(p) * len(p)))
+
+
+@settings(deadline=None)
+@given(P_VALUES, st.randoms())
+def test_their_order_does_not_matter(p, random):
+    order = list(range(len(p)))
+    random.shuffle(order)
+    assert holm([p[i] for i in order]) == pytest.approx(holm(p)[order])
+
+
+@settings(deadline=None)
+@given(P_VALUES, st.floats(0.001, 0.2))
+def test_it_rejects_what_the_stepwise_procedure_rejects(p, level):
+    """Holm as he words it: from the smallest p value on, until one is above level / (tests left)."""
+    rejected = set()
+    for left, place in zip(range(len(p), 0, -1), np.argsort(p, kind="stable"), strict=True):
+        if p[place] * left > level:
+            break
+        rejected.add(int(place))
+    assert {int(i) for i in np.flatnonzero(holm(p) <= level)} == rejected
+
+
+def test_false_alarms_stay_rare():
+    rng = np.random.default_rng(0)
+    assert np.mean([holm(rng.random(12)).min() < 0.05 for _ in range(4000)]) == pytest.approx(0.05, abs=0.012)
+
+
+def test_what_is_no_p_value_is_refused():
+    with pytest.raises(ValueError, match="from 0 to 1"):
+        holm([0.5, float("nan")])

@@ -1,0 +1,123 @@
+import numpy as np
+import pytest
+
+from unbag.scoring.accuracy import accuracy
+from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample, named_estimates
+from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.mcnemar import mcnemar
+from unbag.scoring.natural_logic import MEASURES, natural_logic
+from unbag.scoring.paired import (
+    STATISTICS,
+    draws,
+    outcomes,
+    paired_difference,
+    unpaired_difference,
+    value,
+)
+
+
+def _share(values):
+    return Sample(RATIO, np.stack([np.asarray(values, dtype=float), np.ones(len(values))], axis=1))
+
+
+def test_every_estimate_carries_the_examples_it_rests_on():
+    rng = np.random.default_rng(0)
+    gold, predicted = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
+    scores = accuracy(predicted, gold)
+    for estimate in (scores["accuracy"], *scores["by_label"]):
+        assert value(estimate.sample) == estimate.value
+        # The same draws give the same interval.
+        [again] = draws([estimate.sample], resamples=1000)
+        assert np.percentile(again, [2.5, 97.5]) == pytest.approx([estimate.low, estimate.high])
+    ratios = {"a": (predicted == gold, 1.0), "b": (gold == 0, 1.0)}
+    gap = named_estimates(ratios, {"gap": ("a", "b")})["gap"]
+    assert gap.sample.statistic == DIFFERENCE
+    assert value(gap.sample) == pytest.approx(gap.value)
+    grouped = category_accuracy(predicted, gold, ["x"] * 60, groups=[i // 3 for i in range(60)])["accuracy"]
+    assert grouped.n == 60
+    assert grouped.sample.columns.shape == (20, 2)
+
+
+def test_a_macro_average_rests_on_the_confusion_of_each_source():
+    rng = np.random.default_rng(0)
+    gold, predicted = rng.choice(["e", "n", "c"], 90), rng.choice(["e", "n"], 90)
+    scores = natural_logic(predicted, gold, source_ids=[f"s{i // 6}" for i in range(90)])
+    for name in MEASURES:
+        assert value(scores[name].sample) == pytest.approx(scores[name].value)
+        assert len(scores[name].sample.columns) == 15
+    assert set(STATISTICS) == {RATIO, DIFFERENCE, "macro_f1", "macro_precision", "macro_recall"}
+
+
+def test_a_model_and_itself_do_not_differ():
+    right = _share(np.random.default_rng(0).random(300) < 0.7)
+    found = paired_difference(right, right)
+    assert found.difference == Estimate(0, 0, 0, 300)
+    assert found.p == 1
+
+
+def test_by_hand_where_every_resample_is_known():
+    # One of two examples: the resamples' differences are 0, 1/2 (twice) and 1, a quarter of them not above 0.
+    found = paired_difference(_share([0, 0]), _share([1, 0]), resamples=20_000)
+    assert found.difference.value == 0.5
+    assert (found.difference.low, found.difference.high) == (0, 1)
+    assert found.p == pytest.approx(0.5, abs=0.02)
+
+
+def test_against_the_paired_normal_approximation():
+    rng = np.random.default_rng(1)
+    first = rng.random(2000)
+    second = first + rng.normal(0.003, 0.1, 2000)
+    error = (second - first).std() / np.sqrt(2000)
+    found = paired_difference(_share(first), _share(second))
+    gap = (second - first).mean()
+    assert found.difference.low == pytest.approx(gap - 1.96 * error, abs=0.0004)
+    assert found.difference.high == pytest.approx(gap + 1.96 * error, abs=0.0004)
+    stats = pytest.importorskip("scipy.stats")
+    assert found.p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
+    # Not knowing that they are pairs costs width.
+    alone = [Estimate(v.mean(), *np.percentile(d, [2.5, 97.5]), 2000) for v, d in _alone(first, second)]
+    unpaired = unpaired_difference(*alone)
+    assert unpaired.high - unpaired.low > 2 * (found.difference.high - found.difference.low)
+
+
+def _alone(*systems):
+    return [(values, draws([_share(values)], seed=seed)[0]) for seed, values in enumerate(systems)]
+
+
+def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
+    rng = np.random.default_rng(2)
+    first = rng.random(800) < 0.8
+    second = np.where(rng.random(800) < 0.1, rng.random(800) < 0.95, first)
+    assert paired_difference(_share(first), _share(second)).p == pytest.approx(mcnemar(first, second).p, abs=0.02)
+
+
+def test_outcomes_are_examples_that_count_whole_or_not_at_all():
+    inside = np.array([1.0, 1.0, 0.0, 1.0])
+    one, two = (Sample(RATIO, np.stack([right * inside, inside], axis=1)) for right in ([1, 0, 1, 1], [1, 1, 0, 0]))
+    first, second = outcomes(one, two)
+    assert first.tolist() == [1, 0, 1]
+    assert second.tolist() == [1, 1, 0]
+    assert outcomes(one, _share([1, 1, 0, 0])) is None, "another subset"
+    assert outcomes(_share([0.5, 1]), _share([1, 1])) is None, "parts of an example"
+
+
+def test_a_quantity_that_only_one_system_has_is_no_difference():
+    none = Sample(RATIO, np.zeros((4, 2)))
+    assert paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
+
+
+def test_other_examples_are_refused():
+    with pytest.raises(ValueError, match=r"expected the same examples for all, found \[3, 4\]"):
+        draws([_share([1, 0, 1]), _share([1, 0, 1, 1])])
+
+
+def test_the_same_draws_for_both_models_whatever_stands_beside_them():
+    rng = np.random.default_rng(3)
+    first, second, third = (_share(rng.random(50)) for _ in range(3))
+    assert draws([first, second])[1].tolist() == draws([third, first, second])[2].tolist()
+
+
+def test_unpaired_intervals_of_equal_width_widen_by_the_root_of_two():
+    gap = unpaired_difference(Estimate(0.5, 0.4, 0.6, 10), Estimate(0.5, 0.4, 0.6, 20))
+    assert (gap.low, gap.high) == pytest.approx((-0.1 * 2**0.5, 0.1 * 2**0.5))
+    assert unpaired_difference(Estimate(None, None, None, 0), Estimate(0.5, 0.4, 0.6, 2)).value is None

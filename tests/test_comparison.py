@@ -1,0 +1,211 @@
+"""Results beside results: paired where examples were kept, refused where the data differ, seeds together."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import unbag
+from unbag import cli, comparison, results
+from unbag.built import Request
+from unbag.inference.function import CallablePredictor
+from unbag.scoring.mcnemar import mcnemar
+from unbag.scoring.seeds import seed_test
+
+LABELS = ["entailment", "neutral", "contradiction"]
+PAIRS = [
+    {
+        "premise": f"The {who} dog over there sees a {what} on the road number {number}.",
+        "hypothesis": f"The {who} animal there sees some {what} just now.",
+        "label": LABELS[number % 3],
+    }
+    for number, (who, what) in enumerate(
+        (w, t) for w in ("big", "small", "old") for t in ("cat", "bone", "car", "bus") * 10
+    )
+]
+
+
+def _model(name, right, seed=0):
+    """Give a model that is right on a share of the pairs in their own order, and anyhow on others."""
+    gold = {(pair["premise"], pair["hypothesis"]): pair["label"] for pair in PAIRS}
+    lots = np.random.default_rng(seed).random(len(PAIRS))
+    hits = {pair: lot < right for pair, lot in zip(gold, lots, strict=True)}
+
+    def answers(premises, hypotheses):
+        given = []
+        for pair in zip(premises, hypotheses, strict=True):
+            label = gold.get(pair, LABELS[sum(map(ord, "".join(pair))) % 3])
+            given.append(label if hits.get(pair, True) else LABELS[(LABELS.index(label) + 1) % 3])
+        return given
+
+    return CallablePredictor(answers, identity={"name": name, "version": "1"})
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory):
+    """Give a folder with the runs of two models and of five seeds, on the plain and the permuted set."""
+    folder = tmp_path_factory.mktemp("runs")
+    data = folder / "ours.jsonl"
+    data.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
+    requests = [Request("plain", options={"data": str(data)}), Request("permuted", options={"data": str(data), "q": 3})]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        unbag.evaluate(_model("weak", 0.5), requests, out=folder / "weak")
+        unbag.evaluate(_model("strong", 0.9), requests, out=folder / "strong")
+        for seed in range(3):
+            unbag.evaluate(_model(f"runs/a/seed-{seed}", 0.6, seed), requests[:1], out=folder / f"a-{seed}")
+        for seed in range(2):
+            unbag.evaluate(_model(f"runs/b/seed-{seed}", 0.8, seed + 9), requests[:1], out=folder / f"b-{seed}")
+        fewer = [Request("plain", options={"data": str(data)}, examples=50)]
+        unbag.evaluate(_model("strong", 0.9), fewer, out=folder / "fewer")
+    return folder
+
+
+def _by_name(found):
+    return {(each.set, each.quantity): each for each in found.differences}
+
+
+def test_paired_by_mcnemar_where_examples_count_whole(runs):
+    found = _by_name(unbag.compare(runs / "weak", runs / "strong"))
+    accuracy = found["plain", "accuracy"]
+    lots = np.random.default_rng(0).random(len(PAIRS))
+    assert accuracy.values == (pytest.approx(np.mean(lots < 0.5)), pytest.approx(np.mean(lots < 0.9)))
+    assert accuracy.p == mcnemar(lots < 0.5, lots < 0.9).p
+    assert accuracy.test == "mcnemar"
+    assert accuracy.difference.value == pytest.approx(accuracy.values[1] - accuracy.values[0])
+    assert accuracy.difference.low > 0
+    p_c = found["permuted", "p_c"]
+    assert p_c.test == "bootstrap"
+    assert p_c.difference.low < p_c.difference.value < p_c.difference.high
+    # Corrected for as many tests as there are.
+    tested = [each for each in found.values() if each.p is not None]
+    assert accuracy.p_holm == pytest.approx(min(each.p for each in tested) * len(tested))
+    assert all(each.p_holm >= each.p for each in tested)
+
+
+def test_the_difference_turns_round_with_the_models(runs):
+    there = unbag.compare(runs / "weak", runs / "strong").differences
+    back = unbag.compare(runs / "strong", runs / "weak").differences
+    for one, two in zip(there, back, strict=True):
+        assert (one.difference.low, one.difference.high) == pytest.approx((-two.difference.high, -two.difference.low))
+        assert one.p == pytest.approx(two.p)
+
+
+def test_a_run_does_not_differ_from_a_copy_of_itself(runs, tmp_path):
+    shutil.copytree(runs / "weak", tmp_path / "copy")
+    found = unbag.compare(runs / "weak", tmp_path / "copy" / "results.json")
+    assert [system.name for system in found.systems] == [
+        f"weak ({runs / 'weak'})",
+        f"weak ({tmp_path / 'copy' / 'results.json'})",
+    ]
+    assert all(each.difference[:3] == (0, 0, 0) and each.p == each.p_holm == 1 for each in found.differences)
+
+
+def test_three_are_compared_two_by_two_and_a_missing_set_is_said(runs):
+    found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
+    assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
+    assert [each.set for each in found.differences if each.second == "C"] == ["plain", "plain"]
+    assert "permuted · ours: only A was evaluated on it" in " ".join(found.notes).replace(".jsonl", "")
+
+
+def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path):
+    shutil.copy(runs / "strong" / "results.json", tmp_path)
+    paired = _by_name(unbag.compare(runs / "weak", runs / "strong"))
+    found = unbag.compare(runs / "weak", tmp_path)
+    assert {each.test for each in found.differences} == {"unpaired"}
+    assert all(each.p is None and found.significant(each) is None for each in found.differences)
+    assert any("B kept no examples; intervals unpaired, no test" in note for note in found.notes)
+    alone = _by_name(found)["plain", "accuracy"].difference
+    together = paired["plain", "accuracy"].difference
+    assert alone.value == together.value
+    assert alone.high - alone.low > together.high - together.low
+
+
+def test_other_data_are_refused_unless_told(runs):
+    with pytest.raises(
+        ValueError, match=r"not evaluated on the same plain set \(data sha256: .* examples: none and 50"
+    ):
+        unbag.compare(runs / "weak", runs / "fewer")
+    found = unbag.compare(runs / "weak", runs / "fewer", across_data=True)
+    assert [each.test for each in found.differences] == ["unpaired"]
+    assert "differ in data sha256" in found.notes[0]
+
+
+def test_seeds_are_one_system(runs):
+    found = unbag.compare(*(runs / name for name in ("a-0", "a-1", "a-2", "b-0", "b-1")))
+    assert [(system.name, system.seeds) for system in found.systems] == [
+        ("runs/a", ["0", "1", "2"]),
+        ("runs/b", ["0", "1"]),
+    ]
+    [difference] = found.differences
+    scores = [
+        [results.read(runs / f"{name}-{seed}" / "results.json")[0].scores["accuracy"].value for seed in range(n)]
+        for name, n in (("a", 3), ("b", 2))
+    ]
+    assert difference.test == "seeds"
+    assert difference.p == seed_test(*scores).p
+    assert difference.values == tuple(pytest.approx(np.mean(each)) for each in scores)
+    assert difference.deviations == tuple(pytest.approx(np.std(each, ddof=1)) for each in scores)
+
+
+def test_the_folder_of_a_recipe_is_its_seeds(runs, tmp_path):
+    for seed in range(3):
+        shutil.copytree(runs / f"a-{seed}", tmp_path / "a" / f"seed-{seed}" / "evaluation")
+    found = unbag.compare(tmp_path / "a", runs / "weak")
+    assert found.systems[0].seeds == ["0", "1", "2"]
+    with pytest.raises(ValueError, match="two models or more to compare, found one, runs/a, with seeds 0, 1, 2"):
+        unbag.compare(tmp_path / "a")
+    with pytest.raises(ValueError, match="runs/a, seed 0, has the set plain twice"):
+        unbag.compare(tmp_path / "a", runs / "a-0", runs / "weak")
+
+
+def test_any_number_can_be_asked_for(runs):
+    found = unbag.compare(runs / "weak", runs / "strong", quantities=["by_label.*", "omega_all"])
+    assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
+    with pytest.raises(ValueError, match="no number is called nonsense"):
+        unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
+
+
+def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
+    shutil.copytree(runs / "strong", tmp_path / "other")
+    [file] = (tmp_path / "other" / "examples").glob("*plain*")
+    shutil.copy(next((runs / "weak" / "examples").glob("*plain*")), file)
+    with pytest.raises(ValueError, match="is not of the results beside it"):
+        unbag.compare(runs / "weak", tmp_path / "other")
+    file.write_bytes(file.read_bytes()[:100])
+    with pytest.raises(ValueError, match="cannot be read"):
+        unbag.compare(runs / "weak", tmp_path / "other")
+
+
+def test_no_results_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"expected a results\.json or a folder with one"):
+        unbag.compare(tmp_path, tmp_path)
+
+
+def test_every_number_that_is_compared_by_default_is_there(runs):
+    """Of the sets that need no network; the others' paths are tested by the names their scores have."""
+    for result in results.read(runs / "weak" / "results.json"):
+        paths = dict(results.estimates(result.scores))
+        assert set(comparison.COMPARED[result.set]) <= set(paths)
+
+
+def test_the_command_fits_a_terminal(runs):
+    def run(*arguments):
+        return CliRunner(env={"COLUMNS": "80"}).invoke(
+            cli.app, ["compare", *map(str, arguments)], catch_exceptions=False
+        )
+
+    shown = run(runs / "weak", runs / "strong", runs / "a-0", runs / "a-1")
+    assert shown.exit_code == 0, shown.output
+    assert max(map(len, shown.output.splitlines())) <= 80
+    assert "A  weak" in shown.output
+    assert "C  runs/a (seeds 0, 1)" in shown.output
+    assert "± over seeds" in shown.output
+    assert "more than chance: plain accuracy (B above A)" in " ".join(shown.output.split())
+    told = json.loads(run(runs / "weak", runs / "strong", "--json").output)
+    assert told["correction"] == "holm"
+    [accuracy] = [each for each in told["differences"] if each["set"] == "plain"]
+    assert accuracy["significant"] is True
+    assert accuracy["difference"]["n"] == len(PAIRS)

@@ -1,0 +1,202 @@
+"""The default suite: all sets, a sample of each, and what cannot be had left out."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+
+import pytest
+
+from unbag import results, sets, suite
+from unbag.built import Request
+from unbag.evaluation import evaluate, evaluate_all
+from unbag.failures import Failure
+from unbag.inference.function import CallablePredictor
+from unbag.pinned import MissingFileError
+
+LABELS = ["entailment", "neutral", "contradiction"]
+WHO, WHAT = ("big", "small", "brown", "grey"), ("cat", "bone", "car")
+PAIRS = [
+    {
+        "premise": f"The {who} dog over there sees a {what} on the road.",
+        "hypothesis": f"The {other} animal there sees some {what} just now.",
+        "label": LABELS[WHAT.index(what)],
+    }
+    for who in WHO
+    for other in WHO
+    for what in WHAT
+]
+
+
+def letters(premises, hypotheses):
+    """Answer by the letters of a pair: arbitrary, and the same in any order of words."""
+    return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+
+@pytest.fixture
+def data(tmp_path):
+    path = tmp_path / "ours.jsonl"
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in PAIRS))
+    return str(path)
+
+
+@pytest.fixture
+def requests(data):
+    """Give a set that works, one that cannot be made, and one that works."""
+    return [
+        Request("plain", options={"data": data}),
+        Request("permuted", options={"data": data, "min_words": 40}),
+        Request("swapped", options={"data": data}, examples=20),
+    ]
+
+
+def test_every_set_is_in_the_suite_once_and_the_cheap_come_first():
+    names = suite.names()
+    assert sorted(names) == sets.names()
+    assert list(suite.SAMPLES) == names, "a new set wants a sample, and a place in the order"
+    assert (names[0], names[-1]) == ("plain", "permuted")
+
+
+def test_what_is_asked_for_stays_and_the_rest_is_sampled():
+    asked = suite.request("permuted")
+    assert suite.sampled(asked) == replace(asked, examples=300)
+    assert suite.sampled(replace(asked, examples=7)).examples == 7
+    scored = suite.sampled(suite.request("cs_lambda"))
+    assert dict(scored.options) == {"training": ("snli",), "pairs": 20_000}
+    for options in ({"training": ("mnli",)}, {"lexical": "org/model"}, {"pairs": 5}):
+        own = suite.sampled(Request("cs_lambda", "snli-validation", options))
+        assert dict(own.options) == options
+    assert not suite.sampled(Request("cs_lambda", "ocnli-validation")).options
+    assert not suite.sampled(Request("cs_lambda", options={})).options
+
+
+def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
+    failures, seen, taken_up = [], [], []
+    found = evaluate_all(
+        [letters],
+        requests,
+        out=tmp_path / "out",
+        on_set=taken_up.append,
+        on_result=lambda result: seen.append(result.set),
+        on_failure=failures.append,
+    )
+    assert taken_up == ["plain", "permuted", "swapped"]
+    assert seen == [result.set for result in found] == ["plain", "swapped"]
+    [failure] = failures
+    assert (failure.set, failure.model) == ("permuted", None)
+    assert "none of the pairs can be used" in failure.reason
+    assert [result.set for result in results.read(tmp_path / "out" / "results.json")] == ["plain", "swapped"]
+    with pytest.raises(ValueError, match="none of the pairs can be used"):
+        evaluate_all([letters], requests, out=tmp_path / "strict")
+
+
+def test_a_model_that_fails_does_not_cost_the_other(tmp_path, requests):
+    def breaks(premises, hypotheses):
+        raise RuntimeError("out of\nmemory")
+
+    failures = []
+    found = evaluate_all([breaks, letters], requests[::2], out=tmp_path / "out", on_failure=failures.append)
+    assert [(result.model["name"], result.set) for result in found] == [("letters", "plain"), ("letters", "swapped")]
+    assert [failure.set for failure in failures] == ["plain", "swapped"]
+    assert failures[0].reason == "RuntimeError: out of memory"
+    assert failures[0].model.endswith("breaks")
+
+
+def test_results_come_set_by_set_and_are_kept_model_by_model(tmp_path, requests):
+    def constant(premises, hypotheses):
+        return ["neutral"] * len(premises)
+
+    came = []
+    evaluate_all(
+        [letters, constant],
+        requests[::2],
+        out=tmp_path / "out",
+        on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1])),
+    )
+    assert came == [("plain", "letters"), ("plain", "constant"), ("swapped", "letters"), ("swapped", "constant")]
+    kept = results.read(tmp_path / "out" / "results.json")
+    assert [(result.model["name"].rsplit(".", 1)[-1], result.set) for result in kept] == [
+        ("letters", "plain"),
+        ("letters", "swapped"),
+        ("constant", "plain"),
+        ("constant", "swapped"),
+    ]
+
+
+def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
+    asked = []
+
+    def counted(premises, hypotheses):
+        asked.append(len(premises))
+        return letters(premises, hypotheses)
+
+    def stop(result):
+        raise KeyboardInterrupt
+
+    model = CallablePredictor(counted, identity={"name": "letters", "version": "1"})
+    sound = [requests[0], requests[2]]
+    with pytest.raises(KeyboardInterrupt):
+        evaluate_all([model], sound, out=tmp_path / "a", on_result=stop)
+    assert not (tmp_path / "a" / "results.json").exists()
+    evaluate_all([model], sound, out=tmp_path / "a")
+    stopped, asked[:] = sum(asked), []
+    evaluate_all([model], sound, out=tmp_path / "b")
+    assert stopped == sum(asked), "what was predicted before is not asked again"
+    assert (tmp_path / "a" / "results.json").read_bytes() == (tmp_path / "b" / "results.json").read_bytes()
+
+
+def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, requests, monkeypatch, caplog):
+    monkeypatch.setattr(suite, "requests", lambda: requests)
+    assert [result.set for result in evaluate(letters, out=tmp_path / "out")] == ["plain", "swapped"]
+    assert "permuted is left out: none of the pairs" in caplog.text
+
+
+def test_what_is_not_at_hand_is_no_failure():
+    assert Failure("soswap_addamod", ImportError("needs spaCy")).is_missing
+    assert Failure("sicck", MissingFileError("could not be downloaded")).is_missing
+    assert not Failure("sicck", ValueError("another file")).is_missing
+
+
+def _run(*arguments, cwd, launcher=()):
+    environment = os.environ | {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(cwd / "cache"), "HF_HOME": str(cwd / "hf")}
+    command = [sys.executable, *launcher, "-m", "unbag", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+
+
+@pytest.fixture
+def offline(tmp_path, data):
+    """Give a folder with a model, for which only sets that need nothing of the Hub can be made."""
+    (tmp_path / "always.py").write_text("def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n")
+    return tmp_path
+
+
+def test_the_command_shows_each_set_and_names_what_failed(offline):
+    done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "--q", "2", "--out", "out", cwd=offline)
+    assert done.returncode == 1, "the Hub was not to be reached, and that is a failure"
+    kept = results.read(offline / "out" / "results.json")
+    assert {"plain", "swapped", "permuted"} <= {result.set for result in kept}
+    assert done.stdout.count("Verdict") >= len(kept) >= 3
+    assert max(map(len, done.stdout.splitlines())) <= 80
+    assert "cs_lambda: failed: " in done.stderr
+    assert "Traceback" not in done.stderr
+    assert (offline / "out" / "table.txt").read_text().count("Verdict") >= len(kept)
+
+
+def test_two_processes_evaluate_a_suite_as_one_does(offline):
+    pytest.importorskip("accelerate")
+    named = ("--sets", "plain", "--sets", "resnli", "--sets", "swapped")
+    options = ("evaluate", "always:predict", *named, "--data", "ours.jsonl", "-o", "embeddings=./none.txt")
+    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
+    two = _run(*options, "--out", "two", cwd=offline, launcher=launcher)
+    one = _run(*options, "--out", "one", cwd=offline)
+    assert two.returncode == one.returncode == 1
+    for done in (one, two):
+        assert done.stderr.count("resnli: failed: ") == 1, done.stderr
+        assert done.stdout.count("Verdict") == 2
+    assert (offline / "two" / "results.json").read_bytes() == (offline / "one" / "results.json").read_bytes()

@@ -1,0 +1,59 @@
+"""The command that is told of a run is the one that was given."""
+
+import shlex
+
+import pytest
+
+from unbag import rooms
+from unbag.cli import training
+from unbag.training.command import command
+
+COMMIT = "f" * 40
+COMMANDS = [
+    "unbag train finetune --model org/base --out runs/a",
+    "unbag train finetune --model org/base --corpus snli=2 mnli --validation sick --order shuffled --out a",
+    "unbag train finetune --model org/base --hypothesis-only --max-steps 4 --accumulation 2 --out a",
+    "unbag train hex --model org/base --corpus mnli --warm-start 0 --unscaled --width 12 --out a",
+    "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 --out a",
+    "unbag train finetune --model org/base --augment soswap addamod --label-map neutral,entailment,contradiction "
+    "--out a",
+]
+
+
+def given(words, monkeypatch):
+    """Return the config that a command makes, without running it."""
+    seen = []
+    monkeypatch.setattr(training, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
+    assert words[:2] == ["unbag", "train"]
+    training.app(words[2:], standalone_mode=False)
+    [found] = seen
+    return found
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_the_command_makes_the_same_config(text, monkeypatch):
+    recipe, config = given(shlex.split(text), monkeypatch)
+    record = {
+        "recipe": recipe.name,
+        "config": config.plain(),
+        "precision": config.precision or "no",
+        "model": {"name": "org/base", "revision": COMMIT},
+        "processes": 1,
+    }
+    told = command(record)
+    again, config_again = given(shlex.split(told), monkeypatch)
+    assert again is recipe
+    assert config_again.plain() == config.plain() | {"revision": COMMIT}
+    assert command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
+
+
+def test_what_accelerate_was_configured_to_is_told():
+    recipe = rooms.script("trainers", "finetune").RECIPE
+    config = recipe.config(model="org/base", out="a").plain()
+    record = {
+        "recipe": "finetune",
+        "config": config,
+        "model": {"name": "folder", "revision": "sha256:0"},
+        "processes": 1,
+    }
+    assert command(record | {"precision": "bf16"}) == "unbag train finetune --model org/base --precision bf16 --out a"
