@@ -2,11 +2,14 @@
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Final, Literal, NamedTuple
 
 from unbag.report.cells import interval
 from unbag.report.html.gathered import Group
 from unbag.scoring.bootstrap import Estimate
+
+_MOST_PLACES: Final = 8  # beside each other's names in the height of a curve
+_MOST_ROWS: Final = 25  # of a table that is still read
 
 
 class Point(NamedTuple):
@@ -62,6 +65,11 @@ class Figure:
         found = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
         return sorted(found) if self.kind == "curve" else found
 
+    @property
+    def is_tall(self) -> bool:
+        """Whether it takes the room of two."""
+        return self.kind == "dots" and len(self.places) > _MOST_PLACES
+
 
 class TextTable(NamedTuple):
     """A table as text: its caption, the heads of its columns, its rows with the head of each first."""
@@ -69,9 +77,6 @@ class TextTable(NamedTuple):
     caption: str
     columns: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
-
-
-_MOST_ROWS = 25
 
 
 def table(figure: Figure) -> TextTable:

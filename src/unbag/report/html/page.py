@@ -43,6 +43,7 @@ class Drawn:
     pictures: tuple[Markup, ...]
     legend: tuple[tuple[Markup, str], ...]
     table: TextTable
+    is_tall: bool
 
 
 @dataclass(frozen=True)
@@ -94,7 +95,7 @@ def render(gathered: Gathered) -> str:
         marks=_marks(gathered),
         rules=list(_rules(gathered)),
         records=list(_records(gathered)),
-        environments=_environments(gathered),
+        versions=_versions(gathered),
     )
     return text + "\n"
 
@@ -222,7 +223,7 @@ def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
     shown = names(gathered)
     legend = tuple((swatch(each, shown, line=figure.kind == "curve"), each.name) for each in figure.series)
     pictures = (svg(figure, shown), *([svg(figure, shown, WIDE)] if wide else []))
-    return Drawn(figure.title, figure.about, pictures, legend, table(figure))
+    return Drawn(figure.title, figure.about, pictures, legend, table(figure), figure.is_tall)
 
 
 def _section(group: Group, gathered: Gathered) -> Section:
@@ -271,7 +272,8 @@ def _scored(gathered: Gathered) -> Iterator[tuple[Group, Scored]]:
 
 
 def _examples(gathered: Gathered) -> Iterator[Example]:
-    for group, scored in _scored(gathered):
+    last = "plain"  # mistakes on ordinary pairs tell least of order
+    for group, scored in sorted(_scored(gathered), key=lambda pair: pair[0].set == last):
         for shown in scored.chosen.examples if scored.chosen else ():
             lines = tuple((line.name, pieces(line)) for line in shown.lines)
             title = f"{_of_set(group.set).TITLE}, {group.title}"
@@ -304,10 +306,10 @@ def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
         }
 
 
-def _environments(gathered: Gathered) -> list[dict[str, str]]:
-    """Return the different sets of versions that the results were computed with."""
-    found: list[dict[str, str]] = []
+def _versions(gathered: Gathered) -> list[tuple[str, str]]:
+    """Return the versions that the results were computed with; several of a package where they differ."""
+    found: dict[str, dict[str, None]] = {}
     for _, scored in _scored(gathered):
-        if (versions := dict(scored.result.environment)) not in found:
-            found.append(versions)
-    return found
+        for name, version in scored.result.environment.items():
+            found.setdefault(name, {})[version] = None
+    return [(name, ", ".join(versions)) for name, versions in found.items()]
