@@ -16,7 +16,7 @@ from unbag.demo.run import run
 from unbag.report import html
 
 _PICTURE = Path(__file__).parent / "report.png"
-_SIZE = {"width": 1120, "height": 900}
+_SIZE = {"width": 1120, "height": 960}
 
 
 def main() -> None:

@@ -122,7 +122,12 @@ def test_a_counterpart_is_of_the_same_corpus():
     assert len(found) == 6
     assert beside("permuted", "p_c", "my pairs") == []
     assert {each.model for each in beside("permuted", "p_c", "ocnli validation")} >= {"ConvNet"}
-    [bert] = [each for each in beside("swapped", "accuracy_after", "anything") if each.model == "BERT"]
+    [bert] = [each for each in beside("swapped", "accuracy_after", "snli validation") if each.model == "BERT"]
+    assert (
+        beside("swapped", "accuracy_after", "snli_like validation") == beside("swapped", "accuracy_after", "my") == []
+    )
+    assert len(beside("breaking_nli", "accuracy", "official")) == 11
+    assert beside("breaking_nli", "accuracy", "snli train") == []
     assert bert.value == pytest.approx(0.8173)
     assert bert.source == "ReSNLI 2019, Table 1"
     assert beside("cs_lambda", "0.7", "snli validation")[0].value == pytest.approx(0.5273)

@@ -25,7 +25,7 @@ class _Column(NamedTuple):
     paper: str
     table: str
     name: str
-    corpus: str | None = None  # ours, of all rows, where the table has no such key
+    corpus: str = ""  # ours, of all rows, with or without a split, where the table has no such key
 
 
 _COUNTERPARTS: Final[dict[tuple[str, str], tuple[_Column, ...]]] = {
@@ -47,14 +47,14 @@ _COUNTERPARTS: Final[dict[tuple[str, str], tuple[_Column, ...]]] = {
         for ours, theirs in {"0": "whole", "0.5": "CS_0.5", "0.6": "CS_0.6", "0.7": "CS_0.7"}.items()
     },
     ("plain", "accuracy"): (_Column("Nie et al. 2019", "3", "original"), _Column("ReSNLI 2019", "2", "accuracy")),
-    ("resnli", "accuracy"): (_Column("ReSNLI 2019", "3", "ReSNLI"),),
-    ("swapped", "accuracy_before"): (_Column("ReSNLI 2019", "1", "before"),),
-    ("swapped", "accuracy_after"): (_Column("ReSNLI 2019", "1", "after"),),
-    ("soswap_addamod", "soswap"): (_Column("Nie et al. 2019", "2", "SOSwap C"),),
-    ("soswap_addamod", "addamod"): (_Column("Nie et al. 2019", "2", "AddAmod N"),),
-    ("breaking_nli", "accuracy"): (_Column("Glockner et al. 2018", "3", "Breaking NLI"),),
+    ("resnli", "accuracy"): (_Column("ReSNLI 2019", "3", "ReSNLI", "snli"),),
+    ("swapped", "accuracy_before"): (_Column("ReSNLI 2019", "1", "before", "snli"),),
+    ("swapped", "accuracy_after"): (_Column("ReSNLI 2019", "1", "after", "snli"),),
+    ("soswap_addamod", "soswap"): (_Column("Nie et al. 2019", "2", "SOSwap C", "snli"),),
+    ("soswap_addamod", "addamod"): (_Column("Nie et al. 2019", "2", "AddAmod N", "snli"),),
+    ("breaking_nli", "accuracy"): (_Column("Glockner et al. 2018", "3", "Breaking NLI", "official"),),
     **{
-        ("sicck", ours): (_Column("Akoju et al. 2023", "8", theirs),)
+        ("sicck", ours): (_Column("Akoju et al. 2023", "8", theirs, "official"),)
         for ours, theirs in {"f1": "F1", "precision": "precision", "recall": "recall", "accuracy": "accuracy"}.items()
     },
 }
@@ -66,8 +66,8 @@ def beside(name: str, measure: str, corpus: str) -> list[Published]:
     Args:
         name: the challenge set.
         measure: as the set's scores name it; λ for CS_λ, the kind of pair for SOSwap and AddAmod.
-        corpus: what our figure was measured on, e.g. `snli validation`. Where a table tells corpora apart, only its
-            figures on the same one are counterparts.
+        corpus: what our figure was measured on, e.g. `snli validation`. Only figures on the same corpus are
+            counterparts, and on the same split where a table tells splits apart.
     """
     found = []
     for column in _COUNTERPARTS.get((name, measure), ()):
@@ -75,7 +75,7 @@ def beside(name: str, measure: str, corpus: str) -> list[Published]:
         for row, value in zip(table.rows, table.shares(column.name), strict=True):
             said = {key: cell for key, cell in zip(table.keys, row, strict=False) if cell is not None}
             measured_on = table.corpora.get(str(said.pop(_CORPUS, "")), column.corpus)
-            if value is None or ((_CORPUS in table.keys or column.corpus) and measured_on != corpus):
+            if value is None or not measured_on or not f"{corpus} ".startswith(f"{measured_on} "):
                 continue
             found.append(Published(", ".join(map(str, said.values())), value, table.source))
     return found

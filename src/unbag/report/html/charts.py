@@ -25,6 +25,7 @@ _CURVE_HEIGHT: Final = 190
 _LANE: Final = 11  # height of one model's dot beside a name
 _LETTER: Final = 6.6  # mean width in the widest of the usual fonts; what measures text here has a narrower one
 _BREAK: Final = ": "  # where a long name goes on in a second line
+_LINE: Final = 16  # height of a line of a name
 _FEW: Final = 25  # points that are told apart: more make a line
 _VERSION: Final = "6.1"  # of Vega-Lite, so that another release of vl-convert draws the same
 _CONFIG: Final = {
@@ -133,7 +134,8 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
     places, names = figure.places, [series.name for series in figure.series]
-    step = max(2, len(names)) * _LANE + 8
+    lines = max(str(place).count(_BREAK) + 1 for place in places)
+    step = max(len(names) * _LANE + 8, lines * _LINE + 8)
     return {
         "autosize": {"type": "fit-x", "contains": "padding"},
         "height": {"step": step, "for": "position"},
