@@ -41,7 +41,7 @@ $(VENV)/pip.installed: | $(VENV)/bin/python
 	touch $@
 
 $(VENV)/demo.installed: pyproject.toml constraints.txt $(VENV)/pip.installed
-	$(INSTALL) --editable ".[parse]"
+	$(INSTALL) --editable ".[parse,report]"
 	touch $@
 
 $(VENV)/dev.installed: pyproject.toml constraints.txt $(VENV)/pip.installed

@@ -38,7 +38,8 @@ def folder(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "command", ["evaluate", "score", "compare", "build", "sets", "demo", "lexical", "natlog", "train"]
+    "command",
+    ["evaluate", "score", "compare", "build", "sets", "demo", "lexical", "natlog", "train", "papers", "report"],
 )
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])

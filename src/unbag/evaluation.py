@@ -17,6 +17,8 @@ from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
+from unbag.report import examples
+from unbag.report.examples import Chosen
 from unbag.results import Result
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
@@ -104,7 +106,7 @@ def evaluate_all(
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     here = processes()
     probed: dict[tuple[int, str], dict[str, str]] = {}
-    done: dict[tuple[int, int], Result] = {}
+    done: dict[tuple[int, int], tuple[Result, Chosen]] = {}
 
     def failed(name: str, error: Exception, model: str | None = None) -> None:
         if on_failure is None:
@@ -131,18 +133,21 @@ def evaluate_all(
                 found = predict_rows(item.rows, predictor, store, progress=tell)
                 if here.rank == 0:
                     answers = Answers(found.array(), found.space, found.has_probabilities)
-                    done[number, place] = score(item, answers, {**known, "truncated_pairs": found.truncated})
+                    result = score(item, answers, {**known, "truncated_pairs": found.truncated})
+                    done[number, place] = result, examples.choose(result, item.rows, answers)
             except Exception as error:
                 failed(request.name, error, name)
                 continue
             if here.rank == 0 and on_result is not None:
-                on_result(done[number, place])
+                on_result(done[number, place][0])
     return _written([done[key] for key in sorted(done)], Path(out))
 
 
-def _written(done: list[Result], out: Path) -> list[Result]:
+def _written(found: Sequence[tuple[Result, Chosen]], out: Path) -> list[Result]:
     """Leave results in a folder, what they rest on first: where results.json is, all is."""
+    done = [result for result, _ in found]
     if done:
+        examples.write([chosen for _, chosen in found], out / examples.FILE)
         kept_examples.write(done, out)
         results.write(done, out / results.FILE)
     return done
@@ -153,7 +158,7 @@ def _warn(failure: Failure) -> None:
 
 
 def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
-    """Score a file of predictions made elsewhere; leave `results.json` in a folder.
+    """Score a file of predictions made elsewhere; leave `results.json` and the examples in a folder.
 
     Args:
         path: the file, as `unbag.prediction_files` reads it.
@@ -166,8 +171,9 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     built = build(request)
     found = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    result = score(built, Answers(found.probabilities, found.space, found.doubts), model)
-    _written([result], Path(out))
+    answers = Answers(found.probabilities, found.space, found.doubts)
+    result = score(built, answers, model)
+    _written([(result, examples.choose(result, built.rows, answers))], Path(out))
     return result
 
 

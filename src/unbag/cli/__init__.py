@@ -17,6 +17,7 @@ from unbag.cli import (
     making,
     natlog,
     prefetching,
+    published,
     publishing,
     publishing_dataset,
     publishing_model,
@@ -43,6 +44,8 @@ app.command()(evaluating.score)
 app.command()(comparing.compare)
 app.command()(making.build)
 app.command(name="sets")(making.list_sets)
+app.command()(published.papers)
+app.command()(published.report)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
 app.add_typer(training.app, name="train")

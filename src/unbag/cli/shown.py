@@ -60,11 +60,25 @@ def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False, se
     views = terminal.views(results, crossed=cross)
     together = terminal.together(results) if not cross else []
     terminal.write([*views, *together], folder / "table.txt")
+    missing = _html(folder)
     if as_json:
         typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
     terminal.show(together if seen else [*views, *together], console())
     typer.echo(f"in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
+    if missing:
+        typer.echo(missing)
+
+
+def _html(folder: Path) -> str:
+    """Leave the HTML report of a folder's results in it; return what is missing, where that cannot be."""
+    from unbag.report import html
+
+    try:
+        html.write([folder], folder / html.FILE)
+    except ImportError as error:
+        return str(error)
+    return ""
 
 
 def print_json(value: Any) -> None:

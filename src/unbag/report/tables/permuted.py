@@ -9,7 +9,7 @@ from rich.text import Text
 from unbag.report.cells import headed, interval, left_out, value
 from unbag.results import Result
 
-_MEANINGS: Final = {
+MEANINGS: Final = {
     "accuracy": ("A", "right in order"),
     "omega_max": ("Ω_max", "accepted in some order"),
     "omega_rand": ("Ω_rand", "… in more than by chance"),
@@ -28,7 +28,7 @@ def table(result: Result) -> RenderableType:
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
     shown = headed(result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
-    for name, (symbol, meaning) in _MEANINGS.items():
+    for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             cells = [confident[tau].get(name) for tau in confident]
             shown.add_row(symbol, meaning, interval(scores[name]), *map(value, cells))

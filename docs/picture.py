@@ -1,0 +1,41 @@
+"""Make docs/report.png, the README's picture: the top of the demonstration's report, as a headless Chromium shows it.
+
+    python docs/picture.py [RUN_FOLDER]     of a run of `unbag demo`; without it the demonstration is run
+
+The sentences behind it are those of the bundled corpus. Needs the extra `report`, playwright and Chromium.
+"""
+
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from unbag.demo.run import run
+from unbag.report import html
+
+_PICTURE = Path(__file__).parent / "report.png"
+_SIZE = {"width": 1120, "height": 960}
+
+
+def main() -> None:
+    """Write the picture."""
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        sys.exit("expected Chromium on the PATH, found none; install the package chromium")
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as started:
+        demo = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(folder)
+        if len(sys.argv) == 1:
+            run(demo)
+        page_file = Path(folder) / html.FILE
+        html.write([demo], page_file)
+        browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
+        page = browser.new_page(viewport=_SIZE, color_scheme="light")
+        page.goto(page_file.as_uri())
+        page.screenshot(path=_PICTURE)
+        browser.close()
+
+
+if __name__ == "__main__":
+    main()

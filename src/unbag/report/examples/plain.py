@@ -1,0 +1,21 @@
+"""Examples of a corpus itself: the surest mistakes."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.measures import Answers
+from unbag.report.examples import PER_KIND, Line, Pairs, Shown, top
+
+RULE: Final = f"Up to {PER_KIND} mistakes for each gold label, by the probability of the answer."
+
+
+def choose(rows: Any, answers: Answers) -> Iterator[Shown]:
+    """Yield the surest wrong answers by gold label."""
+    pairs = Pairs(rows, answers)
+    for number, label in enumerate(answers.space):
+        for place in top(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.sure):
+            row = pairs.row(place)
+            lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
+            yield pairs.shown(f"surest wrong, {label}", place, lines)

@@ -1,0 +1,23 @@
+"""Examples of ReSNLI: the pairs whose words give the label away least."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.columns import numbers
+from unbag.measures import Answers
+from unbag.report.examples import PER_KIND, Line, Pairs, Shown, top
+
+RULE: Final = f"Up to {PER_KIND} examples of each kind, by how little the words give the label away (u')."
+
+
+def choose(rows: Any, answers: Answers) -> Iterator[Shown]:
+    """Yield the hardest pairs, wrong and right."""
+    pairs = Pairs(rows, answers)
+    uncertainty = numbers(rows, "uncertainty").astype(np.float64)
+    for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
+        for place in top(np.flatnonzero(wanted), uncertainty):
+            row = pairs.row(place)
+            lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
+            yield pairs.shown(kind, place, lines, f"u' {uncertainty[place]:.3f}, partition {row['partition']}")

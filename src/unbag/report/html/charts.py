@@ -1,0 +1,194 @@
+"""Figures drawn as SVG: Vega-Lite specifications, turned into pictures by vl-convert, without a browser or a network.
+
+Vega-Lite says what is drawn and not how, so a chart is a page of data here; the pictures are text that a page inlines,
+with no script; and a colour may be the name of a variable of the page, so one picture serves light, dark and paper.
+Models differ by colour, by shape and by dash, so that no one has to tell colours apart.
+"""
+
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import vl_convert
+from markupsafe import Markup
+
+from unbag.report.html.figures import Figure, Series
+
+SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+BAR: Final = "M-0.17,-1.2h0.34v2.4h-0.34z"
+"""An upright bar: what models are held against."""
+DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3))
+_REFERENCE_DASHES: Final = ((2, 4), (6, 4))
+NARROW: Final = 350  # pixels with labels: a phone's, so that text has its natural size there
+WIDE: Final = 760
+_CURVE_HEIGHT: Final = 190
+_LANE: Final = 11  # height of one model's dot beside a name
+_LETTER: Final = 6.6  # mean width in the widest of the usual fonts; what measures text here has a narrower one
+_BREAK: Final = ": "  # where a long name goes on in a second line
+_LINE: Final = 16  # height of a line of a name
+_FEW: Final = 25  # points that are told apart: more make a line
+_VERSION: Final = "6.1"  # of Vega-Lite, so that another release of vl-convert draws the same
+_CONFIG: Final = {
+    "aria": False,  # the page has a table for those who cannot see the picture
+    "background": "transparent",
+    "font": "system-ui, sans-serif",
+    "view": {"stroke": None},
+    "axis": {
+        "labelColor": "var(--quiet)",
+        "titleColor": "var(--quiet)",
+        "gridColor": "var(--grid)",
+        "domainColor": "var(--grid)",
+        "tickColor": "var(--grid)",
+        "labelFontSize": 12,
+        "titleFontSize": 12,
+        "titleFontWeight": "normal",
+        "labelLimit": 0,  # a name is never cut off
+        "labelOverlap": True,
+    },
+}
+
+
+def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
+    """Return the colour, shape and dash of a series: a model's by its place in the report."""
+    if series.is_reference:
+        return "var(--reference)", BAR, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
+    place = models.index(series.name)
+    return f"var(--model-{place % len(SHAPES)})", SHAPES[place % len(SHAPES)], DASHES[place % len(DASHES)]
+
+
+def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
+    """Return a figure as an SVG element.
+
+    Args:
+        figure: the figure.
+        models: the names of the report's models, which decide what each looks like.
+        width: in pixels, with all labels.
+    """
+    spec = _curve(figure, models) if figure.kind == "curve" else _dots(figure, models)
+    drawn = vl_convert.vegalite_to_svg({**spec, "width": width, "config": _CONFIG}, vl_version=_VERSION)
+    # The picture is decoration to a screen reader, and a namespace is no link that anyone follows.
+    drawn = re.sub(r' (?:role|aria-[a-z]+|class|xmlns:xlink|version)="[^"]*"', "", drawn)
+    return Markup(drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
+
+
+def _values(figure: Figure) -> dict[str, Any]:
+    rows = []
+    for series in figure.series:
+        for x, (value, low, high, _), _ in series.points:
+            rows.append({"x": x, "y": value, "low": low, "high": high, "name": series.name})
+    return {"values": rows}
+
+
+def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
+    """Return the encodings that tell series apart."""
+    styles = {series.name: style(series, models) for series in figure.series}
+    encodings = {}
+    for channel, part in (("color", 0), ("shape", 1), ("strokeDash", 2)):
+        scale = {"domain": list(styles), "range": [each[part] for each in styles.values()]}
+        encodings[channel] = {"field": "name", "type": "nominal", "scale": scale, "legend": None}
+    return encodings
+
+
+def _share(channel: str, title: str) -> dict[str, Any]:
+    axis = {"labelExpr": "100 * datum.value", "values": [0, 0.25, 0.5, 0.75, 1], "title": f"{title}, in %"}
+    return {channel: {"field": "y", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}}
+
+
+def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
+    look = _scales(figure, models)
+    y = _share("y", figure.y)
+    few = len(figure.places) <= _FEW
+    layers: list[dict[str, Any]] = [
+        {
+            "transform": [{"filter": "isValid(datum.low)"}],
+            "mark": {"type": "area", "opacity": 0.16},
+            "encoding": {
+                "y": {"field": "low", "type": "quantitative"},
+                "y2": {"field": "high"},
+                "color": look["color"],
+            },
+        },
+        {
+            "mark": {"type": "line", "strokeWidth": 2},
+            "encoding": {**y, "color": look["color"], "strokeDash": look["strokeDash"]},
+        },
+    ]
+    if few:
+        layers.append(
+            {
+                "mark": {"type": "point", "filled": True, "size": 45, "opacity": 1},
+                "encoding": {**y, "color": look["color"], "shape": look["shape"]},
+            }
+        )
+    axis = {"title": figure.x, "tickCount": 6, "grid": False}
+    x = {"field": "x", "type": "quantitative", "scale": {"zero": False, "nice": False}, "axis": axis}
+    return {
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "height": _CURVE_HEIGHT,
+        "data": _values(figure),
+        "encoding": {"x": x},
+        "layer": layers,
+    }
+
+
+def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
+    look = _scales(figure, models)
+    places, names = figure.places, [series.name for series in figure.series]
+    lines = max(str(place).count(_BREAK) + 1 for place in places)
+    step = max(len(names) * _LANE + 8, lines * _LINE + 8)
+    return {
+        "autosize": {"type": "fit-x", "contains": "padding"},
+        "height": {"step": step, "for": "position"},
+        "data": _values(figure),
+        "encoding": {
+            "y": {
+                "field": "x",
+                "type": "nominal",
+                "scale": {"domain": places, "paddingInner": 0.2, "paddingOuter": 0.1},
+                "axis": {
+                    "title": None,
+                    "grid": False,
+                    "domain": False,
+                    "ticks": False,
+                    "labelPadding": 8,
+                    "labelExpr": f"split(datum.label, '{_BREAK}')",
+                    "minExtent": _LETTER * max(len(part) for place in places for part in str(place).split(_BREAK)) + 8,
+                },
+            },
+            "yOffset": {"field": "name", "type": "nominal", "scale": {"domain": names}},
+            "color": look["color"],
+        },
+        "layer": [
+            {
+                "transform": [{"filter": "isValid(datum.low)"}],
+                "mark": {"type": "rule", "strokeWidth": 2, "opacity": 0.55},
+                "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}},
+            },
+            {
+                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
+                "encoding": {**_share("x", figure.y), "shape": look["shape"]},
+            },
+        ],
+    }
+
+
+_OUTLINES: Final = {
+    "circle": '<circle cx="15" cy="8" r="4.5"/>',
+    "square": '<rect x="10.5" y="3.5" width="9" height="9"/>',
+    "triangle-up": '<path d="M15 3l5.2 9H9.8z"/>',
+    "diamond": '<path d="M15 2.2l4.6 5.8-4.6 5.8-4.6-5.8z"/>',
+    "cross": '<path d="M13 3h4v3h3v4h-3v3h-4v-3h-3v-4h3z"/>',
+    "triangle-down": '<path d="M15 13l5.2-9H9.8z"/>',
+    BAR: '<path d="M14 2h2v12h-2z"/>',
+}
+
+
+def swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
+    """Return the sign of a series for a legend."""
+    colour, shape, dash = style(series, models)
+    pattern = "" if dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, dash))}"'
+    drawn = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
+    mark = f'<g fill="{colour}">{_OUTLINES[shape]}</g>'
+    return Markup(
+        f'<svg width="30" height="16" viewBox="0 0 30 16" aria-hidden="true" focusable="false">{drawn}{mark}</svg>'
+    )

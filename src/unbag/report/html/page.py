@@ -1,0 +1,315 @@
+"""The page: what `gathered` holds, put into words, tables, pictures and the template."""
+
+import base64
+import hashlib
+import shlex
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib import import_module, resources
+from types import ModuleType
+from typing import Any, Final
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from unbag import papers
+from unbag.corpora import CORPORA
+from unbag.report import published
+from unbag.report.cells import interval, left_out
+from unbag.report.examples import Line, Shown
+from unbag.report.html.charts import WIDE, svg, swatch
+from unbag.report.html.figures import Figure, Point, Series, TextTable, bare, table
+from unbag.report.html.gathered import Gathered, Group, Scored
+from unbag.report.html.headline import Headline, beats_words, profiled, subject_of
+from unbag.results import Result
+
+PAPERS_MODELS: Final = "the papers' models"
+_MARKS: Final = {
+    "misleads": "misleading words",
+    "together": "words still side by side",
+    "moved": "what moved",
+    "replaced": "what was replaced",
+    "modifier": "the modifier",
+}
+_PRIMARY: Final = "permuted"  # the set whose verdict is the page's, where it was asked
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as the page has it."""
+
+    title: str
+    about: str
+    pictures: tuple[Markup, ...]
+    legend: tuple[tuple[Markup, str], ...]
+    table: TextTable
+    is_tall: bool
+
+
+@dataclass(frozen=True)
+class Section:
+    """A group as the page has it."""
+
+    key: str
+    title: str
+    data: str
+    question: str
+    paper: papers.Paper
+    verdicts: tuple[tuple[str, str], ...]
+    measures: TextTable
+    figures: tuple[Drawn, ...]
+    published: tuple[TextTable, ...]
+    note: str
+
+
+@dataclass(frozen=True)
+class Example:
+    """An example as the page has it: its sentences in pieces, each with the kind of its mark or none."""
+
+    set: str
+    model: str
+    shown: Shown
+    lines: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+
+
+def render(gathered: Gathered) -> str:
+    """Return the page as text."""
+    environment = Environment(
+        loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
+        lstrip_blocks=True,
+    )  # fmt: skip
+    script = _asset("page.js")
+    found = profiled(gathered)
+    text = environment.get_template("page.html.jinja").render(
+        script=Markup(script),
+        style=Markup(_asset("page.css")),
+        # Nothing is fetched, and no script runs but ours: not one in a sentence either.
+        script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
+        subject=gathered.subject.name,
+        models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
+        lead=lead(gathered, found),
+        cards=list(_cards(gathered, found)),
+        profile=_drawn(profile(found, gathered), gathered, wide=True) if found else None,
+        sections=[_section(group, gathered) for group in gathered.groups],
+        examples=list(_examples(gathered)),
+        marks=_marks(gathered),
+        rules=list(_rules(gathered)),
+        records=list(_records(gathered)),
+        versions=_versions(gathered),
+    )
+    return text + "\n"
+
+
+def names(gathered: Gathered) -> list[str]:
+    """Return the names of the report's models."""
+    return [model.name for model in gathered.models]
+
+
+def lead(gathered: Gathered, found: list[Headline]) -> list[str]:
+    """Return what is to say of the first model, in a sentence or two."""
+    groups = sorted(gathered.groups, key=lambda group: group.set != _PRIMARY)
+    own = [scored for group in groups for scored in group.scored if scored.model == gathered.subject]
+    said = [_sentence(_verdict(own[0].result))]
+    if beaten := beats_words(found, gathered.subject.name):
+        better, of = beaten
+        said.append(
+            f"On {better} of {of} measures it does better than the bag of words beside it, beyond both 95 % intervals."
+        )
+    return said
+
+
+def profile(found: list[Headline], gathered: Gathered) -> Figure:
+    """Return the headline measures of all sets, the papers' models in a lane of their own."""
+    series = [
+        Series(name, tuple(Point(each.words, each.values[name]) for each in found if name in each.values))
+        for name in names(gathered)
+    ]
+    theirs = tuple(Point(each.words, bare(one.value), one.model) for each in found for one in each.published)
+    if theirs:
+        series.append(Series(PAPERS_MODELS, theirs, is_reference=True))
+    return Figure(
+        title="Profile over all sets",
+        about="One measure a set. Lines are 95 % intervals; grey bars are the models of the papers on the same "
+        "corpus; the numbers name them.",
+        x="measure",
+        y="share",
+        kind="dots",
+        series=tuple(series),
+        order=tuple(each.words for each in found),
+    )
+
+
+def command(result: Result) -> str:
+    """Return the command that asks a model the same again."""
+    from unbag import sets
+
+    words = ["unbag", "evaluate", str(result.model["name"])]
+    if result.model.get("kind") == "transformer" and result.model.get("revision"):
+        words += ["--revision", str(result.model["revision"]), "--dtype", str(result.model["dtype"])]
+    words += ["--sets", result.set]
+    data = result.data
+    if data["name"] in CORPORA:
+        words += ["--corpus", data["name"], *(["--split", data["split"]] if "+" not in data["split"] else [])]
+    elif data["name"] != "official":
+        words += ["--data", data["origin"]]
+    if "examples" in result.config:
+        words += ["--examples", str(result.config["examples"]), "--seed", str(result.config["examples_seed"])]
+    known = sets.options(result.set) - ({"seed"} if "examples" in result.config else set())
+    for name, value in result.config.items():
+        if name in known and value not in (None, [], ""):
+            text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
+            words += ["-o", f"{name}={text}"]
+    return shlex.join(words)
+
+
+def pieces(line: Line) -> tuple[tuple[str, str], ...]:
+    """Return a sentence cut where its marks begin and end: text and kind of mark, "" for none.
+
+    >>> from unbag.report.examples import Mark
+    >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
+    (('An ', ''), ('old', 'moved'), (' man', ''))
+    """
+    found, end = [], 0
+    for start, until, kind in line.marks:
+        found += [(line.text[end:start], ""), (line.text[start:until], kind)]
+        end = until
+    return tuple(piece for piece in (*found, (line.text[end:], "")) if piece[0])
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
+
+
+def _of_set(name: str) -> ModuleType:
+    return import_module(f"unbag.report.html.sets.{name}")
+
+
+def _verdict(result: Result) -> str:
+    said: str = import_module(f"unbag.report.tables.{result.set}").verdict(result)
+    return said
+
+
+def _sentence(verdict: str) -> str:
+    return verdict[0].upper() + verdict[1:]
+
+
+def _cards(gathered: Gathered, found: list[Headline]) -> Iterator[dict[str, str]]:
+    for group in gathered.groups:
+        scored = subject_of(group, gathered)
+        measures = [each for each in found if each.group == group and scored.model.name in each.values]
+        others = [each.model for each in group.scored if each.model.is_baseline and each.model != scored.model]
+        yield {
+            "key": group.key,
+            "title": _of_set(group.set).TITLE,
+            "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
+            "numbers": _numbers(measures, scored.model.name),
+            "others": ", ".join(f"{model.name} {_numbers(measures, model.name)}" for model in others),
+            "words": " · ".join(_short(each.words, several=len(measures) > 1) for each in measures),
+            "verdict": _sentence(_verdict(scored.result)),
+        }
+
+
+def _short(words: str, *, several: bool) -> str:
+    """Return a measure's words where the set is named beside them already, unless it has several of them."""
+    return words.replace(": ", " ") if several else words.partition(": ")[2]
+
+
+def _numbers(measures: list[Headline], model: str) -> str:
+    return " · ".join(f"{each.values[model].value:.0%}" if model in each.values else "–" for each in measures) or "–"
+
+
+def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
+    """Return a figure drawn; where `wide`, for wide screens too, and the page shows the one that fits."""
+    shown = names(gathered)
+    legend = tuple((swatch(each, shown, line=figure.kind == "curve"), each.name) for each in figure.series)
+    pictures = (svg(figure, shown), *([svg(figure, shown, WIDE)] if wide else []))
+    return Drawn(figure.title, figure.about, pictures, legend, table(figure), figure.is_tall)
+
+
+def _section(group: Group, gathered: Gathered) -> Section:
+    of_set = _of_set(group.set)
+    first = group.scored[0].result
+    [paper] = [each for each in papers.papers() if each.short == of_set.PAPER]
+    return Section(
+        key=group.key,
+        title=of_set.TITLE,
+        data=group.title,
+        question=of_set.QUESTION,
+        paper=paper,
+        verdicts=tuple((scored.model.name, _sentence(_verdict(scored.result))) for scored in group.scored),
+        measures=_measures(group, of_set),
+        figures=tuple(_drawn(figure, gathered) for figure in of_set.figures(group) if figure is not None),
+        published=tuple(_published(each) for each in papers.tables(group.set)),
+        note=left_out(first.data),
+    )
+
+
+def _measures(group: Group, of_set: ModuleType) -> TextTable:
+    by_model: list[dict[tuple[str, str], str]] = [
+        {(name, meaning): interval(estimate) for name, meaning, estimate in of_set.measures(scored.result.scores)}
+        for scored in group.scored
+    ]
+    order = dict.fromkeys(key for found in by_model for key in found)
+    rows = tuple((*key, *(found.get(key, "–") for found in by_model)) for key in order)
+    heads = ("measure", "meaning", *(scored.model.name for scored in group.scored))
+    return TextTable(f"{of_set.TITLE}, {group.title}: values with 95 % intervals", heads, rows)
+
+
+def _published(one: papers.PaperTable) -> TextTable:
+    columns, rows = published.cells(one)
+    unit = ", in per cent" if "percent" in one.units.values() else ""
+    remark = f" ({one.remark})" if one.remark else ""
+    return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
+
+
+def _scored(gathered: Gathered) -> Iterator[tuple[Group, Scored]]:
+    """Yield all results, those of one model together."""
+    for model in gathered.models:
+        for group in gathered.groups:
+            for scored in group.scored:
+                if scored.model == model:
+                    yield group, scored
+
+
+def _examples(gathered: Gathered) -> Iterator[Example]:
+    last = "plain"  # mistakes on ordinary pairs tell least of order
+    for group, scored in sorted(_scored(gathered), key=lambda pair: pair[0].set == last):
+        for shown in scored.chosen.examples if scored.chosen else ():
+            lines = tuple((line.name, pieces(line)) for line in shown.lines)
+            title = f"{_of_set(group.set).TITLE}, {group.title}"
+            yield Example(title, scored.model.name, shown, lines)
+
+
+def _marks(gathered: Gathered) -> list[tuple[str, str]]:
+    """Return the kinds of marks that the examples have, with their meaning."""
+    used = {mark.kind for each in _examples(gathered) for line in each.shown.lines for mark in line.marks}
+    return [(kind, meaning) for kind, meaning in _MARKS.items() if kind in used]
+
+
+def _rules(gathered: Gathered) -> Iterator[tuple[str, str]]:
+    rules = {_of_set(g.set).TITLE: scored.chosen.rule for g, scored in _scored(gathered) if scored.chosen}
+    yield from rules.items()
+
+
+def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
+    for group, scored in _scored(gathered):
+        result = scored.result
+        said = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
+        yield {
+            "title": f"{scored.model.name} · {_of_set(group.set).TITLE} · {group.title}",
+            "command": command(result),
+            "facts": [
+                *((f"model {name}", str(value)) for name, value in result.model.items()),
+                *((name, str(value)) for name, value in said.items()),
+                *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
+            ],
+        }
+
+
+def _versions(gathered: Gathered) -> list[tuple[str, str]]:
+    """Return the versions that the results were computed with; several of a package where they differ."""
+    found: dict[str, dict[str, None]] = {}
+    for _, scored in _scored(gathered):
+        for name, version in scored.result.environment.items():
+            found.setdefault(name, {})[version] = None
+    return [(name, ", ".join(versions)) for name, versions in found.items()]

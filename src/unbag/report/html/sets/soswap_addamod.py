@@ -1,0 +1,48 @@
+"""SOSwap and AddAmod."""
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final
+
+from unbag.report.html.figures import Figure, figure_of
+from unbag.report.html.gathered import Group
+from unbag.scoring.bootstrap import Estimate
+
+TITLE: Final = "SOSwap and AddAmod"
+QUESTION: Final = "Is it right when subject and object change places, or an adjective moves?"
+PAPER: Final = "Nie et al. 2019"
+KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}
+
+
+def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Yield the accuracy on either kind, and the share of each answer."""
+    for kind, name in KINDS.items():
+        if kind in (parts := scores["by_subset"]):
+            yield name, f"share of {parts[kind]['n_examples']:,} pairs right", parts[kind]["accuracy"]
+            for label, share in parts[kind]["shares"].items():
+                yield f"{name}: {label}", "share of answers", share
+
+
+def figures(group: Group) -> list[Figure | None]:
+    """Return the share of each answer, a figure a kind."""
+    right = {"soswap": "contradiction", "addamod": "neutral"}
+    return [
+        figure_of(
+            group,
+            _shares(kind),
+            title=f"Answers to {name}",
+            about=f"Share of the pairs that get each label. The right one is {right[kind]}; to a bag of words premise "
+            "and hypothesis are the same.",
+            x="answer",
+            y="share of pairs",
+            kind="dots",
+        )
+        for kind, name in KINDS.items()
+    ]
+
+
+def _shares(kind: str) -> Callable[[Any], Iterable[tuple[float | str, Estimate]]]:
+    def points(scores: Any) -> Iterable[tuple[float | str, Estimate]]:
+        found: Iterable[tuple[str, Estimate]] = scores["by_subset"].get(kind, {}).get("shares", {}).items()
+        return found
+
+    return points

@@ -1,0 +1,75 @@
+"""The papers' tables in a terminal."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from unbag.papers import Cell, PaperTable
+
+DEVIATION: Final = " ±"
+"""What the name of a column of standard deviations ends in."""
+
+
+def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
+    """Return the names of a table's columns and its rows as text; standard deviations stand beside their numbers."""
+    names = [*table.keys, *table.values]
+    decimals = {name: _decimals(table, place) for place, name in enumerate(names)}
+    shown = [name for name in names if not name.endswith(DEVIATION)]
+    rows = []
+    for row in table.rows:
+        found = dict(zip(names, row, strict=True))
+        texts = {name: _text(found[name], decimals[name]) for name in names}
+        rows.append([" ±".join(texts[each] for each in (name, name + DEVIATION) if each in texts) for name in shown])
+    return shown, rows
+
+
+def view(table: PaperTable) -> RenderableType:
+    """Return a table that fits 80 columns."""
+    names, rows = cells(table)
+    title = f"{table.source} · {table.about}{_unit(table.units)}"
+    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for place, name in enumerate(names):
+        is_number = name in table.values
+        # Numbers stay whole; what is too long for a line is a heading or the name of a model.
+        least = max(len(row[place]) for row in rows) if is_number else None
+        shown.add_column(name, justify="right" if is_number else "left", overflow="fold", min_width=least)
+    for row in rows:
+        shown.add_row(*row)
+    return Group(Text(title, style="italic"), shown, *([Text(table.remark, style="dim")] if table.remark else []))
+
+
+def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
+    """Return tables for JSON, each row an object by the names of the columns."""
+    return [
+        {
+            "source": table.source,
+            "set": table.set,
+            "about": table.about,
+            "units": dict(table.units),
+            "rows": [dict(zip((*table.keys, *table.values), row, strict=True)) for row in table.rows],
+            **({"remark": table.remark} if table.remark else {}),
+        }
+        for table in tables
+    ]
+
+
+def _unit(units: Mapping[str, str]) -> str:
+    return ", in per cent" if "percent" in units.values() else ""
+
+
+def _decimals(table: PaperTable, place: int) -> int:
+    """Return how many decimals the paper prints in a column: a number in a file loses its last zeros."""
+    numbers = [row[place] for row in table.rows if isinstance(row[place], float)]
+    return max((len(repr(number).partition(".")[2]) for number in numbers), default=0)
+
+
+def _text(cell: Cell, decimals: int) -> str:
+    if cell is None:
+        return "–"
+    if isinstance(cell, str):
+        return cell
+    return f"{cell:,.{decimals if isinstance(cell, float) else 0}f}"

@@ -1,0 +1,165 @@
+"""The papers' figures: of the right shape, consistent with themselves, and some of them read off the paper by hand."""
+
+import json
+
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from unbag import cli, papers, rooms
+from unbag.papers.beside import beside
+from unbag.report.published import cells, view
+
+TABLES = papers.tables()
+IDS = [f"{table.paper}-{table.number}" for table in TABLES]
+
+
+def _numbers(table, name):
+    return [row[len(table.keys) + table.values.index(name)] for row in table.rows]
+
+
+def _row(short, number, *keys):
+    table = papers.table(short, number)
+    [row] = [row for row in table.rows if row[: len(keys)] == keys]
+    return row[len(table.keys) :]
+
+
+def test_there_are_tables_of_every_set_and_they_are_named_once():
+    assert {table.set for table in TABLES} == set(rooms.names("dataset_scripts"))
+    assert len(set(IDS)) == len(IDS) == 39
+
+
+@pytest.mark.parametrize("table", TABLES, ids=IDS)
+def test_numbers_are_in_the_range_of_their_unit(table):
+    limits = {"share": (0, 1), "percent": (0, 100), "points": (-100, 100), "count": (0, 10**6)}
+    seen = 0
+    for name in table.values:
+        low, high = limits[table.units[name]]
+        for number in _numbers(table, name):
+            assert number is None or low <= number <= high
+            seen += number is not None
+    assert seen
+
+
+@pytest.mark.parametrize("table", TABLES, ids=IDS)
+def test_every_row_has_every_cell_and_comes_once(table):
+    assert {len(row) for row in table.rows} == {len(table.keys) + len(table.values)}
+    keys = [row[: len(table.keys)] for row in table.rows]
+    assert len(set(keys)) == len(keys)
+    assert all(isinstance(cell, str) or cell is None for row in keys for cell in row)
+
+
+@pytest.mark.parametrize(
+    ("short", "number", "keys", "printed"),
+    [
+        ("Sinha et al. 2021", "2", ("RoBERTa-Large", "SNLI_dev"), (0.879, 0.988, 0.768, 0.393, 0.826)),
+        ("Sinha et al. 2021", "2", ("BiLSTM", "A3*"), (0.304, 0.731, 0.656, 0.219, 0.331)),
+        ("Sinha et al. 2021", "3", ("ConvNet",), (0.407, 0.752, 0.808, 0.199, 0.426)),
+        ("Sinha et al. 2021", "5", ("MNLI_m_dev",), (0.905, 0.908, 0.984, 0.328)),
+        ("Sinha et al. 2021", "6", ("SNLI Dev", "DistilBERT"), (0.732, 0.719)),
+        ("Sinha et al. 2021", "7", ("SNLI Dev",), (9842, 3697)),
+        ("Nie et al. 2019", "2", ("DIIN",), (88.1, 84.9, 4.5, 10.6, 55.0, 0.4, 44.6)),
+        ("Nie et al. 2019", "3", ("RSE", "MNLI mismatched"), (74.0, 71.1, None)),
+        ("Nie et al. 2019", "4", ("SOSwap",), (0.9, 99.1, 0.0, 66.7, 26.9, 6.5)),
+        ("Nie et al. 2019", "5", ("Human", "MNLI matched"), (88.45, 86.0, 86.03, 86.45)),
+        ("Nie et al. 2019", "5", ("Majority Vote", "SNLI dev"), (33.82, 42.13, 42.96, 43.27)),
+        ("Glockner et al. 2018", "3", ("KIM", "SNLI"), (88.6, 83.5, -5.1)),
+        ("Glockner et al. 2018", "4", ("planets",), (60, 31.7, 3.3, 21.7, 100.0, 5.0)),
+        ("Glockner et al. 2018", "5.3", ("50-99",), (97.5,)),
+        ("ReSNLI 2019", "1", ("ESIM",), (87.5, 46.35)),
+        ("ReSNLI 2019", "2", ("BERT + HEX", "MultiNLI", "SICK"), (54.65,)),
+        ("ReSNLI 2019", "3", ("KIM",), (87.06, 54.45)),
+        ("Akoju et al. 2023", "8", ("nli-deberta-v3-base",), (0.5254, 0.5601, 0.586, 0.6579)),
+        ("Akoju et al. 2023", "13", ("nli-deberta-v3-base",), (0.2678, 0.3556, 0.4637, 0.3054)),
+        (
+            "Akoju et al. 2023",
+            "9",
+            ("nli-deberta-v3-base", "4", "32"),
+            (0.37, 0.01, 0.41, 0.01, 0.42, 0.01, 0.42, 0.01),
+        ),
+    ],
+)
+def test_figures_are_those_of_the_paper(short, number, keys, printed):
+    assert _row(short, number, *keys) == printed
+
+
+def test_the_means_of_sinhas_table_2_are_means():
+    table = papers.table("Sinha et al. 2021", "2")
+    assert len(table.rows) == 48
+    for first in range(0, 48, 8):
+        *rows, mean = table.rows[first : first + 8]
+        assert mean[1] == "Mean"
+        for place in range(2, 7):
+            assert sum(row[place] for row in rows) / 7 == pytest.approx(mean[place], abs=0.0006)
+
+
+def test_shares_of_labels_add_up():
+    for number in ("2", "4"):
+        table = papers.table("Nie et al. 2019", number)
+        for kind in ("SOSwap", "AddAmod"):
+            for three in zip(*(_numbers(table, f"{kind} {label}") for label in "ECN"), strict=True):
+                assert sum(three) == pytest.approx(100, abs=0.21)
+
+
+def test_glockners_totals_follow_from_the_categories():
+    *rows, total = papers.table("Glockner et al. 2018", "4").rows
+    assert sum(row[1] for row in rows) == total[1] == 8193
+    for place in range(2, 7):
+        assert sum(row[1] * row[place] for row in rows) / 8193 == pytest.approx(total[place], abs=0.11)
+    for row in papers.table("Glockner et al. 2018", "3").rows:
+        if row[4] is not None and row[4] != -16.8:  # its row is printed so, and its remark says so
+            assert row[3] - row[2] == pytest.approx(row[4], abs=0.051)
+
+
+def test_counts_of_sicck_add_up_to_all_modified_pairs():
+    for number in ("5", "6"):
+        assert sum(_numbers(papers.table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
+
+
+def test_a_counterpart_is_of_the_same_corpus():
+    found = {each.model: each.value for each in beside("permuted", "p_c", "snli test")}
+    assert found["RoBERTa-Large"] == 0.760
+    assert len(found) == 6
+    assert beside("permuted", "p_c", "my pairs") == []
+    assert {each.model for each in beside("permuted", "p_c", "ocnli validation")} >= {"ConvNet"}
+    [bert] = [each for each in beside("swapped", "accuracy_after", "snli validation") if each.model == "BERT"]
+    assert (
+        beside("swapped", "accuracy_after", "snli_like validation") == beside("swapped", "accuracy_after", "my") == []
+    )
+    assert len(beside("breaking_nli", "accuracy", "official")) == 11
+    assert beside("breaking_nli", "accuracy", "snli train") == []
+    assert bert.value == pytest.approx(0.8173)
+    assert bert.source == "ReSNLI 2019, Table 1"
+    assert beside("cs_lambda", "0.7", "snli validation")[0].value == pytest.approx(0.5273)
+
+
+def test_a_number_that_is_no_share_is_refused_as_one():
+    with pytest.raises(ValueError, match="Table 4: expected a column of shares"):
+        papers.table("Glockner et al. 2018", "4").shares("pairs")
+
+
+@pytest.mark.parametrize("table", TABLES, ids=IDS)
+def test_a_table_fits_a_terminal_and_loses_no_cell(table):
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        console.print(view(table))
+    shown = capture.get()
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    squeezed = "".join(shown.split())
+    _, rows = cells(table)
+    if "…" in shown:
+        pytest.fail("a cell is cut off")
+    numbers = [row[len(table.keys) :] for row in rows]
+    assert all("".join(cell.split()) in squeezed for row in numbers for cell in row)
+
+
+def test_the_command_prints_one_sets_tables_or_all():
+    shown = CliRunner().invoke(cli.app, ["papers", "resnli"])
+    assert shown.exit_code == 0
+    assert "ReSNLI 2019, Table 3" in shown.output
+    assert "61.94" in shown.output
+    found = json.loads(CliRunner().invoke(cli.app, ["papers", "--json"]).output)
+    assert len(found) == len(TABLES)
+    [row] = [row for table in found if table["source"] == "ReSNLI 2019, Table 3" for row in table["rows"]][:1]
+    assert row == {"model": "InferSent", "SNLI": 82.82, "ReSNLI": 33.77}
+    assert CliRunner().invoke(cli.app, ["papers", "no-such-set"]).exit_code != 0

@@ -1,0 +1,95 @@
+"""A run with three models on a few pairs of the demonstration corpus, some of them hostile; and a browser."""
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from unbag.built import Request
+from unbag.demo import generate
+from unbag.evaluation import evaluate_all
+from unbag.labels import LABELS
+from unbag.lexical.words import ALL
+from unbag.report import html
+
+HOSTILE = (
+    "<img src=x onerror=\"alert('premise')\"> & </script><script>alert('in a sentence')</script> two dogs run today"
+)
+HOSTILE_NAME = "org/<b onclick=alert(1)>model</b>"
+
+
+class OfWords:
+    """Answers by a checksum of the letters of both sides, or of their beginnings where `ordered`."""
+
+    space = LABELS
+
+    def __init__(self, name, *, ordered=False):
+        self.identity = {"name": name}
+        self._ordered = ordered
+
+    def predict(self, premises, hypotheses):
+        rows = np.full((len(premises), 3), 0.1, dtype=np.float32)
+        for row, (premise, hypothesis) in enumerate(zip(premises, hypotheses, strict=True)):
+            letters = premise[:3] + hypothesis[:3] if self._ordered else premise + hypothesis
+            answer = sum(map(ord, letters.replace(" ", ""))) % 3
+            rows[row, answer] = 0.8
+            if premise == HOSTILE:  # surely wrong, so that it is shown
+                rows[row] = [0.98, 0.01, 0.01]
+        return rows
+
+
+@pytest.fixture(scope="session")
+def run(tmp_path_factory):
+    """Give the folder of the run."""
+    folder = tmp_path_factory.mktemp("report")
+    for split, size in (("validation", 80), ("train", 120)):
+        pairs = [pair._asdict() for pair in generate(split, size)]
+        if split == "validation":
+            hostile = {"premise": HOSTILE, "label": "neutral"}
+            pairs += [{"id": f"hostile{end}", "hypothesis": HOSTILE + end, **hostile} for end in ("", " now")]
+        text = "".join(json.dumps(pair) + "\n" for pair in pairs)
+        (folder / f"{split}.jsonl").write_text(text, encoding="utf-8")
+    data = {"data": str(folder / "validation.jsonl")}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
+        requests = [
+            Request("permuted", options=data | {"q": 5}),
+            Request("cs_lambda", options=data | {"training": (str(folder / "train.jsonl"),), "pipeline": ALL}),
+            Request("swapped", options=data),
+            Request("plain", options=data),
+        ]
+        models = [OfWords(HOSTILE_NAME), OfWords("reads-order", ordered=True)]
+        for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report brings them together
+            evaluate_all(some, requests, out=folder / name)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def folders(run):
+    """Give the folders with results, the first that of the model with the hostile name."""
+    return [run / "a", run / "b"]
+
+
+@pytest.fixture(scope="session")
+def report(run, folders):
+    """Give the report of them all."""
+    pytest.importorskip("vl_convert")
+    html.write(folders, run / "report.html")
+    return run / "report.html"
+
+
+@pytest.fixture(scope="session")
+def browser():
+    """Give a headless Chromium, or skip."""
+    playwright = pytest.importorskip("playwright.sync_api")
+    found = [path for name in ("chromium", "chromium-browser", "google-chrome") if (path := shutil.which(name))]
+    if not found:
+        pytest.skip("needs Chromium")
+    quiet = ["no-first-run", "disable-background-networking", "disable-component-update", "disable-sync"]
+    flags = [f"--{flag}" for flag in ("no-sandbox", "disable-gpu", "disable-quic", *quiet)]
+    with playwright.sync_playwright() as started:
+        launched = started.chromium.launch(executable_path=found[0], args=flags)
+        yield launched
+        launched.close()

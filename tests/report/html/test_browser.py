@@ -1,0 +1,170 @@
+"""The report in a browser: it opens, asks the network for nothing, its filters work, and everyone can read it."""
+
+from itertools import pairwise
+
+import pytest
+
+WIDE, PHONE = {"width": 1280, "height": 900}, {"width": 320, "height": 640}
+
+# For each element with text of its own: the contrast (WCAG 2.1) of its colour with the nearest background there is.
+CONTRASTS = """() => {
+  const parts = (text) => text.match(/[\\d.]+/g).map(Number);
+  const light = ([r, g, b]) => [r, g, b].map((v) => v / 255)
+    .map((v) => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4)
+    .reduce((sum, v, i) => sum + v * [0.2126, 0.7152, 0.0722][i], 0);
+  const behind = (element) => {
+    for (let e = element; e; e = e.parentElement) {
+      const colour = parts(getComputedStyle(e).backgroundColor);
+      if (colour.length < 4 || colour[3] > 0) return colour;
+    }
+    throw new Error("no background");
+  };
+  const found = [];
+  for (const element of document.body.querySelectorAll("*")) {
+    const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.textContent.trim());
+    if (!own || element.closest("script, style") || !element.getClientRects().length) continue;
+    const style = getComputedStyle(element);
+    const colour = element.closest("svg") ? style.fill : style.color;
+    const [one, other] = [light(parts(colour)), light(behind(element))].sort((a, b) => b - a);
+    found.push([(one + 0.05) / (other + 0.05), element.outerHTML.slice(0, 90)]);
+  }
+  return found;
+}"""
+
+
+@pytest.fixture
+def opened(browser, report):
+    """Give a function that opens the report, and a record of what went wrong or out."""
+    contexts = []
+
+    def opening(viewport=WIDE, **options):
+        context = browser.new_context(viewport=viewport, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.heard = []
+        page.asked = []
+        page.on("console", lambda message: page.heard.append(message.text))
+        page.on("pageerror", lambda error: page.heard.append(str(error)))
+        page.on("dialog", lambda dialog: (page.heard.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda request: page.asked.append(request.url))
+        page.goto(report.as_uri())
+        return page
+
+    yield opening
+    for context in contexts:
+        context.close()
+
+
+def test_it_opens_quietly_and_asks_the_network_for_nothing(opened, report):
+    page = opened()
+    page.wait_for_timeout(200)
+    assert page.heard == []
+    assert page.asked == [report.as_uri()]
+    assert page.locator("main section.set").count() == 4
+    assert page.locator("figure svg").count() >= 8
+    assert report.stat().st_size < 5_000_000
+
+
+def test_nothing_in_a_sentence_or_a_name_becomes_markup(opened):
+    page = opened()
+    assert page.locator("img, b[onclick], main script").count() == 0
+    assert "<b onclick=alert(1)>model</b>" in page.locator("h1").inner_text()
+    page.fill("#f-text", "onerror=")
+    assert page.locator(".example:visible").count() > 0
+    assert page.heard == []
+
+
+def test_filters_narrow_the_examples_together(opened):
+    page = opened()
+    everything = page.locator(".example").count()
+    assert page.locator("#count").inner_text().startswith(f"{everything} of {everything} examples")
+    page.select_option("#f-outcome", "wrong")
+    [label] = page.locator("#f-set option", has_text="Swapped").all_inner_texts()
+    page.select_option("#f-set", label)
+    visible = page.locator(".example:visible")
+    assert 0 < visible.count() < everything
+    said = visible.evaluate_all("(found) => found.map((each) => [each.dataset.set, each.dataset.outcome])")
+    assert all(each == [label, "wrong"] for each in said)
+    shown = int(page.locator("#count").inner_text().split()[0])
+    page.fill("#f-text", "zzzz no such words")
+    assert visible.count() == 0
+    assert page.locator("#count").inner_text() == f"0 of {everything} examples"
+    page.fill("#f-text", "")
+    assert int(page.locator("#count").inner_text().split()[0]) == shown
+    page.click("button[type=reset]")
+    page.wait_for_function(f"document.getElementById('count').textContent.startsWith('{everything} ')")
+
+
+def test_more_are_shown_when_asked_for(opened):
+    page = opened()
+    first = page.locator(".example:visible").count()
+    page.click("#more")
+    assert page.locator(".example:visible").count() == min(2 * first, page.locator(".example").count()) > first
+
+
+def test_without_scripts_every_example_is_there_and_no_filter(opened):
+    page = opened(java_script_enabled=False)
+    assert page.locator(".example:visible").count() == page.locator(".example").count() > 0
+    assert page.locator("#filters:visible").count() == 0
+
+
+def test_a_phone_needs_no_scrolling_sideways(opened):
+    page = opened(PHONE)
+    for opening in (False, True):
+        if opening:
+            page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+        assert page.evaluate("document.documentElement.scrollWidth") <= PHONE["width"]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_from_what_is_behind_it(opened, scheme):
+    page = opened(color_scheme=scheme)
+    page.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    found = page.evaluate(CONTRASTS)
+    assert len(found) > 300
+    assert min(found)[0] >= 4.5, min(found)
+    behind = page.evaluate("getComputedStyle(document.body).backgroundColor")
+    assert (max(map(int, behind[4:-1].split(","))) < 60) == (scheme == "dark")
+
+
+def test_paper_is_light_and_has_no_controls(opened):
+    page = opened(color_scheme="dark")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert page.locator("nav:visible, #filters:visible, #more:visible").count() == 0
+    assert page.pdf()[:4] == b"%PDF"
+
+
+def test_the_keyboard_reaches_every_filter_and_table(opened):
+    page = opened()
+    page.focus("#f-set")
+    reached = []
+    for _ in range(6):
+        page.keyboard.press("Tab")
+        reached.append(page.evaluate("document.activeElement.name || document.activeElement.type"))
+    assert reached == ["model", "kind", "gold", "outcome", "text", "reset"]
+    assert page.locator(".scroll:not([tabindex='0'])").count() == 0
+
+
+def test_a_screen_reader_finds_its_way(opened):
+    page = opened()
+    levels = page.evaluate("[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => Number(each.tagName[1]))")
+    assert levels[0] == 1
+    assert levels.count(1) == 1
+    assert all(later - earlier <= 1 for earlier, later in pairwise(levels))
+    ids = page.evaluate("[...document.querySelectorAll('[id]')].map((each) => each.id)")
+    assert len(set(ids)) == len(ids)
+    named = page.evaluate(
+        "[...document.querySelectorAll('[aria-labelledby]')].map((each) => each.getAttribute('aria-labelledby'))"
+    )
+    assert set(named) <= set(ids)
+    targets = page.evaluate("[...document.querySelectorAll('a[href^=\"#\"]')].map((each) => each.hash.slice(1))")
+    assert targets
+    assert set(targets) <= set(ids)
+    figures = page.locator("figure").count()
+    assert page.locator("table").count() > figures > 0
+    for part in ("details table", "[role=img][aria-label]"):
+        assert page.locator(f"figure:has({part})").count() == page.locator(f"figure {part}").count() == figures
+    assert page.evaluate("[...document.querySelectorAll('table')].every((each) => each.caption?.textContent.trim())")
+    assert page.locator("th:not([scope])").count() == 0
+    assert page.evaluate("[...document.querySelectorAll('select, input')].every((each) => each.labels.length === 1)")

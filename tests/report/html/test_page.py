@@ -1,0 +1,188 @@
+"""What the report says, before anything draws it."""
+
+import shlex
+from importlib import import_module
+
+import pytest
+
+from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
+from unbag import papers, results, rooms
+from unbag.report import html
+from unbag.report.html import figures, headline
+from unbag.report.html.figures import Figure, Point, Series
+from unbag.report.html.gathered import ORDER, gather
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+
+page = pytest.importorskip("unbag.report.html.page")
+
+
+def _plain(name, value, *, low=None, high=None, sha="1", **model):
+    estimate = Estimate(value, value - 0.02 if low is None else low, value + 0.02 if high is None else high, 100)
+    return Result(
+        set="plain",
+        config={"examples": 100, "examples_seed": 7},
+        model={"name": name, **model},
+        data={
+            "name": "snli",
+            "split": "test",
+            "origin": "stanfordnlp/snli",
+            "revision": "c" * 40,
+            "rows": 100,
+            "left_out": {},
+            "sha256": sha,
+        },
+        scores={"accuracy": estimate, "majority": 0.34, "labels": ["entailment"], "by_label": [estimate]},
+        environment={"python": "3.11"},
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    def writing(*found):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        results.write(found, folder / results.FILE)
+        return folder
+
+    return writing
+
+
+def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written):
+    first = written(_plain("lexical", 0.6), _plain("org/a", 0.8))
+    second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
+    gathered = gather([first, second])
+    assert [model.name for model in gathered.models] == ["org/a", "org/b", "org/c", "lexical"]
+    assert [[each.model.name for each in group.scored] for group in gathered.groups] == [
+        ["org/a", "org/b", "lexical"],
+        ["org/c"],
+    ]
+    assert [group.title for group in gathered.groups] == ["snli test", "snli test (2)"]
+
+
+def test_a_model_asked_twice_counts_once_and_two_of_one_name_are_told_apart(written):
+    once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
+    other = _plain("org/a", 0.6, head="residual")
+    gathered = gather([written(once), written(again, other)])
+    assert [model.name for model in gathered.models] == ["org/a", "org/a (2)"]
+    [group] = gathered.groups
+    assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
+
+
+def test_a_folder_without_results_is_refused(tmp_path, written):
+    with pytest.raises(ValueError, match=r"expected results.json in .*; name a folder that unbag evaluate left"):
+        gather([tmp_path])
+    with pytest.raises(ValueError, match="expected at least one folder"):
+        gather([])
+    with pytest.raises(ValueError, match="found none; evaluate a model first"):
+        gather([written()])
+
+
+@pytest.mark.parametrize(("value", "counts"), [(0.80, (1, 1)), (0.63, (0, 1)), (0.2, (0, 1))])
+def test_better_than_words_means_beyond_both_intervals(written, value, counts):
+    gathered = gather([written(_plain("org/a", value), _plain("lexical", 0.6))])
+    found = headline.profiled(gathered)
+    assert headline.beats_words(found, "org/a") == counts
+    assert headline.beats_words(found, "lexical") is None
+    assert [said for said in page.lead(gathered, found) if said.startswith(f"On {counts[0]} of 1 measures")]
+
+
+def test_of_orders_accepted_fewer_are_better():
+    few, many = Estimate(0.3, 0.2, 0.4, 100), Estimate(1.0, 1.0, 1.0, 100)
+    found = [headline.Headline(None, "P^c", {"a": few, "lexical": many}, [], True)]
+    assert headline.beats_words(found, "a") == (1, 1)
+
+
+def test_the_profile_has_the_papers_models_in_a_lane_of_their_own(written):
+    gathered = gather([written(_plain("org/a", 0.8))])
+    profile = page.profile(headline.profiled(gathered), gathered)
+    assert [(series.name, series.is_reference) for series in profile.series] == [
+        ("org/a", False),
+        (page.PAPERS_MODELS, True),
+    ]
+    # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
+    assert len(profile.series[1].points) == 5
+    assert profile.series[1].points[0].estimate.value == pytest.approx(0.5301)
+    [row] = figures.table(profile).rows
+    assert row[-1].startswith("InferSent, MultiNLI 0.530; ESIM, MultiNLI 0.659; ")
+
+
+def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
+    one, two = Estimate(0.5, 0.4, 0.6, 9), Estimate(0.25, None, None, 9)
+    series = (Series("a", (Point("x", one), Point("y", two))), Series("b", (Point("y", one),)))
+    table = figures.table(Figure("Title", "", "place", "share", "dots", series))
+    assert table.columns == ("place", "a", "b")
+    assert table.rows == (("x", "0.500 [0.400, 0.600]", "–"), ("y", "0.250", "0.500 [0.400, 0.600]"))
+
+
+def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
+    points = tuple(Point(x / 100, Estimate(1 - x / 100, None, None, 9)) for x in range(101))
+    table = figures.table(Figure("Ω_x", "", "x", "share", "curve", (Series("a", points),)))
+    assert len(table.rows) <= 25
+    assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
+
+
+def test_the_command_asks_the_same_again(written):
+    words = shlex.split(page.command(_plain("org/a b", 0.8, kind="transformer", revision="f" * 40, dtype="float32")))
+    assert words[:3] == ["unbag", "evaluate", "org/a b"]
+    said = dict(zip(words[3::2], words[4::2], strict=True))
+    assert said == {
+        "--revision": "f" * 40,
+        "--dtype": "float32",
+        "--sets": "plain",
+        "--corpus": "snli",
+        "--split": "test",
+        "--examples": "100",
+        "--seed": "7",
+    }
+
+
+@pytest.mark.parametrize("name", rooms.names("dataset_scripts"))
+def test_every_set_has_its_part_of_the_report(name):
+    shown = import_module(f"unbag.report.html.sets.{name}")
+    assert shown.QUESTION.endswith("?")
+    assert any(paper.short == shown.PAPER for paper in papers.papers())
+    assert headline.MEASURES[name]
+    assert name in ORDER
+    assert "Up to" in import_module(f"unbag.report.examples.{name}").RULE
+
+
+def test_sentences_and_names_are_escaped(report):
+    text = report.read_text(encoding="utf-8")
+    assert HOSTILE not in text
+    assert HOSTILE_NAME not in text
+    assert "&lt;b onclick=alert(1)&gt;model&lt;/b&gt;" in text
+    assert text.count("<script") == 1
+
+
+def test_the_same_results_make_the_same_bytes(report, run, folders):
+    html.write(folders, run / "again.html")
+    assert (run / "again.html").read_bytes() == report.read_bytes()
+
+
+def test_a_run_without_examples_still_has_a_report(written, tmp_path):
+    html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'id="examples"' not in text
+    assert "Right 80% of the time" in text
+
+
+def test_models_and_references_look_different_each():
+    charts = pytest.importorskip("unbag.report.html.charts")
+    models = ["a", "b", "c", "d", "e", "f"]
+    looks = {charts.style(Series(name, ()), models) for name in models}
+    looks |= {charts.style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
+    for part in range(3):  # each of colour, shape and dash tells the models apart by itself
+        assert len({charts.style(Series(name, ()), models)[part] for name in models}) == len(models)
+    assert len(looks) == 8
+
+
+def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
+    charts = pytest.importorskip("unbag.report.html.charts")
+    points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
+    theirs = Series("the papers' models", (Point("z & w", figures.bare(0.2)),), is_reference=True)
+    drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
+    assert drawn.startswith("<svg aria-hidden")
+    assert "x &lt; y" in drawn
+    assert drawn.count('fill="var(--model-0)"') == 2
+    assert drawn.count('fill="var(--reference)"') == 1
+    assert not any(word in drawn for word in ("<script", "href", "url("))
