@@ -49,7 +49,13 @@ def results():
             _row("org/reader", 0.5, "mnli", **P_C),
             _row("org/reader", 0.9, **A),
             _row("lexical", 0.6, **A),
-            _row("org/hex", 0.3, "default", **F1, **{"head": "residual", "low": None, "high": None}),
+            _row(
+                "org/hex",
+                0.3,
+                "default",
+                **F1,
+                **{"head": "residual", "low": None, "high": None, "options": '{"examples": 50}'},
+            ),
         ]
     )
 
@@ -92,7 +98,7 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
         "[org/reader](https://huggingface.co/org/reader)": 0.4,
         "lexical": 1.0,
     }
-    assert legend == "**permuted**: P^c, snli, q 100; **sicck**: macro F1, default, q 100"
+    assert legend == "**permuted**: P^c, snli · **sicck**: macro F1, default (50 examples)"
 
 
 def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
@@ -126,7 +132,7 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
     assert summary["value"]["data"][0][2] == round(after, 3)
     assert legend.startswith("**plain**")
-    assert [row[5] for row in table["data"]] == ["plain"]
+    assert [row[6] for row in table["data"]] == ["plain"]
 
 
 def test_the_card_names_the_data_set_it_reads():

@@ -18,12 +18,12 @@ _SHOWN: Final[dict[str, Any]] = {
     "95 % interval": "str",
     "n": "number",
     "better": "str",
+    "metric": "str",
     "set": "str",
     "config": "str",
-    "metric": "str",
-    "options": "str",
     "rows": "str",
     "revision": "str",
+    "options": "str",
 }
 """The columns of the table and how each is shown."""
 _ASKED: Final = ["config", "options", "data_sha256"]
@@ -87,9 +87,10 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
         values = pd.Series(rows["value"].round(3).to_numpy(), index=[_link(row) for row in rows.itertuples()])
         columns[heading] = values[~values.index.duplicated(keep="last")].reindex(models)
-        about = (rows["metric_name"].iloc[0], rows["config"].iloc[0], _options(rows["options"].iloc[0]))
-        meanings.append(f"**{name}**: {', '.join(part for part in about if part)}")
-    return pd.DataFrame(columns, index=models).reset_index(), "; ".join(meanings)
+        examples = json.loads(rows["options"].iloc[0]).get("examples")
+        drawn = f" ({examples:,} examples)" if examples else ""
+        meanings.append(f"**{name}**: {rows['metric_name'].iloc[0]}, {rows['config'].iloc[0]}{drawn}")
+    return pd.DataFrame(columns, index=models).reset_index(), " · ".join(meanings)
 
 
 def _most_asked(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
@@ -127,7 +128,7 @@ def _interval(low: float, high: float) -> str:
 
 
 def _options(text: str) -> str:
-    return ", ".join(f"{name} {value}" for name, value in json.loads(text or "{}").items())
+    return ", ".join(f"{name} {value}" for name, value in json.loads(text).items())
 
 
 def page(repo: str) -> gr.Blocks:
