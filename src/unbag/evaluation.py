@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag import measures, results
 from unbag.built import BuiltSet, Request, build
 from unbag.columns import column
-from unbag.inference.naming import Model, predictor_of
+from unbag.inference.naming import Model, predictor_of, prompted, prompted_options
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
@@ -24,6 +24,7 @@ from unbag.results import Result
 from unbag.sets import config_name
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
+_ONLY_IN_WORDS: Final = frozenset({"shots", "chat", "base_url", "concurrency", "retries", "spending", "cache"})
 logger = logging.getLogger(__name__)
 
 OnProgress = Callable[[str, int, int], None]
@@ -91,15 +92,22 @@ def evaluate_all(
     done = []
     for predictor, name in named:
         known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
-        if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
-            known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust_labels)
+        in_words = known.get("kind") in ("causal", "endpoint")
+        if known.get("kind") == "transformer" or in_words:
+            # A classifier declares its labels in a file that may be wrong; words say what they mean, so that the count
+            # of right answers is for the record only.
+            trust = trust_labels or in_words
+            known["label_probe"] = _probed(predictor, {item.language for item in built}, trust=trust)
         for item in built:
             title = f"{item.request.name}, {name}" if several else item.request.name
             tell = _telling(on_progress, title)
             found = predict_rows(item.rows, predictor, store, progress=tell)
             if processes().rank == 0:
                 answers = Answers(_array(found), found.space, found.has_probabilities)
-                done.append(score(item, answers, {**known, "truncated_pairs": found.truncated}))
+                counts = {"truncated_pairs": found.truncated}
+                if known.get("kind") == "endpoint":
+                    counts["unanswered_pairs"] = _unanswered(answers, title)
+                done.append(score(item, answers, {**known, **counts}))
     if done:
         results.write(done, Path(out) / results.FILE)
     return done
@@ -143,14 +151,26 @@ def _default_request(name: str) -> Request:
 
 def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a model takes, where several models are given each its own."""
+    if kind := prompted(model):
+        return {name: value for name, value in options.items() if name in prompted_options(kind)}
     baseline = model in BASELINES if isinstance(model, str) else False
-    return {name: value for name, value in options.items() if (name in _FOR_BASELINES) == baseline}
+    fitting = (name for name in options.keys() - _ONLY_IN_WORDS if (name in _FOR_BASELINES) == baseline)
+    return {name: options[name] for name in fitting}
 
 
 def _array(predictions: Predictions) -> NDArray[np.float32]:
     """Return the probabilities in the order of the rows, shape (n, labels)."""
     table = predictions.table(list(predictions.space))
     return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
+
+
+def _unanswered(answers: Answers, title: str) -> int:
+    """Return for how many pairs no label is likelier than another, and say so if there are any."""
+    probabilities = answers.probabilities
+    unanswered = int((probabilities == probabilities[:, :1]).all(axis=1).sum())
+    if unanswered:
+        logger.warning("%s: %s of %s answers name no label", title, f"{unanswered:,}", f"{len(probabilities):,}")
+    return unanswered
 
 
 def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) -> dict[str, str]:

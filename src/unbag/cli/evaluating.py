@@ -1,17 +1,23 @@
 """Commands that score a model: `unbag evaluate` and `unbag score`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
 from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.shown import AsJson, progress, report
 
+if TYPE_CHECKING:
+    from unbag.llm.spending import Spending
+
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
+_IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
 _RUNS: Final = Path("runs")
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
@@ -23,7 +29,8 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="MODEL...",
-            help="Hub id, folder, or module:function of your own; lexical, hypothesis-only or majority.",
+            help="Hub id, folder, or module:function of your own; causal:ID or endpoint:NAME, a language model; "
+            "lexical, hypothesis-only or majority.",
         ),
     ],
     sets: Annotated[
@@ -49,6 +56,35 @@ def evaluate(
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
+    shots: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
+    ] = None,
+    chat: Annotated[
+        bool | None,
+        typer.Option(
+            "--chat/--no-chat",
+            rich_help_panel=_IN_WORDS,
+            help="causal: ask by the tokenizer's chat template (default: where it has one).",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_IN_WORDS,
+            help="endpoint: its address up to /v1. The key is read from OPENAI_API_KEY in the environment.",
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: requests at a time (default: 8).")
+    ] = None,
+    price_in: Annotated[
+        float | None,
+        typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of questions."),
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers.")
+    ] = None,
     as_json: AsJson = False,
     corpus: str | None = None,
     examples: int | None = None,
@@ -65,6 +101,8 @@ def evaluate(
       unbag evaluate ORG/MODEL lexical majority --cross --corpus snli,sick
       unbag evaluate ./my-model --data pairs.csv --examples 500
       unbag evaluate my_module:predict --split test
+      unbag evaluate causal:ORG/LM --shots 3 --sets cs_lambda
+      unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
     from unbag import evaluation
@@ -86,8 +124,12 @@ def evaluate(
         "head": head,
         "label_map": _label_map(label_map),
         "training": tuple(training.split(",")) if training and set(models) & set(BASELINES) else None,
+        "shots": shots,
+        "chat": chat,
+        "base_url": base_url,
+        "concurrency": concurrency,
     }
-    with progress(shown=not as_json) as on_progress:
+    with _spending(models, price_in, price_out) as spending, progress(shown=not as_json) as on_progress:
         results = evaluation.evaluate_all(
             models,
             requests,
@@ -96,6 +138,7 @@ def evaluate(
             trust_labels=trust_labels,
             on_progress=on_progress,
             **options,
+            spending=spending,
         )
     report(results, folder, as_json=as_json, cross=cross)
 
@@ -124,6 +167,25 @@ def score(
     [request] = pairs([name])
     result = evaluation.evaluate_file(predictions, request, out=folder)
     report([result], folder, as_json=as_json)
+
+
+@contextmanager
+def _spending(models: list[str], price_in: float | None, price_out: float | None) -> Iterator["Spending | None"]:
+    """Give where to count what endpoints cost, and show it at the end, however that comes; None without endpoints."""
+    from unbag.inference.naming import prompted
+
+    if not any(prompted(model) == "endpoint" for model in models):
+        if price_in is not None or price_out is not None:
+            raise typer.BadParameter("a price is for a model behind an endpoint (endpoint:NAME)")
+        yield None
+        return
+    from unbag.llm.spending import Spending
+
+    spending = Spending(price_in, price_out)
+    try:
+        yield spending
+    finally:
+        typer.echo(str(spending), err=True)
 
 
 def _plain(name: str, examples: int | None) -> Any:
