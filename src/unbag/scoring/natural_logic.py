@@ -10,7 +10,7 @@ from unbag.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate
 
 MEASURES: Final = ("f1", "precision", "recall", "accuracy")
-_BLOCK_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
+_TABLE_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
 
 
 def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
@@ -135,7 +135,7 @@ def _estimates(
         else:
             by_source = np.zeros((len(names), k * k))
             np.add.at(by_source, (source, cells), 1)
-            block = max(1, _BLOCK_CELLS // len(names))
+            block = max(1, _TABLE_CELLS // len(names))
             share = np.full(len(names), 1 / len(names))
             drawn = np.concatenate(
                 [

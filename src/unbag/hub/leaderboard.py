@@ -1,0 +1,55 @@
+"""A Space that shows a data set of results."""
+
+from typing import Final
+
+from unbag.hub.publication import Publication
+from unbag.hub.spaces import page_source, requirements, with_settings
+from unbag.hub.vendoring import notice
+
+NAME: Final = "unbag-leaderboard"
+_PAGE: Final = "leaderboard_page"
+_APP: Final = """from {page} import page
+
+demo = page("{results}")
+
+if __name__ == "__main__":
+    demo.launch()
+"""
+_CARD: Final = """---
+title: unbag leaderboard
+tags:
+- leaderboard
+- natural-language-inference
+short_description: NLI models on sets that a bag of words cannot solve
+---
+
+# unbag leaderboard
+
+Natural language inference models on challenge sets that a bag of words cannot solve. Each number is a row of
+[{results}](https://huggingface.co/datasets/{results}), which is read anew whenever the page is opened:
+
+```python
+from datasets import load_dataset
+
+load_dataset("{results}", split="train")
+```
+
+To add a model: `unbag evaluate ORG/MODEL --sets permuted --out runs/model`, and then `unbag publish results-dataset
+runs/model/results.json --to ORG`, or a pull request to the data set.
+"""
+
+
+def leaderboard_space(repo: str, results: str) -> Publication:
+    """Return the Space of a leaderboard.
+
+    Args:
+        repo: of the Space, `organisation/name`.
+        results: the data set that it reads, `organisation/name` (`hub.results_dataset`).
+    """
+    files = {
+        "README.md": with_settings(_CARD.format(results=results), datasets=[results], pinned=True),
+        f"{_PAGE}.py": notice() + page_source(_PAGE),
+        "app.py": notice() + _APP.format(page=_PAGE, results=results),
+        "requirements.txt": requirements("datasets"),
+    }
+    return Publication(repo, "space", {path: text.encode() for path, text in files.items()}, "Publish the leaderboard")

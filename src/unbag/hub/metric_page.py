@@ -1,0 +1,305 @@
+"""The page of a metric's Space: a table of predictions in, its scores with their intervals out.
+
+It runs in the Space, with gradio and without unbag: nothing of ours is imported here.
+"""
+
+import csv
+import inspect
+import io
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from html import escape
+from pathlib import Path
+from typing import Any, Final, TypeAlias
+
+import gradio as gr
+
+Scores: TypeAlias = Mapping[str, Any]
+MOST_ROWS: Final = 20_000
+"""Of a table that a browser is sent; with more, the metric is called from Python."""
+MOST_LISTED: Final = 4
+"""Of a list of plain numbers."""
+_ESTIMATE: Final = {"value", "low", "high", "n"}
+_STYLE: Final = """<style>
+.scores { overflow-x: auto; color: var(--body-text-color); font-size: 14px }
+.scores table { width: 100%; border-collapse: collapse }
+.scores th, .scores td { text-align: left; padding: 6px 16px 6px 0;
+  border-bottom: 1px solid var(--border-color-primary) }
+.scores th { font-weight: 500; color: var(--body-text-color-subdued) }
+.scores .number { text-align: right; font-variant-numeric: tabular-nums; white-space: nowrap }
+.scores .name { white-space: nowrap; font-weight: 600 }
+.scores .part .name { padding-left: 20px; font-weight: 400 }
+.scores .group td { border-bottom: none; padding-top: 14px }
+.scores .meaning { opacity: .7; width: 40% }
+.scores .interval { display: flex; gap: 12px; align-items: center; white-space: nowrap }
+.scores .bar { position: relative; width: 150px; height: 12px; border-radius: 6px;
+  background: var(--background-fill-secondary); box-shadow: inset 0 0 0 1px var(--border-color-primary) }
+.scores .bar i { position: absolute; top: 1px; bottom: 1px; border-radius: 5px; background: var(--color-accent);
+  opacity: .4; min-width: 2px }
+.scores .bar b { position: absolute; top: -2px; bottom: -2px; width: 3px; margin-left: -1px; border-radius: 2px;
+  background: var(--color-accent) }
+</style>"""
+
+
+@dataclass(frozen=True)
+class Card:
+    """A metric's README.
+
+    Attributes:
+        title: its heading.
+        lead: the first paragraph.
+        text: all of it below the heading, without the front matter.
+        meanings: what each score is, by its key in the table of scores.
+    """
+
+    title: str
+    lead: str
+    text: str
+    meanings: Mapping[str, str]
+
+    @classmethod
+    def of(cls, readme: str) -> "Card":
+        r"""Read a README.
+
+        >>> text = "# A Metric\n\nIt counts.\n\n| key | formula |\n|---|---|\n| `a`, `b` | the share |\n"
+        >>> card = Card.of("---\nsdk: gradio\n---\n" + text)
+        >>> card.title, card.lead, card.meanings
+        ('A Metric', 'It counts.', {'a': 'the share', 'b': 'the share'})
+        """
+        body = re.sub(r"\A---\n.*?\n---\n", "", readme, flags=re.DOTALL).strip()
+        heading, _, text = body.partition("\n")
+        meanings = {}
+        for line in text.splitlines():
+            keys, *columns = (cell.strip() for cell in line.strip("|").split("|"))
+            if line.startswith("| `"):
+                meaning = "; ".join(column for column in columns if column)
+                meanings.update(dict.fromkeys(re.findall(r"`(\w+)`", keys), meaning))
+        return cls(heading.lstrip("# "), text.strip().partition("\n\n")[0], text.strip(), meanings)
+
+
+def table(text: str) -> tuple[list[str], list[list[str]]]:
+    """Return the header and the rows of a CSV file, as text.
+
+    Raises:
+        ValueError: if there is no row, or a row has not as many cells as the header.
+    """
+    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    if not rows:
+        raise ValueError("expected a CSV file with a header and at least one row, found no row")
+    if len(rows) > MOST_ROWS:
+        raise ValueError(f"expected at most {MOST_ROWS:,} rows here, found {len(rows):,}; call the metric from Python")
+    for number, row in enumerate(rows, start=2):
+        if len(row) != len(header):
+            raise ValueError(f"expected {len(header)} cells, found {len(row)} in line {number}")
+    return header, rows
+
+
+def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, Any]:
+    """Return the columns of a table as a metric takes them; rows without any text are left out.
+
+    A cell is read as JSON where it is JSON (a number, a list of them, true, null), else as text; an empty one is None.
+    The columns `groups.a` and `groups.b` are `groups`, a dict of two columns.
+
+    >>> columns(["predictions", "groups.part"], [["0", "verb"], ["[1, 2]", ""], ["", ""]])
+    {'predictions': [0, [1, 2]], 'groups': {'part': ['verb', None]}}
+    """
+    cells = [[_cell(cell) for cell in row] for row in rows]
+    filled = [row for row in cells if any(cell is not None for cell in row)]
+    found: dict[str, Any] = {}
+    for place, name in enumerate(header):
+        column = [row[place] for row in filled]
+        outer, dot, inner = name.strip().partition(".")
+        if dot:
+            found.setdefault(outer, {})[inner] = column
+        else:
+            found[outer] = column
+    return found
+
+
+def _cell(value: Any) -> Any:
+    text = "" if value is None or value != value else str(value).strip()  # NaN is what pandas makes of an empty cell
+    try:
+        return json.loads(text) if text else None
+    except ValueError:
+        return text
+
+
+def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
+    """Call a metric on columns and options.
+
+    Args:
+        metric: a function of columns.
+        inputs: the columns by name.
+        options: more arguments, a JSON object, or nothing.
+
+    Raises:
+        ValueError: if the options are no JSON object, a name is none of the metric's arguments, one is missing, or
+            the metric refuses what it is given.
+    """
+    try:
+        more = json.loads(options.strip() or "{}")
+    except ValueError as error:
+        raise ValueError(f'expected options as JSON, e.g. {{"seed": 1}}, found {options!r} ({error})') from None
+    if not isinstance(more, dict):
+        raise ValueError(f'expected options as a JSON object, e.g. {{"seed": 1}}, found {options!r}')
+    known = inspect.signature(metric).parameters
+    given = {**inputs, **more}
+    required = [name for name, parameter in known.items() if parameter.default is parameter.empty]
+    unknown = sorted(set(given) - set(known))
+    missing = [name for name in required if name not in given]
+    if unknown or missing:
+        raise ValueError(
+            f"expected the columns {', '.join(required)} (optional: {', '.join(sorted(set(known) - set(required)))}), "
+            f"found {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
+        )
+    try:
+        return metric(**given)
+    except TypeError as error:  # text or an empty cell where a number belongs
+        raise ValueError(f"a cell is not what the metric expects there: {error}") from None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One number of the scores: where it is (`by_category`, `colors`), and what it is."""
+
+    path: tuple[str, ...]
+    value: Any
+    low: float | None = None
+    high: float | None = None
+    n: int | None = None
+
+
+def lines(scores: Any, path: tuple[str, ...] = ()) -> Iterator[Line]:
+    """Yield the numbers of scores, in their order.
+
+    Of a list of dicts, what comes before the first number with an interval, or all but the last, says which it is.
+
+    >>> [line.path for line in lines({"by": [{"kind": "a", "accuracy": {"value": 1, "low": 1, "high": 1, "n": 2}}]})]
+    [('by', 'kind a', 'accuracy')]
+    >>> [(line.path, line.value) for line in lines({"bins": [{"low": 0.5, "n": 3, "share": 0.2}], "all": [1, None]})]
+    [(('bins', 'low 0.5, n 3', 'share'), 0.2), (('all',), '1, –')]
+    """
+    if hasattr(scores, "_asdict"):
+        scores = scores._asdict()
+    if isinstance(scores, Mapping) and set(scores) == _ESTIMATE:
+        yield Line(path, **scores)
+    elif isinstance(scores, Mapping):
+        for name, part in scores.items():
+            yield from lines(part, (*path, str(name)))
+    elif isinstance(scores, list | tuple) and any(_is_nested(part) for part in scores):
+        for part in scores:
+            part = part._asdict() if hasattr(part, "_asdict") else part
+            pairs = list(part.items()) if isinstance(part, Mapping) else list(enumerate(part))
+            first = next((i for i, (_, value) in enumerate(pairs) if _is_nested(value)), len(pairs) - 1)
+            which = ", ".join(f"{name} {_number(value)}" for name, value in pairs[:first])
+            for name, value in pairs[first:]:
+                yield from lines(value, (*path, which, str(name)))
+    elif isinstance(scores, list | tuple):
+        more = f", … ({len(scores)})" if len(scores) > MOST_LISTED else ""
+        yield Line(path, ", ".join(_number(value) for value in scores[:MOST_LISTED]) + more)
+    else:
+        yield Line(path, scores)
+
+
+def _is_nested(value: Any) -> bool:
+    return isinstance(value, Mapping | list | tuple)
+
+
+def _number(value: Any) -> str:
+    if isinstance(value, float):
+        return f"{value:.3f}".rstrip("0").rstrip(".")
+    return "–" if value is None else str(value)
+
+
+def shown(scores: Scores, meanings: Mapping[str, str]) -> str:
+    """Return scores as an HTML table: each with its interval, drawn and in figures, and what it means."""
+    body = []
+    group = ""
+    said = ""  # lines that mean the same say it once
+    for line in lines(scores):
+        outer, *inner = line.path
+        if inner and outer != group:
+            said = meanings.get(outer, "")
+            body.append(_row((outer,), Line((), ""), said, "group"))
+        meaning = next((meanings[part] for part in line.path if part in meanings), "")
+        body.append(_row(inner or (outer,), line, "" if meaning == said else meaning, "part" if inner else ""))
+        group, said = outer, meaning
+    head = (
+        '<tr><th>score</th><th class="number">value</th><th>95 % interval</th><th class="number">n</th><th></th></tr>'
+    )
+    return f'{_STYLE}<div class="scores"><table>{head}{"".join(body)}</table></div>'
+
+
+def _row(names: Sequence[str], line: Line, meaning: str, kind: str) -> str:
+    interval = ""
+    if isinstance(line.value, float) and line.low is not None and line.high is not None:
+        least = -1.0 if min(line.value, line.low) < 0 else 0.0
+        left, middle, right = ((number - least) / (1 - least) * 100 for number in (line.low, line.value, line.high))
+        interval = (
+            f'<div class="interval"><div class="bar"><i style="left: {left:.1f}%; width: {right - left:.1f}%"></i>'
+            f'<b style="left: {middle:.1f}%"></b></div><span>{line.low:.3f} to {line.high:.3f}</span></div>'
+        )
+    value = f"{line.value:.3f}" if isinstance(line.value, float) else escape(_number(line.value))
+    return (
+        f'<tr class="{kind}"><td class="name">{escape(" · ".join(names))}</td><td class="number">{value}</td>'
+        f'<td>{interval}</td><td class="number">{"" if line.n is None else f"{line.n:,}"}</td>'
+        f'<td class="meaning">{_marked(meaning)}</td></tr>'
+    )
+
+
+def _marked(text: str) -> str:
+    """Return a line of Markdown as HTML; only code is marked."""
+    return re.sub(r"`(.+?)`", r"<code>\1</code>", escape(text))
+
+
+def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
+    """Return the page of a metric.
+
+    Args:
+        metric: a function of columns, and options.
+        folder: of the Space, with README.md and example.csv.
+    """
+    card = Card.of((folder / "README.md").read_text(encoding="utf-8"))
+    header, rows = table((folder / "example.csv").read_text(encoding="utf-8"))
+    optional = [name for name, one in inspect.signature(metric).parameters.items() if one.default is not one.empty]
+
+    def score(cells: Any, options: str) -> str:
+        try:
+            scores = computed(metric, columns(list(cells.columns), cells.to_numpy().tolist()), options)
+        except ValueError as error:
+            return f"<p>⚠️ {escape(str(error))}</p>"
+        return shown(scores, card.meanings)
+
+    def read(path: str) -> Any:
+        try:
+            header, rows = table(Path(path).read_text(encoding="utf-8-sig"))
+        except ValueError as error:
+            raise gr.Error(str(error)) from None
+        return gr.Dataframe(value={"headers": header, "data": rows}, column_count=len(header))
+
+    demo = gr.Blocks(title=card.title, analytics_enabled=False)
+    with demo:
+        gr.Markdown(f"# {card.title}\n{card.lead}")
+        with gr.Tab("Try it"):
+            with gr.Row():
+                with gr.Column(scale=3):
+                    cells = gr.Dataframe(
+                        value={"headers": header, "data": rows},
+                        label="One row an example (invented ones): change them, or bring your own",
+                        interactive=True,
+                        max_height=330,
+                    )
+                with gr.Column(scale=1, min_width=220):
+                    upload = gr.UploadButton("Upload a CSV file", file_types=[".csv"], size="md")
+                    options = gr.Code("{}", language="json", label="Options", lines=3, interactive=True)
+                    gr.Markdown(f"Optional, as columns or options: {', '.join(f'`{name}`' for name in optional)}.")
+                    button = gr.Button("Compute", variant="primary")
+            result = gr.HTML(apply_default_css=False)
+        with gr.Tab("What it is"):
+            gr.Markdown(card.text)
+        upload.upload(read, upload, cells, api_visibility="private")
+        button.click(score, [cells, options], result, api_name="score")
+        demo.load(score, [cells, options], result, api_visibility="private")
+    return demo

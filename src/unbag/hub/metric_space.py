@@ -1,0 +1,54 @@
+"""A Space of a metric: `evaluate.load("org/name")` without unbag, and a page to try it on."""
+
+from typing import Final
+
+from unbag import rooms
+from unbag.hub.publication import Publication
+from unbag.hub.spaces import page_source, requirements, with_settings
+from unbag.hub.vendoring import bundle, notice, without_us
+
+_ROOM: Final = "metrics"
+_SCORING: Final = "unbag_scoring"
+_PAGE: Final = "metric_page"
+_APP: Final = """from pathlib import Path
+
+from {page} import page
+from {scoring} import {function}
+
+demo = page({function}, Path(__file__).parent)
+
+if __name__ == "__main__":
+    demo.launch()
+"""
+
+
+def metric_space(name: str, repo: str) -> Publication:
+    """Return the Space of a metric of `metrics/`.
+
+    Its module is ours, the arithmetic that it imports copied beside it (`hub.vendoring`), so that it needs numpy alone.
+    Its page is `hub/metric_page.py`, which starts with the metric's `example.csv` and explains scores by its card.
+
+    Args:
+        name: of the metric.
+        repo: of the Space, `organisation/name`; `evaluate` looks there for a module of that name.
+
+    Raises:
+        ValueError: if there is no such metric, or the Space's name cannot be a module's.
+    """
+    folder = rooms.folder(_ROOM, name)
+    module = repo.rpartition("/")[2]
+    if not module.isidentifier() or module in ("app", _SCORING, _PAGE):
+        raise ValueError(f"expected a Space named like a Python module, e.g. org/{name}, found {repo!r}")
+    source, needed = without_us((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
+    card = with_settings((folder / "README.md").read_text(encoding="utf-8"))
+    files = {
+        "README.md": card.replace(f'evaluate.load("{_ROOM}/{name}")', f'evaluate.load("{repo}")'),
+        f"{module}.py": notice() + source,
+        f"{_SCORING}.py": notice() + bundle(needed),
+        f"{_PAGE}.py": notice() + page_source(_PAGE),
+        "app.py": notice() + _APP.format(page=_PAGE, scoring=_SCORING, function=name),
+        "example.csv": (folder / "example.csv").read_text(encoding="utf-8"),
+        "requirements.txt": requirements("numpy"),
+    }
+    contents = {path: text.encode() for path, text in files.items()}
+    return Publication(repo, "space", contents, f"Publish the metric {name}")

@@ -1,0 +1,46 @@
+"""What our Spaces have in common: their settings, what they require, and pages that run in them without us."""
+
+import re
+from importlib.metadata import requires
+from pathlib import Path
+from typing import Any, Final
+
+GRADIO: Final = "6.31.0"
+"""What the pages are tested with, and what the Hub runs them with."""
+
+
+def page_source(name: str) -> str:
+    """Return the source of a page, a file in this folder."""
+    return Path(__file__).with_name(f"{name}.py").read_text(encoding="utf-8")
+
+
+def requirements(*names: str) -> str:
+    r"""Return a requirements.txt of some packages, as we require them ourselves.
+
+    >>> requirements("numpy")
+    'numpy>=2.0\n'
+    """
+    ours = {re.split(r"[^\w-]", line)[0].lower(): line for line in requires("unbag") or [] if ";" not in line}
+    return "".join(f"{ours[name]}\n" for name in names)
+
+
+def with_settings(card: str, **more: Any) -> str:
+    """Return a card with the settings of a gradio Space, and some more, in its front matter."""
+    from huggingface_hub import SpaceCard
+
+    space = SpaceCard(card)
+    settings = {
+        "emoji": "🛍️",
+        "colorFrom": "yellow",
+        "colorTo": "red",
+        "sdk": "gradio",
+        "sdk_version": GRADIO,
+        "python_version": "3.11",
+        "app_file": "app.py",
+        "pinned": False,
+        "license": "apache-2.0",
+        **more,
+    }
+    for key, value in settings.items():
+        space.data[key] = value
+    return str(space)

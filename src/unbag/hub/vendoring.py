@@ -1,0 +1,166 @@
+"""Code of ours that runs without us: the modules of unbag that a file needs, copied into one that imports none of them.
+
+`evaluate` fetches the files beside a module that the module itself imports, and no others (`evaluate.loading`, 0.4.6):
+not what those import in turn, nor folders; and one named like the module is refused. One file beside the module is
+what it can fetch, and what an `app.py` in the same folder can import as well.
+"""
+
+import ast
+import sys
+from collections.abc import Iterable, Iterator
+from importlib.metadata import version
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Final
+
+_OURS: Final = "unbag"
+_ALLOWED: Final = frozenset({"numpy"})
+"""Beside the standard library, all that a bundle may ask a stranger to install."""
+
+
+def notice() -> str:
+    """Return the comment that each file copied from us begins with: where it is from, and its licence."""
+    return (
+        f"# From unbag {version(_OURS)}, by the unbag authors. Made by `unbag publish`: change it there.\n"
+        "# SPDX-License-Identifier: Apache-2.0 (https://www.apache.org/licenses/LICENSE-2.0)\n"
+    )
+
+
+def without_us(source: str, bundled: str) -> tuple[str, list[str]]:
+    r"""Return a module whose imports from unbag come from one file beside it, and which modules of unbag those were.
+
+    Args:
+        source: of the module.
+        bundled: the name of the module beside it, a `bundle` of the modules returned.
+
+    Raises:
+        ValueError: if it imports from unbag in another form than `from unbag.x import y` at the top.
+
+    >>> without_us("from unbag.scoring.bootstrap import plain\n\nprint(plain(1))\n", "scoring")
+    ('from .scoring import plain\n\nprint(plain(1))\n', ['unbag.scoring.bootstrap'])
+    """
+    imports = list(_imports_of_us(source, "the module"))
+    names = sorted({alias.name for node in imports for alias in node.names})
+    lines = source.splitlines(keepends=True)
+    for node in imports:
+        _blank(lines, node)
+    if imports:  # on one line: `evaluate` reads line by line
+        lines[imports[0].lineno - 1] = f"from .{bundled} import {', '.join(names)}\n"
+    return "".join(lines), sorted({str(node.module) for node in imports})
+
+
+def bundle(modules: Iterable[str]) -> str:
+    """Return one module that holds everything that some modules of unbag define, and all of ours that they import.
+
+    Each stays as it is written, but for its imports: those of unbag are no more needed, the others come together at the
+    top. What is imported comes before what imports it.
+
+    Raises:
+        ValueError: if one needs more than numpy, imports in a form that cannot be rewritten, or two use one name.
+    """
+    sources = _closure(modules)
+    imports: dict[str, set[str]] = {}
+    owners: dict[str, str] = {}
+    sections = []
+    for name, source in sources.items():
+        tree = ast.parse(source)
+        lines = source.splitlines(keepends=True)
+        for node in _top_imports(tree, name):
+            _blank(lines, node)
+            for module, imported in _outside(node, name):
+                imports.setdefault(module, set()).add(imported)
+        for defined in _definitions(tree):
+            if owners.setdefault(defined, name) != name:
+                raise ValueError(
+                    f"expected a name in one module only, found {defined!r} in {owners[defined]} and {name}"
+                )
+        docstring = (ast.get_docstring(tree) or "").splitlines()[0]
+        _blank(lines, tree.body[0])
+        sections.append(f"# {name}: {docstring}\n\n\n" + "".join(lines).strip() + "\n")
+    return "\n\n".join([f'"""The arithmetic of a metric, needing numpy alone."""\n\n{_written(imports)}', *sections])
+
+
+def _closure(modules: Iterable[str]) -> dict[str, str]:
+    """Return the sources of modules of ours and of all that they import of ours, what is imported first."""
+    found: dict[str, str] = {}
+
+    def visit(name: str) -> None:
+        if name in found:
+            return
+        source = _source(name)
+        for node in _imports_of_us(source, name):
+            visit(str(node.module))
+        found[name] = source
+
+    for name in modules:
+        visit(name)
+    return found
+
+
+def _source(name: str) -> str:
+    spec = find_spec(name)
+    if spec is None or spec.origin is None:
+        raise ValueError(f"expected a module of unbag, found none called {name}")
+    return Path(spec.origin).read_text(encoding="utf-8")
+
+
+def _imports_of_us(source: str, name: str) -> Iterator[ast.ImportFrom]:
+    for node in _top_imports(ast.parse(source), name):
+        if isinstance(node, ast.Import):
+            if any(alias.name.partition(".")[0] == _OURS for alias in node.names):
+                raise ValueError(f"expected `from unbag.x import y` in {name}, found `{ast.unparse(node)}`")
+        elif str(node.module).partition(".")[0] == _OURS:
+            if node.module == _OURS or any(alias.asname or alias.name == "*" for alias in node.names):
+                raise ValueError(f"expected `from unbag.x import y` in {name}, found `{ast.unparse(node)}`")
+            yield node
+
+
+def _top_imports(tree: ast.Module, name: str) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports of a module, which are all at its top."""
+    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    for node in imports:
+        if node not in tree.body or (isinstance(node, ast.ImportFrom) and node.level):
+            raise ValueError(f"expected absolute imports at the top of {name}, found `{ast.unparse(node)}`")
+    return imports
+
+
+def _outside(node: ast.Import | ast.ImportFrom, name: str) -> Iterator[tuple[str, str]]:
+    """Yield what an import brings from elsewhere: ("collections.abc", "Mapping"), and ("", "numpy as np")."""
+    modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
+    for module in modules:
+        root = module.partition(".")[0]
+        if root not in _ALLOWED | {_OURS} and root not in sys.stdlib_module_names:
+            raise ValueError(f"expected {name} to need numpy alone, found that it imports {module}")
+    if modules[0].partition(".")[0] != _OURS:
+        source = "" if isinstance(node, ast.Import) else modules[0]
+        yield from ((source, ast.unparse(alias)) for alias in node.names)
+
+
+def _written(imports: dict[str, set[str]]) -> str:
+    """Write imports as isort does: the standard library, then the rest; `import x` before `from x import y`."""
+    plain = sorted(imports.get("", set()))
+    lines = [(name.partition(" ")[0], f"import {name}\n") for name in plain] + [
+        (module, f"from {module} import {', '.join(sorted(names))}\n")
+        for module, names in sorted(imports.items())
+        if module
+    ]
+    groups = (
+        [line for module, line in lines if (module.partition(".")[0] in _ALLOWED) == last] for last in (False, True)
+    )
+    return "\n".join("".join(group) for group in groups if group)
+
+
+def _definitions(tree: ast.Module) -> Iterator[str]:
+    """Yield the names that a module defines at its top."""
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef | ast.ClassDef):
+            yield node.name
+        elif isinstance(node, ast.Assign | ast.AnnAssign):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            yield from (part.id for target in targets for part in ast.walk(target) if isinstance(part, ast.Name))
+
+
+def _blank(lines: list[str], node: ast.stmt) -> None:
+    """Empty the lines of a statement; the numbers of the others stay."""
+    for number in range(node.lineno - 1, node.end_lineno or node.lineno):
+        lines[number] = ""

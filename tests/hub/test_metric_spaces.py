@@ -1,0 +1,183 @@
+"""Metrics as Spaces, used by people who do not have unbag."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unbag import rooms
+from unbag.hub.metric_page import Card, columns, computed, lines, shown, table
+from unbag.hub.metric_space import metric_space
+from unbag.hub.spaces import GRADIO
+from unbag.scoring.bootstrap import plain
+
+from ..hub_server.accounts import ALICE
+from ..hub_server.running import RunningHub
+
+NAMES = rooms.names("metrics")
+# The measurement's own inputs; its page takes what is worked out of them.
+MINITREES = {
+    "words": [["sleeps", "the", "cat"], ["cat", "the", "sleeps"]],
+    "tags": [["VERB", "DET", "NOUN"], ["NOUN", "DET", "VERB"]],
+    "original_words": [["the", "cat", "sleeps"]] * 2,
+    "original_tags": [["DET", "NOUN", "VERB"]] * 2,
+    "usual": {"cat": [0.0] * 5 + [0.6] + [0.0] * 9 + [0.4, 0.0]},
+    "accepted": [True, False],
+    "radius": 1,
+    "k": 2,
+}
+
+
+def _function(name):
+    module = __import__(f"unbag.scoring.{name}", fromlist=[name])
+    return getattr(module, name)
+
+
+def _example(name):
+    return columns(*table((rooms.folder("metrics", name) / "example.csv").read_text()))
+
+
+def _write(publication, folder):
+    folder.mkdir(parents=True, exist_ok=True)
+    for path, content in publication.files.items():
+        (folder / path).write_bytes(content)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def spaces():
+    return {name: metric_space(name, f"org/{name}") for name in NAMES}
+
+
+def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, spaces, tmp_path: Path):
+    from huggingface_hub import HfApi
+
+    api = HfApi(hub.endpoint, token=ALICE)
+    for space in spaces.values():
+        api.create_repo(space.repo, repo_type="space", space_sdk="gradio")
+        api.upload_folder(folder_path=_write(space, tmp_path / space.repo), repo_id=space.repo, repo_type="space")
+    inputs = {space.repo: MINITREES if name == "pos_minitree" else _example(name) for name, space in spaces.items()}
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("load_metrics.py")],
+        input=json.dumps(inputs),
+        capture_output=True,
+        text=True,
+        env=hub.env(tmp_path / "home"),
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    for name, space in spaces.items():
+        got = found[space.repo]
+        assert got["example"][0] == got["example"][1], "the card says what comes out"
+        if name != "pos_minitree":
+            assert got["scores"] == json.loads(json.dumps(plain(_function(name)(**_example(name))))), name
+    assert found["org/pos_minitree"]["scores"]["ratios"] == [0.5, 0.5]
+    assert {request.status for request in hub.requests("/spaces/.*/unbag_scoring.py")} <= {200, 302, 307}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_space_needs_numpy_alone_and_names_its_origin(spaces, name):
+    files = {path: content.decode() for path, content in spaces[name].files.items()}
+    assert files["requirements.txt"] == "numpy>=2.0\n"
+    for path in (path for path in files if path.endswith(".py")):
+        assert "unbag" in files[path].splitlines()[0]
+        assert "SPDX-License-Identifier: Apache-2.0" in files[path]
+        assert "\nfrom unbag." not in files[path]
+        assert "\nimport unbag" not in files[path]
+    assert f"def {name}(" in files["unbag_scoring.py"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_card_of_a_space_says_how_to_run_it(spaces, name):
+    from huggingface_hub import SpaceCard
+
+    card = SpaceCard(spaces[name].files["README.md"].decode())
+    assert (card.data.sdk, card.data.sdk_version, card.data.app_file) == ("gradio", GRADIO, "app.py")
+    assert card.data.license == "apache-2.0"
+    assert "evaluate" in card.data.tags
+    assert f'evaluate.load("org/{name}")' in card.text
+    assert "metrics/" not in card.text.split("```")[1]
+
+
+def test_the_pages_are_tested_with_the_gradio_that_runs_them():
+    constraints = (Path(__file__).parents[2] / "constraints.txt").read_text()
+    assert f"gradio=={GRADIO}\n" in constraints
+
+
+def test_a_space_is_named_like_a_module():
+    with pytest.raises(
+        ValueError, match=r"named like a Python module, e.g. org/natural_logic, found 'org/natural-logic'"
+    ):
+        metric_space("natural_logic", "org/natural-logic")
+
+
+def test_a_metric_may_have_another_name_there(hub: RunningHub):
+    files = metric_space("natural_logic", "org/mine").files
+    assert "mine.py" in files
+    assert b'evaluate.load("org/mine")' in files["README.md"]
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_page_explains_every_score_of_its_example(name):
+    card = Card.of((rooms.folder("metrics", name) / "README.md").read_text())
+    scores = computed(_function(name), _example(name), '{"seed": 1}' if name != "pos_minitree" else "")
+    found = list(lines(scores))
+    assert found
+    for line in found:
+        assert any(part in card.meanings for part in line.path), line.path
+    html = shown(scores, card.meanings)
+    assert html.count("<tr") == html.count("</tr>")
+    assert card.lead
+    assert card.title
+
+
+def test_what_is_shown_is_escaped():
+    scores = {"by": [{"kind": "<b>", "accuracy": {"value": -0.5, "low": -1.0, "high": 0.0, "n": 2}}]}
+    html = shown(scores, {"by": "`a` < b"})
+    assert "kind &lt;b&gt; · accuracy" in html
+    assert "<code>a</code> &lt; b" in html
+    assert 'style="left: 0.0%; width: 50.0%"' in html, "drawn from -1 to 1"
+
+
+@pytest.mark.parametrize(
+    ("inputs", "options", "message"),
+    [
+        (
+            {"predictions": [1]},
+            "",
+            "expected the columns predictions, references, swapped_predictions .*found predictions",
+        ),
+        ({"predictions": [1], "references": [1], "swapped_predictions": [1], "x": [1]}, "{}", "found .*, x"),
+        ({"predictions": [1], "references": [1], "swapped_predictions": ["a"]}, "{}", "expected whole numbers"),
+        (
+            {"predictions": [1], "references": [1], "swapped_predictions": [1]},
+            "[1]",
+            "expected options as a JSON object",
+        ),
+        ({"predictions": [1], "references": [1], "swapped_predictions": [1]}, "{", "expected options as JSON"),
+        (
+            {"predictions": [1], "references": [1], "swapped_predictions": [1]},
+            '{"resamples": "a"}',
+            "not what the metric",
+        ),
+    ],
+)
+def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
+    with pytest.raises(ValueError, match=message):
+        computed(_function("swap_consistency"), inputs, options)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [("", "found no row"), ("a,b\n", "found no row"), ("a,b\n1,2\n3\n", "expected 2 cells, found 1 in line 3")],
+)
+def test_a_csv_file_is_read_strictly(text, message):
+    with pytest.raises(ValueError, match=message):
+        table(text)
+
+
+def test_a_long_list_is_cut_short():
+    assert [line.value for line in lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == ["1, 0.5, –, 0.25, … (6)"]

@@ -1,0 +1,99 @@
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from unbag.hub import vendoring
+from unbag.hub.vendoring import bundle, without_us
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    """Give a way to write modules of a package that vendoring takes for ours."""
+    monkeypatch.setattr(vendoring, "_OURS", "ours")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    (tmp_path / "ours").mkdir()
+    (tmp_path / "ours" / "__init__.py").touch()
+
+    def write(**sources):
+        for name, source in sources.items():
+            (tmp_path / "ours" / f"{name}.py").write_text(source)
+
+    yield write
+    for name in [name for name in sys.modules if name.partition(".")[0] == "ours"]:
+        del sys.modules[name]
+
+
+def _run(source):
+    names = {"__name__": "bundle"}
+    exec(compile(source, "bundle", "exec"), names)
+    return SimpleNamespace(**names)
+
+
+LOW = '''"""Low."""
+from math import pi
+
+# why
+TWO = 2
+"""What it is."""
+'''
+MIDDLE = '''"""Middle."""
+import numpy as np
+from math import e
+from ours.low import TWO
+
+
+def f():
+    return np.full(TWO, e)
+'''
+HIGH = '''"""High."""
+from ours.low import TWO
+from ours.middle import (
+    f,
+)
+
+
+def g():
+    return f() * TWO
+'''
+
+
+def test_a_bundle_computes_what_its_modules_do(package):
+    package(low=LOW, middle=MIDDLE, high=HIGH)
+    text = bundle(["ours.high"])
+    assert _run(text).g().tolist() == [2 * 2.718281828459045] * 2
+    assert text.count("TWO = 2") == 1, "what two import is there once"
+    assert text.index("ours.low: Low.") < text.index("ours.middle: Middle.") < text.index("ours.high: High.")
+    assert "from math import e, pi\n\nimport numpy as np\n" in text
+    assert "# why\nTWO = 2" in text
+
+
+@pytest.mark.parametrize(
+    ("source", "message"),
+    [
+        ("import scipy\n", "expected ours.bad to need numpy alone, found that it imports scipy"),
+        ("import ours.good\n", "expected `from unbag.x import y` in ours.bad, found `import ours.good`"),
+        ("from ours import good\n", "found `from ours import good`"),
+        ("from ours.good import A as B\n", "found `from ours.good import A as B`"),
+        ("from ours.good import *\n", "found"),
+        ("from .good import A\n", "expected absolute imports at the top of ours.bad"),
+        ("def f():\n    from ours.good import A\n", "expected absolute imports at the top of ours.bad"),
+        (
+            "from ours.good import A\n\nB = 1\n",
+            "expected a name in one module only, found 'B' in ours.good and ours.bad",
+        ),
+        ("from ours.none import A\n", "expected a module of unbag, found none called ours.none"),
+    ],
+)
+def test_what_cannot_be_bundled_is_named(package, source, message):
+    package(good='"""Good."""\n\nA = B = 1\n', bad=f'"""Bad."""\n\n{source}')
+    with pytest.raises(ValueError, match=message):
+        bundle(["ours.bad"])
+
+
+def test_a_module_imports_from_the_bundle_beside_it(package):
+    source = '"""Shell."""\n\nimport numpy as np\n\nfrom ours.a import y, x\nfrom ours.b import z\n\nprint(x)\n'
+    text, modules = without_us(source, "beside")
+    assert modules == ["ours.a", "ours.b"]
+    assert "\nfrom .beside import x, y, z\n" in text
+    assert "ours" not in text
