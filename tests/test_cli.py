@@ -37,7 +37,9 @@ def folder(tmp_path):
     return tmp_path
 
 
-@pytest.mark.parametrize("command", ["evaluate", "score", "build", "sets", "demo", "lexical", "natlog", "train"])
+@pytest.mark.parametrize(
+    "command", ["evaluate", "score", "build", "export", "sets", "demo", "lexical", "natlog", "train"]
+)
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])
     assert shown.exit_code == 0

@@ -123,8 +123,10 @@ class EndpointApp:
             top = [{"token": token, "logprob": log} for token, log in first_tokens(text)[: body["top_logprobs"]]]
             choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
         size = sum(len(turn["content"].split()) for turn in body["messages"])
-        usage = {"prompt_tokens": size, "completion_tokens": len(words[:most])}
-        return JSONResponse({"object": "chat.completion", "choices": [choice], "usage": usage})
+        said = len(words[:most])
+        usage = {"prompt_tokens": size, "completion_tokens": said, "total_tokens": size + said}
+        named = {"id": f"chatcmpl-{len(self.requests)}", "created": 0, "model": body["model"]}
+        return JSONResponse({**named, "object": "chat.completion", "choices": [choice], "usage": usage})
 
 
 def first_tokens(text: str) -> list[tuple[str, float]]:

@@ -10,7 +10,7 @@ from typing import Final
 
 import typer
 
-from unbag.cli import evaluating, lexical, making, natlog, training
+from unbag.cli import evaluating, exporting, lexical, making, natlog, training
 
 FAILED: Final = 1
 USAGE: Final = 2
@@ -28,6 +28,7 @@ app = typer.Typer(
 app.command()(evaluating.evaluate)
 app.command()(evaluating.score)
 app.command()(making.build)
+app.command()(exporting.export)
 app.command(name="sets")(making.list_sets)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
