@@ -39,7 +39,20 @@ def folder(tmp_path):
 
 @pytest.mark.parametrize(
     "command",
-    ["evaluate", "score", "compare", "build", "sets", "demo", "lexical", "natlog", "train", "papers", "report"],
+    [
+        "evaluate",
+        "score",
+        "compare",
+        "build",
+        "export",
+        "sets",
+        "demo",
+        "lexical",
+        "natlog",
+        "train",
+        "papers",
+        "report",
+    ],
 )
 def test_every_command_explains_itself(command):
     shown = CliRunner().invoke(cli.app, [command, "--help"])

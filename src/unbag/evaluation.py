@@ -9,7 +9,7 @@ from unbag import kept_examples, measures, results, suite
 from unbag.built import BuiltSet, Request, build
 from unbag.columns import column
 from unbag.failures import Failure
-from unbag.inference.naming import Model, predictor_of
+from unbag.inference.naming import Model, predictor_of, prompted, prompted_options
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
@@ -22,6 +22,7 @@ from unbag.report.examples import Chosen
 from unbag.results import Result
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
+_ONLY_IN_WORDS: Final = frozenset({"shots", "chat", "base_url", "concurrency", "retries", "spending", "cache"})
 logger = logging.getLogger(__name__)
 
 OnSet = Callable[[str], None]
@@ -124,16 +125,23 @@ def evaluate_all(
             continue
         for number, (predictor, name) in enumerate(named):
             known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
-            if known.get("kind") == "transformer":  # what declares its labels in a file that may be wrong
+            in_words = known.get("kind") in ("causal", "endpoint")
+            if known.get("kind") == "transformer" or in_words:
+                # A classifier declares its labels in a file that may be wrong; words say what they mean, so that the
+                # count of right answers is for the record only.
+                trust = trust_labels or in_words
                 if (number, item.language) not in probed:
-                    probed[number, item.language] = _probed(predictor, {item.language}, trust=trust_labels)
+                    probed[number, item.language] = _probed(predictor, {item.language}, trust=trust)
                 known["label_probe"] = probed[number, item.language]
             tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
             try:
                 found = predict_rows(item.rows, predictor, store, progress=tell)
                 if here.rank == 0:
                     answers = Answers(found.array(), found.space, found.has_probabilities)
-                    result = score(item, answers, {**known, "truncated_pairs": found.truncated})
+                    counts = {"truncated_pairs": found.truncated}
+                    if known.get("kind") == "endpoint":
+                        counts["unanswered_pairs"] = _unanswered(answers, request.name)
+                    result = score(item, answers, {**known, **counts})
                     done[number, place] = result, examples.choose(result, item.rows, answers)
             except Exception as error:
                 failed(request.name, error, name)
@@ -191,8 +199,20 @@ def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result
 
 def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options that a model takes, where several models are given each its own."""
+    if kind := prompted(model):
+        return {name: value for name, value in options.items() if name in prompted_options(kind)}
     baseline = model in BASELINES if isinstance(model, str) else False
-    return {name: value for name, value in options.items() if (name in _FOR_BASELINES) == baseline}
+    fitting = (name for name in options.keys() - _ONLY_IN_WORDS if (name in _FOR_BASELINES) == baseline)
+    return {name: options[name] for name in fitting}
+
+
+def _unanswered(answers: Answers, title: str) -> int:
+    """Return for how many pairs no label is likelier than another, and say so if there are any."""
+    probabilities = answers.probabilities
+    unanswered = int((probabilities == probabilities[:, :1]).all(axis=1).sum())
+    if unanswered:
+        logger.warning("%s: %s of %s answers name no label", title, f"{unanswered:,}", f"{len(probabilities):,}")
+    return unanswered
 
 
 def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) -> dict[str, str]:

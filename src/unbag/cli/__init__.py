@@ -13,6 +13,7 @@ import typer
 from unbag.cli import (
     comparing,
     evaluating,
+    exporting,
     lexical,
     making,
     natlog,
@@ -43,6 +44,7 @@ app.command()(evaluating.evaluate)
 app.command()(evaluating.score)
 app.command()(comparing.compare)
 app.command()(making.build)
+app.command()(exporting.export)
 app.command(name="sets")(making.list_sets)
 app.command()(published.papers)
 app.command()(published.report)

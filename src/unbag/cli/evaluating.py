@@ -1,5 +1,7 @@
 """Commands that score a model: `unbag evaluate` and `unbag score`."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
@@ -12,11 +14,13 @@ from unbag.cli.watching import watch
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
+    from unbag.llm.spending import Spending
 
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
+_IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
 _RUNS: Final = Path("runs")
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
@@ -28,7 +32,8 @@ def evaluate(
         list[str],
         typer.Argument(
             metavar="MODEL...",
-            help="Hub id, folder, or module:function of your own; lexical, hypothesis-only or majority.",
+            help="Hub id, folder, or module:function of your own; causal:ID or endpoint:NAME, a language model; "
+            "lexical, hypothesis-only or majority.",
         ),
     ],
     sets: Annotated[
@@ -60,6 +65,35 @@ def evaluate(
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
     offline: Offline = False,
+    shots: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
+    ] = None,
+    chat: Annotated[
+        bool | None,
+        typer.Option(
+            "--chat/--no-chat",
+            rich_help_panel=_IN_WORDS,
+            help="causal: ask by the tokenizer's chat template (default: where it has one).",
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_IN_WORDS,
+            help="endpoint: its address up to /v1. The key is read from OPENAI_API_KEY in the environment.",
+        ),
+    ] = None,
+    concurrency: Annotated[
+        int | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: requests at a time (default: 8).")
+    ] = None,
+    price_in: Annotated[
+        float | None,
+        typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of questions."),
+    ] = None,
+    price_out: Annotated[
+        float | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers.")
+    ] = None,
     as_json: AsJson = False,
     corpus: str | None = None,
     examples: int | None = None,
@@ -81,6 +115,8 @@ def evaluate(
       unbag evaluate ORG/MODEL lexical majority --cross --corpus snli,sick
       unbag evaluate ./my-model --data pairs.csv --examples 500
       unbag evaluate my_module:predict --split test
+      unbag evaluate causal:ORG/LM --shots 3 --sets cs_lambda
+      unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
     from unbag import evaluation, needs, suite
@@ -113,11 +149,19 @@ def evaluate(
         "head": head,
         "label_map": _label_map(label_map),
         "training": tuple(training.split(",")) if training and set(models) & set(BASELINES) else None,
+        "shots": shots,
+        "chat": chat,
+        "base_url": base_url,
+        "concurrency": concurrency,
     }
     if offline:
         needs.require(needs.of_run(requests, models, revision=revision, training=options["training"]))
     several = len(requests) > 1
-    with watch(len(requests), shown=not as_json and processes().rank == 0, quiet=cross) as watched:
+    first = processes().rank == 0
+    with (
+        _spending(models, price_in, price_out) as spending,
+        watch(len(requests), shown=not as_json and first, quiet=cross) as watched,
+    ):
         results = evaluation.evaluate_all(
             models,
             requests,
@@ -129,6 +173,7 @@ def evaluate(
             on_result=watched.on_result,
             on_failure=failures.append if several and not cross else None,
             **options,
+            spending=spending,
         )
     report(results, folder, as_json=as_json, cross=cross, seen=not cross)
     if processes().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
@@ -169,6 +214,25 @@ def score(
         needs.require(needs.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
     report([result], folder, as_json=as_json)
+
+
+@contextmanager
+def _spending(models: list[str], price_in: float | None, price_out: float | None) -> Iterator["Spending | None"]:
+    """Give where to count what endpoints cost, and show it at the end, however that comes; None without endpoints."""
+    from unbag.inference.naming import prompted
+
+    if not any(prompted(model) == "endpoint" for model in models):
+        if price_in is not None or price_out is not None:
+            raise typer.BadParameter("a price is for a model behind an endpoint (endpoint:NAME)")
+        yield None
+        return
+    from unbag.llm.spending import Spending
+
+    spending = Spending(price_in, price_out)
+    try:
+        yield spending
+    finally:
+        typer.echo(str(spending), err=True)
 
 
 def _plain(name: str, examples: int | None) -> Any:

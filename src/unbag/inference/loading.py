@@ -14,7 +14,7 @@ from huggingface_hub.errors import (
     RevisionNotFoundError,
     RevisionResolutionError,
 )
-from transformers import AutoConfig, AutoModelForSequenceClassification, AutoTokenizer
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 from unbag.inference.encoding import length_limit
 from unbag.inference.revision import folder_revision
@@ -50,6 +50,16 @@ class Classifier:
         return wanted or limit
 
 
+@dataclass(frozen=True)
+class CausalLM:
+    """A loaded language model and what is known of it."""
+
+    network: Any  # as `Classifier.network`
+    tokenizer: "PreTrainedTokenizerBase"
+    name: str
+    revision: str
+
+
 def load_classifier(
     model: str | Path, *, revision: str | None, dtype: torch.dtype, label_map: Mapping[str, str] | None
 ) -> Classifier:
@@ -70,6 +80,11 @@ def load_classifier(
     # Config, weights and tokenizer are read from one commit, though a branch may move meanwhile.
     commit = _commit(source, revision) if folder is None else None
     config = _config(source, commit)
+    if _is_causal_lm(config):
+        raise ModelError(
+            f"{source} is a causal language model ({', '.join(config.architectures or ())}), which has no head that "
+            f"classifies; causal:{source} asks it in words, by the likelihood of each label's word"
+        )
     if config.num_labels == 1:
         raise ModelError(
             f"{source} has one output, like models that rank or score similarity; expected a classifier with an "
@@ -82,6 +97,41 @@ def load_classifier(
     tokenizer = _tokenizer(source, commit)
     _require_padding(network, tokenizer, source)
     return Classifier(network.eval(), tokenizer, resolve_order(id2label, label_map), *_identity(source, folder, commit))
+
+
+def load_causal_lm(model: str | Path, *, revision: str | None, dtype: torch.dtype) -> CausalLM:
+    """Load a causal language model and its tokenizer, both of the same commit.
+
+    Args:
+        model: as `load_classifier`.
+        revision: as `load_classifier`.
+        dtype: what the weights are cast to.
+
+    Raises:
+        ModelError: if there is no such model, or it is no causal language model.
+    """
+    folder = _folder(model, revision)
+    source = str(folder or model)
+    commit = _commit(source, revision) if folder is None else None
+    config = _config(source, commit)
+    if not _is_causal_lm(config):
+        raise ModelError(
+            f"expected a causal language model (…ForCausalLM), found {source} to be "
+            f"{', '.join(config.architectures or ['of no stated architecture'])}; leave out causal: for a classifier"
+        )
+    try:
+        loaded: Any = AutoModelForCausalLM.from_pretrained(
+            source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True
+        )
+    except (OSError, ValueError) as error:
+        raise ModelError(f"cannot load {source} as a causal language model: {_first_line(error)}") from error
+    network, info = loaded
+    if missing := sorted(info["missing_keys"]):
+        raise ModelError(
+            f"the files of {source} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}, so "
+            "these would be random and so would every answer"
+        )
+    return CausalLM(network.eval(), _tokenizer(source, commit), *_identity(source, folder, commit))
 
 
 def load_to_train(
@@ -171,6 +221,12 @@ def _config(source: str, commit: str | None) -> "PretrainedConfig":
     except ValueError as error:  # an unknown architecture, or one that needs code of the repository
         raise ModelError(f"{source} is not a model that transformers knows: {_first_line(error)}") from error
     return config
+
+
+def _is_causal_lm(config: "PretrainedConfig") -> bool:
+    """Tell whether a model says of itself that it continues texts. GPT-2's architecture is called `GPT2LMHeadModel`."""
+    names = config.architectures or ()
+    return any(name.endswith(("ForCausalLM", "GPT2LMHeadModel")) for name in names)
 
 
 def _network(source: str, commit: str | None, dtype: torch.dtype) -> Any:

@@ -3,11 +3,15 @@
 import sys
 from collections.abc import Callable
 from importlib import import_module
+from inspect import signature
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from unbag.inference.function import CallablePredictor
 from unbag.inference.predictor import Predictor
+
+_BY_KIND: Final = ("causal", "endpoint")
+"""What stands before a colon and is no module: language models that are asked in words (`unbag.llm`)."""
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
 """A Hub id, a folder, a built-in model, `module:function` as text, a predictor, or a function; see `predictor_of`."""
@@ -18,9 +22,12 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
 
     Args:
         model: the name of a built-in model (`lexical.predictors.BASELINES`); a Hub id or a folder, of a classifier
-            (`TransformerPredictor`) or of a lexical model; `module:function`, a function to import from the current
-            folder or an installed package (`CallablePredictor`); a function itself; or a predictor.
-        options: for a Hub id or folder: those of `TransformerPredictor.load`; for a built-in model: those of
+            (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal language
+            model (`llm.causal`); `endpoint:` and the name of a model behind an API (`llm.endpoint`); `module:function`,
+            a function to import from the current folder or an installed package (`CallablePredictor`); a function
+            itself; or a predictor.
+        options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
+            `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
             `lexical.training.Recipe`. None says nothing.
 
     Raises:
@@ -33,6 +40,8 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         if model in BASELINES and not Path(model).exists():
             return _baseline(str(model), options), str(model)
         return _of_hub_or_folder(model, options), str(model)
+    if kind := prompted(model):
+        return _language_model(kind, str(model).partition(":")[2], options), str(model)
     if options:
         raise ValueError(f"expected the options {', '.join(options)} with a Hub id or a folder only, found {model!r}")
     if isinstance(model, str):
@@ -41,6 +50,35 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         predictor = cast(Predictor, model)
         return predictor, (predictor.identity or {}).get("name") or type(model).__name__
     return CallablePredictor(cast(Callable[..., Any], model)), getattr(model, "__qualname__", repr(model))
+
+
+def prompted(model: Model) -> str | None:
+    """Return the kind of a model that is asked in words, `causal` or `endpoint`; None for any other."""
+    kind, colon, _ = model.partition(":") if isinstance(model, str) else ("", "", "")
+    return kind if colon and kind in _BY_KIND else None
+
+
+def prompted_options(kind: str) -> frozenset[str]:
+    """Return the options of the models of a kind that `prompted` names."""
+    return frozenset(signature(_loader(kind)).parameters) - {"model"}
+
+
+def _loader(kind: str) -> Callable[..., Predictor]:
+    if kind == "endpoint":
+        from unbag.llm.endpoint import EndpointPredictor  # which says which extra is missing, if it is
+
+        return EndpointPredictor.load
+    from unbag.llm.causal import CausalPredictor
+
+    return CausalPredictor.load
+
+
+def _language_model(kind: str, name: str, options: dict[str, Any]) -> Predictor:
+    if not name:
+        raise ValueError(f"expected the name of a model after {kind}:, found none")
+    if wrong := sorted(set(options) - prompted_options(kind)):
+        raise ValueError(f"{kind}:{name} has no option {', '.join(wrong)}")
+    return _loader(kind)(name, **options)
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
-_DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+DTYPES: Final = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 _OF_DIFFERENT_LENGTHS: Final = (  # for comparing two forwards, padding included
     ("A woman reads.", "She reads."),
@@ -123,16 +123,8 @@ class TransformerPredictor:
             ValueError: if a residual head is asked of a model that was not trained by HEX.
             labels.LabelError: if its config does not tell which output is which label.
         """
-        if dtype not in _DTYPES:
-            raise ModelError(f"expected a dtype of {', '.join(_DTYPES)}, found {dtype!r}")
-        device = device or default_device()
-        try:
-            torch.empty(0, device=device)
-        except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
-            raise ModelError(f"cannot use the device {device!r}: {str(error).splitlines()[0]}") from None
-        if device == "cpu" and _emulated(dtype):
-            logger.warning("this CPU has no instructions for %s, float32 will be faster", dtype)
-        classifier = load_classifier(model, revision=revision, dtype=_DTYPES[dtype], label_map=label_map)
+        device = usable_device(dtype, device)
+        classifier = load_classifier(model, revision=revision, dtype=DTYPES[dtype], label_map=label_map)
         predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
         if head == "residual":
             predictor._answer_with_residual(model)
@@ -187,6 +179,24 @@ class TransformerPredictor:
             [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]
         )
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
+
+
+def usable_device(dtype: Dtype, device: str | None) -> str:
+    """Return the device to compute on, having seen that it is there.
+
+    Raises:
+        ModelError: if there is no such dtype or device.
+    """
+    if dtype not in DTYPES:
+        raise ModelError(f"expected a dtype of {', '.join(DTYPES)}, found {dtype!r}")
+    device = device or default_device()
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
+        raise ModelError(f"cannot use the device {device!r}: {str(error).splitlines()[0]}") from None
+    if device == "cpu" and _emulated(dtype):
+        logger.warning("this CPU has no instructions for %s, float32 will be faster", dtype)
+    return device
 
 
 def _emulated(dtype: Dtype) -> bool:

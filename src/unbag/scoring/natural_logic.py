@@ -99,7 +99,7 @@ def natural_logic(
         raise ValueError("expected at least one example, found none")
 
     def measured(inside: NDArray[np.bool_]) -> dict[str, Estimate]:
-        return _estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
+        return _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
 
     everything = np.ones(len(gold), dtype=bool)
     return {
@@ -119,7 +119,7 @@ def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[s
     return labels.tolist(), codes[: len(gold)] * len(labels) + codes[len(gold) :]
 
 
-def _estimates(
+def _macro_estimates(
     gold: NDArray[np.str_], predicted: NDArray[np.str_], sources: NDArray[Any], resamples: int, seed: int
 ) -> dict[str, Estimate]:
     labels, cells = _tables(gold, predicted)

@@ -1,0 +1,161 @@
+"""Run our tasks with lm-evaluation-harness, lighteval and inspect-ai themselves, and compare their numbers with ours.
+
+    python benchmarks/doors.py [--keep FOLDER] [HARNESS...]
+
+Each harness gets a virtual environment of its own, since they disagree about versions with each other or with us:
+minutes, and gigabytes of torch. A tiny random language model answers the first two, the tests' endpoint the third; both
+answer `unbag evaluate` too. One JSON line a harness: its scores, and the largest difference to ours.
+"""
+
+import argparse
+import json
+import math
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # the tests' model and endpoint
+
+from tests.llm.tiny_lm import save_tiny_lm  # noqa: E402
+from tests.llm_server import running_endpoint  # noqa: E402
+from unbag import results  # noqa: E402
+from unbag.built import Request  # noqa: E402
+from unbag.evaluation import evaluate  # noqa: E402
+from unbag.harness.export import export_tasks  # noqa: E402
+from unbag.harness.scores import HIGHER_IS_BETTER  # noqa: E402
+
+PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
+    "lm-eval": ("lm-eval[hf]==0.4.13",),
+    # 0.13.0 asks huggingface_hub and xxhash for what their later versions no longer do.
+    "lighteval": ("lighteval==0.13.0", "huggingface_hub<1", "transformers<5", "datasets<5", "xxhash<4"),
+    "inspect-ai": ("inspect-ai==0.3.285", "openai", "datasets"),
+}
+SETS: Final = ("permuted", "swapped", "plain")
+_ALIKE: Final = 1e-4  # harnesses print or round to four digits
+
+Scores = dict[str, dict[str, float]]
+
+
+def pairs() -> str:
+    """Return pairs of our own as a csv file."""
+    lines = ["premise,hypothesis,label"]
+    for who in ("old man", "young woman", "red dog", "tall boy", "small cat"):
+        for what in ("a ball in the big park", "the last bus to town", "an apple under the tree"):
+            premise = f"The {who} over there sees {what} on the road."
+            lines += [
+                f"{premise},There is a {who} somewhere who has seen {what} today.,entailment",
+                f"{premise},The {who} thinks that {what} is a nice thing.,neutral",
+                f"{premise},No {who} at all has ever seen {what} here.,contradiction",
+            ]
+    return "\n".join(lines) + "\n"
+
+
+def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> Scores:
+    """Return what `unbag evaluate` says, as the harnesses name it."""
+    evaluate(model, requests, out=folder, **options)
+    found = results.read(folder / results.FILE)
+    return {r.set: {name: r.scores[name].value for name in HIGHER_IS_BETTER[r.set]} for r in found}
+
+
+def lm_eval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: str) -> Scores:
+    """Run lm-evaluation-harness."""
+    options = ["--model_args", f"pretrained={model},dtype=float32", "--device", "cpu", "--include_path", str(tasks)]
+    run("lm_eval", "--model", "hf", *options, "--tasks", "unbag", "--output_path", str(out))
+    [file] = out.rglob("results_*.json")
+    found = json.loads(file.read_text())["results"]
+    return {s: {n: found[f"unbag_{s}"][f"{n},none"] for n in HIGHER_IS_BETTER[s]} for s in SETS}
+
+
+def lighteval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: str) -> Scores:
+    """Run lighteval."""
+    named = ",".join(f"unbag_{name}" for name in SETS)
+    custom = ["--custom-tasks", str(tasks / "unbag_tasks.py"), "--output-dir", str(out)]
+    run("lighteval", "accelerate", f"model_name={model},dtype=float32,batch_size=4", named, *custom)
+    [file] = out.rglob("results_*.json")
+    found = json.loads(file.read_text())["results"]
+    return {s: {n: found[f"unbag_{s}|0"][n] for n in HIGHER_IS_BETTER[s]} for s in SETS}
+
+
+def inspect_ai(run: Callable[..., None], tasks: Path, _: Path, out: Path, base_url: str) -> Scores:
+    """Run inspect-ai against the tests' endpoint."""
+    options = ["--model", "openai-api/local/tiny", "--log-dir", str(out), "--log-format", "json", "--display", "plain"]
+    run("inspect", "eval", str(tasks / "unbag_tasks.py"), *options, LOCAL_BASE_URL=base_url, LOCAL_API_KEY="none")
+    found = [json.loads(file.read_text()) for file in out.glob("*.json")]
+    metrics = {log["eval"]["dataset"]["name"]: log["results"]["scores"][0]["metrics"] for log in found}
+    return {s: {n: metrics[s][n]["value"] for n in HIGHER_IS_BETTER[s]} for s in SETS}
+
+
+RUNS: Final = {"lm-eval": lm_eval, "lighteval": lighteval, "inspect-ai": inspect_ai}
+
+
+def installed(name: str, folder: Path) -> Path:
+    """Return the folder of a harness's commands, installed if it is not."""
+    place = folder / f"venv-{name}"
+    if not (place / "installed").is_file():
+        subprocess.run([sys.executable, "-m", "venv", str(place)], check=True)
+        pins = folder / "constraints.txt"
+        kept = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if line.startswith("torch==")]
+        pins.write_text("\n".join(kept) + "\n")
+        pip = [str(place / "bin" / "python"), "-m", "pip", "install", "--quiet", "--constraint", str(pins)]
+        subprocess.run([*pip, *PACKAGES[name]], check=True)
+        if name == "lighteval":  # it fetches weights of another benchmark when it starts, unless they are there
+            [place_of] = place.glob("lib/*/site-packages/lighteval/tasks/tasks")
+            (place_of / "tinyBenchmarks.pkl").touch()
+        (place / "installed").touch()
+    return place / "bin"
+
+
+def main() -> None:
+    """Run the harnesses asked for, or all; exit 1 if a number differs."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("harnesses", nargs="*", metavar="HARNESS", help=", ".join(RUNS))
+    parser.add_argument("--keep", type=Path, help="a folder for environments and outputs, for another run")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary, running_endpoint() as endpoint:
+        endpoint.takes |= {"tools", "tool_choice", "seed", "stop"}
+        folder = (given.keep or Path(temporary)).resolve()
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "pairs.csv").write_text(pairs())
+        model = save_tiny_lm(folder / "tiny")
+        config = model / "tokenizer_config.json"  # in the words of older versions of transformers
+        config.write_text(config.read_text().replace("TokenizersBackend", "PreTrainedTokenizerFast"))
+        where = {"data": str(folder / "pairs.csv")}
+        requests = [Request(name, options=where | ({"q": 5} if name == "permuted" else {})) for name in SETS]
+        same = True
+        for name in given.harnesses or RUNS:
+            bin_folder = installed(name, folder)
+            here = folder / f"run-{name}-{os.getpid()}"
+
+            def run(command: str, *options: str, bin_folder: Path = bin_folder, log: Path = here, **env: str) -> None:
+                outside = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+                done = subprocess.run(
+                    [str(bin_folder / command), *options],
+                    env={**outside, "OMP_NUM_THREADS": "1", **env},
+                    capture_output=True,
+                    text=True,
+                )
+                log.with_suffix(".log").write_text(done.stdout + done.stderr)
+                if done.returncode:
+                    raise SystemExit(f"{command} failed, see {log.with_suffix('.log')}")
+
+            export_tasks(name, requests, here / "tasks")
+            theirs = RUNS[name](run, here / "tasks", model, here / "out", endpoint.base_url)
+            if name == "inspect-ai":
+                mine = ours(
+                    "endpoint:tiny", requests, here / "ours", base_url=endpoint.base_url, cache=here / "answers"
+                )
+            else:
+                mine = ours(f"causal:{model}", requests, here / "ours")
+            gap = max(abs(theirs[s][n] - mine[s][n]) for s in SETS for n in mine[s] if not math.isnan(theirs[s][n]))
+            same &= gap < _ALIKE
+            print(json.dumps({"harness": PACKAGES[name][0], "largest_difference": gap, "scores": theirs}), flush=True)
+    sys.exit(0 if same else 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,47 @@
+"""`unbag export`: our sets as tasks of other people's evaluation harnesses."""
+
+from pathlib import Path
+from typing import Annotated, Literal
+
+import typer
+
+from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.shown import AsJson, print_json
+
+# As in `unbag.harness.export`, which is too heavy to import for a help page; a test holds them together.
+Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
+
+
+@with_pairs
+def export(
+    pairs: Requests,
+    harness: Annotated[Harness, typer.Argument(metavar="HARNESS", help="lm-eval, lighteval or inspect-ai.")],
+    to: Annotated[Path, typer.Option(help="The folder to write.")],
+    sets: Annotated[
+        list[str], typer.Option(help="A challenge set (unbag sets lists them); give the option again for another.")
+    ] = ["permuted"],  # noqa: B006  (typer reads the default)
+    hub: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ORG[/NAME]", help="Read the rows from the Hub, where the sets were published, not from the folder."
+        ),
+    ] = None,
+    shots: Annotated[int, typer.Option(help="Worked examples before each pair: 0, 3 or 6.")] = 0,
+    as_json: AsJson = False,
+) -> None:
+    """Write challenge sets as tasks of an evaluation harness.
+
+    The files need the harness alone: question, label words and metric are
+    in them. Rows are built into the folder, or read from the Hub.
+
+      unbag export lm-eval --to tasks --sets permuted --sets swapped --examples 200
+      unbag export lighteval --to tasks --sets cs_lambda --hub ORG
+      unbag export inspect-ai --to tasks --data pairs.csv
+    """
+    from unbag.harness.export import export_tasks
+
+    written = export_tasks(harness, pairs(sets), to, hub=hub, shots=shots)
+    if as_json:
+        print_json({"files": list(written.files), "command": written.command})
+        return
+    typer.echo(f"in {to}: {', '.join(written.files)}\n\n{written.command}")

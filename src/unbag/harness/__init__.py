@@ -1,0 +1,1 @@
+"""Our sets as tasks of other people's evaluation harnesses."""

@@ -1,0 +1,114 @@
+"""Tasks of inspect-ai: one Python file with a task a set; and `eval.yaml`, with which a data set of the Hub is a task.
+
+Models are asked for a word and their answer is read (`unbag.llm.reading`), as with `unbag evaluate endpoint:…` where it
+gives no probabilities. An answer that names no label is wrong.
+
+`eval.yaml` is for the root of a data set's repository (`inspect eval hf/org/name`). It can ask and compare, but has no
+place for a metric: it gives plain accuracy, and so is written for no set whose score is something else than that.
+"""
+
+import json
+from collections.abc import Sequence
+
+from unbag.harness.tasks import Task, scoring_source
+from unbag.labels import LABELS, label_id
+from unbag.llm.prompts import INSTRUCTION, WORDS, Prompt
+
+_SHELL = '''
+
+# What inspect-ai reads.
+
+from inspect_ai import Task, task  # noqa: E402
+from inspect_ai.dataset import Dataset, Sample, hf_dataset  # noqa: E402
+from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConfig  # noqa: E402
+from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer  # noqa: E402
+from inspect_ai.solver import TaskState, generate  # noqa: E402
+
+_WORKED_EXAMPLES = {shots}
+NO_ANSWER = -1
+
+
+def _sample(name: str, row: Record) -> Sample:
+    """Return a row as a question, and what its metric reads of it."""
+    turns = Prompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
+    kinds = {{"user": ChatMessageUser, "assistant": ChatMessageAssistant}}
+    return Sample(
+        id=row["id"],
+        input=[kinds[turn["role"]](content=turn["content"]) for turn in turns],
+        target=WORDS[LABELS[row["label"]]],
+        metadata={{column: row[column] for column in (*COLUMNS[name], "label")}},
+    )
+
+
+@metric
+def unbag(name: str) -> Metric:
+    """Score all rows of a set at once."""
+
+    def values(scores: list[SampleScore]) -> Scores:
+        answers = [(s.sample_metadata or {{}}, int(s.score.as_float())) for s in scores]
+        return SCORES_OF[name]([{{**row, "predicted": predicted}} for row, predicted in answers])
+
+    return values
+
+
+def _reads_answer() -> Scorer:
+    async def score(state: TaskState, target: Target) -> Score:
+        label = label_in(state.output.completion)
+        predicted = NO_ANSWER if label is None else LABELS.index(label)
+        return Score(value=predicted, answer=label, explanation=state.output.completion)
+
+    return score
+
+
+def _task(name: str, answers: Scorer, path: str, config: str | None, split: str) -> Task:
+    data: Dataset = hf_dataset(path, split=split, name=config, sample_fields=lambda row: _sample(name, row))
+    return Task(dataset=data, solver=generate(), scorer=answers, config=GenerateConfig(temperature=0), name=name)
+'''
+
+_PER_TASK = """
+
+@scorer(metrics=[unbag({name!r})])
+def {task}_answer() -> Scorer:
+    return _reads_answer()
+
+
+@task
+def {task}() -> Task:
+    return _task({name!r}, {task}_answer(), {path!r}, {config!r}, {split!r})
+"""
+
+
+def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
+    """Return `unbag_tasks.py`, and `<set>/eval.yaml` for the sets on the Hub that accuracy says something of."""
+    code = scoring_source() + _SHELL.format(shots=prompt.shots)
+    found = {}
+    for task in tasks:
+        code += _PER_TASK.format(task=task.id, **task._asdict())
+        if task.config and "accuracy" in task.scores and task.name not in ("permuted", "sicck"):
+            found[f"{task.name}/eval.yaml"] = _eval_yaml(task)
+    return {**found, "unbag_tasks.py": code}
+
+
+def _eval_yaml(task: Task) -> str:
+    """Return a data set's `eval.yaml`: one task that asks for the label's number, which is what the rows have."""
+    numbered = ", ".join(f"{label_id(label)} for {WORDS[label]}" for label in LABELS)
+    template = f"{INSTRUCTION} Give it as a number: {numbered}.\n\nPremise: {{premise}}\nHypothesis: {{prompt}}"
+    numbers = "".join(str(label_id(label)) for label in LABELS)
+    document = {
+        "name": task.id,
+        "evaluation_framework": "inspect-ai",
+        "tasks": [
+            {
+                "id": task.name,
+                "config": task.config,
+                "split": task.split,
+                "field_spec": {"input": "hypothesis", "target": "label", "metadata": ["premise"]},
+                "solvers": [
+                    {"name": "prompt_template", "args": {"template": template}},
+                    {"name": "generate"},
+                ],
+                "scorers": [{"name": "pattern", "args": {"pattern": f"([{numbers}])"}}],
+            }
+        ],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"  # JSON is YAML

@@ -1,0 +1,84 @@
+"""Tasks of lm-evaluation-harness: a YAML file a set, `unbag.yaml` for all of them, and the code they score with.
+
+The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`), so `--model hf` gives
+the answers that `unbag evaluate causal:… --no-chat` gives. A metric there is a function of one row and a mean over
+rows; ours are functions of all rows, so each row's result is its record, and the aggregation scores the records.
+"""
+
+import json
+from collections.abc import Sequence
+
+from unbag.harness.tasks import Task, scoring_source
+from unbag.labels import LABELS
+from unbag.llm.prompts import WORDS, Prompt
+
+_CODE = "unbag_scores"
+
+_SHELL = '''
+
+# What lm-evaluation-harness calls.
+
+
+def _results(name: str, doc: Record, results: Sequence[tuple[float, bool]]) -> dict[str, Record]:
+    """Return a row's record, once for each score of its set."""
+    logs = [log for log, _ in results]
+    record = {column: doc[column] for column in (*COLUMNS[name], "label")}
+    record["predicted"] = logs.index(max(logs))
+    return dict.fromkeys(HIGHER_IS_BETTER[name], record)
+
+
+def _aggregate(name: str, score: str, records: Sequence[Record]) -> float:
+    return SCORES_OF[name](records)[score]
+'''
+
+_PER_SET = """
+
+def {name}_results(doc: Record, results: Sequence[tuple[float, bool]]) -> dict[str, Record]:
+    return _results("{name}", doc, results)
+"""
+
+_PER_SCORE = """
+
+def {function}(records: Sequence[Record]) -> float:
+    return _aggregate("{name}", "{score}", records)
+"""
+
+
+def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
+    """Return the files of tasks by path: `unbag_<set>.yaml`, `unbag.yaml`, the group, and `unbag_scores.py`."""
+    code = scoring_source() + _SHELL
+    found = {}
+    for task in tasks:
+        code += _PER_SET.format(name=task.name)
+        for score in task.scores:
+            code += _PER_SCORE.format(name=task.name, score=score, function=_function(task, score))
+        found[f"{task.id}.yaml"] = _yaml(task, prompt)
+    members = "".join(f"  - {task.id}\n" for task in tasks)
+    return {**found, "unbag.yaml": f"group: unbag\ntask:\n{members}", f"{_CODE}.py": code}
+
+
+def _function(task: Task, score: str) -> str:
+    return f"{task.name}_{score.replace('.', '_')}"
+
+
+def _yaml(task: Task, prompt: Prompt) -> str:
+    """Return a task's YAML. Strings are written as JSON, which YAML reads; tags, which JSON has none of, by hand."""
+    asked = prompt.text("{{premise}}", "{{hypothesis}}")
+    lines = {
+        "task": task.id,
+        "dataset_path": task.path,
+        **({"dataset_name": task.config} if task.config else {}),
+        "test_split": task.split,
+        "output_type": "multiple_choice",
+        "num_fewshot": 0,
+        "doc_to_text": asked,
+        "doc_to_choice": [WORDS[label] for label in LABELS],
+        "doc_to_target": "label",
+        "target_delimiter": " ",
+    }
+    text = "".join(f"{key}: {json.dumps(value, ensure_ascii=False)}\n" for key, value in lines.items())
+    text += f"process_results: !function {_CODE}.{task.name}_results\nmetric_list:\n"
+    for score, higher in task.scores.items():
+        text += f"  - metric: {json.dumps(score)}\n    aggregation: !function {_CODE}.{_function(task, score)}\n"
+        text += f"    higher_is_better: {json.dumps(higher)}\n"
+    return text + 'metadata:\n  version: "1.0"\n'

@@ -1,0 +1,322 @@
+"""Any model behind an OpenAI-compatible endpoint as a predictor: hosted ones, or vLLM, llama.cpp, Ollama, … at home."""
+
+import json
+import logging
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
+from pathlib import Path
+from typing import Any, Final, NamedTuple, cast
+from urllib.parse import urlsplit
+
+import numpy as np
+from numpy.typing import NDArray
+
+try:
+    import openai
+except ImportError as error:
+    raise ImportError("asking an endpoint needs the openai client: pip install 'unbag[llm]'") from error
+
+from unbag.files import cache_folder
+from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.probe_pairs import PAIRS
+from unbag.labels import LABELS
+from unbag.llm.answers import Answer, AnswerCache, request_key
+from unbag.llm.prompts import Prompt, fingerprint
+from unbag.llm.reading import label_in, probabilities_of
+from unbag.llm.spending import Spending
+
+KEY: Final = "OPENAI_API_KEY"
+CONCURRENCY: Final = 8
+RETRIES: Final = 8
+"""How often a request is sent again that was refused for the moment (429, 5xx) or whose connection broke. The client
+waits as long as `Retry-After` says, up to two minutes, else 0.5 s,
+doubled each time up to 8 s: 40 s in all."""
+
+_NONSENSE_TRIES: Final = 3
+"""How often a request is sent whose answer is no chat completion at all."""
+
+_TIMEOUT: Final = 120.0  # seconds; an answer of one word is there in one
+_THINKING_TIMEOUT: Final = 900.0
+
+logger = logging.getLogger(__name__)
+
+
+class EndpointError(ValueError):
+    """An endpoint that cannot be asked, or that answers with something else than chat completions."""
+
+
+class Form(NamedTuple):
+    """How a model is asked beside the question itself."""
+
+    name: str
+    parameters: Mapping[str, Any]
+    timeout: float = _TIMEOUT
+
+    @property
+    def gives_probabilities(self) -> bool:
+        """Whether the probabilities of the first token are asked for."""
+        return "logprobs" in self.parameters
+
+
+FORMS: Final = (
+    Form("logprobs-20", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 20}),
+    Form("logprobs-5", {"max_tokens": 8, "temperature": 0, "logprobs": True, "top_logprobs": 5}),
+    Form("text", {"max_tokens": 8, "temperature": 0}),
+    # Models that think before they answer take neither the older limit nor a temperature.
+    Form("thinking", {"max_completion_tokens": 4096}, _THINKING_TIMEOUT),
+)
+"""The forms of a question, from the most telling to the one that any endpoint takes."""
+
+
+class EndpointPredictor:
+    """A model behind a `/chat/completions` endpoint; made by `load`.
+
+    The question is that of `unbag.llm.prompts`, as a conversation. Where the endpoint tells the probabilities of the
+    first token, they are the labels' (`reading.probabilities_of`); else, or where they lie elsewhere, the answer's
+    words decide (`reading.label_in`), with probability 1. An answer that names no label is an abstention: all
+    probabilities are equal, as with every predictor that may have no answer.
+
+    Every answer is kept on disk as it arrives (`AnswerCache`), equal questions are asked once, and so a run that was
+    killed goes on without paying twice.
+
+    Attributes:
+        space: the labels of the columns of `predict`.
+        identity: what decides the numbers, by name. It cannot tell whether another model has taken the name.
+        form: how the model is asked; the first of `FORMS` that it takes.
+        has_probabilities: whether its form asks for probabilities.
+        spending: requests and tokens so far.
+    """
+
+    space: Final = LABELS
+
+    def __init__(
+        self,
+        model: str,
+        client: "openai.OpenAI",
+        *,
+        prompt: Prompt,
+        cache: AnswerCache,
+        spending: Spending,
+        concurrency: int = CONCURRENCY,
+    ) -> None:
+        self.model = model
+        self.prompt = prompt
+        self.spending = spending
+        self._client = client
+        self._base_url = str(client.base_url).rstrip("/")
+        self._cache = cache
+        self._concurrency = concurrency
+        self.form = self._agreed_form()
+        self.has_probabilities = self.form.gives_probabilities
+        self.identity: Mapping[str, str] = {
+            "kind": "endpoint",
+            "model": model,
+            "base_url": self._base_url,
+            "prompt": f"sha256:{fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
+            "shots": str(prompt.shots),
+            "form": self.form.name,
+            "parameters": json.dumps(self.form.parameters),
+        }
+
+    @classmethod
+    def load(
+        cls,
+        model: str,
+        *,
+        base_url: str | None = None,
+        shots: int = 0,
+        concurrency: int = CONCURRENCY,
+        retries: int = RETRIES,
+        spending: Spending | None = None,
+        cache: Path | None = None,
+    ) -> "EndpointPredictor":
+        """Find out how a model can be asked.
+
+        The key is read from the environment, `OPENAI_API_KEY`, and goes to the endpoint and nowhere else; without one
+        the endpoint is asked without, as servers at home are.
+
+        Args:
+            model: the model's name at the endpoint.
+            base_url: the endpoint's address up to `/v1`, such as `http://localhost:8000/v1`.
+            shots: worked examples before each pair: 0, 3 or 6.
+            concurrency: requests at the same time, 1 or more.
+            retries: how often a request is sent again; see `RETRIES`.
+            spending: where to count requests and tokens.
+            cache: the file of the answers; by default one in the user's cache folder for all endpoints.
+
+        Raises:
+            EndpointError: if there is no such address, the endpoint has no such model, or it refuses the key.
+            ValueError: if there are no so many worked examples.
+        """
+        if concurrency < 1:
+            raise ValueError(f"expected at least 1 request at a time, found a concurrency of {concurrency}")
+        client = openai.OpenAI(
+            api_key=os.environ.get(KEY) or "none",  # the client insists on one
+            base_url=_checked_url(base_url),
+            max_retries=retries,
+        )
+        answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
+        return cls(
+            model,
+            client,
+            prompt=Prompt(shots),
+            cache=answers,
+            spending=spending or Spending(),
+            concurrency=concurrency,
+        )
+
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+        """Return the probabilities of n pairs in their order, shape (n, 3); equal ones are an abstention.
+
+        Raises:
+            EndpointError: if a request fails for good; the answers so far are kept.
+        """
+        probabilities = np.empty((len(premises), len(self.space)), dtype=np.float32)
+        for rows, values in self.batches(premises, hypotheses):
+            probabilities[rows] = values
+        return probabilities
+
+    def batches(
+        self, premises: Sequence[str], hypotheses: Sequence[str]
+    ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
+        """Yield positions of pairs and their probabilities as the answers arrive.
+
+        Raises:
+            EndpointError: as `predict`.
+        """
+        pairs: dict[tuple[str, str], list[int]] = {}
+        for row, pair in enumerate(zip(*checked_pairs(premises, hypotheses), strict=True)):
+            pairs.setdefault(pair, []).append(row)  # equal questions are asked once
+        pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
+        try:
+            asked = {pool.submit(self._ask, pair, self.form): rows for pair, rows in pairs.items()}
+            for done in as_completed(asked):
+                rows = asked[done]
+                try:
+                    answer = done.result()
+                except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                    raise EndpointError(self._refusal(error)) from None
+                values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
+                yield np.array(rows, dtype=np.intp), checked_probabilities(values, len(rows), self.space)
+        finally:
+            # What is under way is waited for and kept, since it is paid for.
+            pool.shutdown(wait=True, cancel_futures=True)
+
+    def _probabilities(self, answer: Answer) -> list[float]:
+        if found := probabilities_of(answer.top):
+            return found
+        label = label_in(answer.text)
+        if label is None:
+            return [1 / len(LABELS)] * len(LABELS)
+        return [float(name == label) for name in LABELS]
+
+    def _agreed_form(self) -> Form:
+        """Return the first form of a question that the endpoint takes and that an answer comes of."""
+        premise, hypothesis, _ = PAIRS["en"][0]
+        for form in FORMS:
+            last = form is FORMS[-1]
+            try:
+                answer = self._ask((premise, hypothesis), form)
+            except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
+                if last:
+                    raise EndpointError(f"{self._base_url} takes no question: {self._said(error)}") from None
+                continue
+            if form.gives_probabilities and not answer.top:
+                continue  # it ignores what it does not know
+            readable = probabilities_of(answer.top) or label_in(answer.text)
+            if readable or last or answer.finish != "length":  # cut off, in words of its own or in thoughts
+                break
+        if form.name == "thinking":
+            limit = form.parameters["max_completion_tokens"]
+            logger.warning("%s does not answer in a word; it gets up to %s tokens a pair", self.model, limit)
+        return form
+
+    def _ask(self, pair: tuple[str, str], form: Form) -> Answer:
+        """Return the answer to one pair, from the cache or the endpoint."""
+        request = {"model": self.model, "messages": self.prompt.messages(*pair), **form.parameters}
+        key = request_key(self._base_url, request)
+        if found := self._cache.get(key):
+            self.spending.add_kept()
+            return found
+        try:
+            answer = self._answer(request, form)
+        except openai.BadRequestError as error:
+            if error.code != "content_filter":
+                raise
+            answer = Answer("", (), "content_filter", 0, 0)  # it will not speak of this pair: no answer
+        self._cache.put(key, answer)
+        self.spending.add(answer)
+        return answer
+
+    def _answer(self, request: dict[str, Any], form: Form) -> Answer:
+        create = self._client.chat.completions.with_raw_response.create
+        said = ""
+        for _ in range(_NONSENSE_TRIES):
+            try:
+                said = create(**cast(Any, request), timeout=form.timeout).text
+            except (openai.BadRequestError, openai.UnprocessableEntityError):
+                raise
+            except openai.APIStatusError as error:
+                raise EndpointError(self._refusal(error)) from None
+            except openai.OpenAIError as error:
+                raise EndpointError(
+                    f"cannot reach {self._base_url}: {self._said(error)}; the same command goes on from here"
+                ) from None
+            try:
+                return _read(json.loads(said))
+            except (ValueError, KeyError, TypeError, IndexError, AttributeError):
+                continue
+        raise EndpointError(
+            f"{self._base_url} answers with something else than a chat completion: {self._hidden(said[:200])!r}; is "
+            "the address right, up to /v1?"
+        )
+
+    def _refusal(self, error: "openai.APIStatusError") -> str:
+        what = f"{self._base_url} answered {error.status_code} to {self.model}: {self._said(error)}"
+        if error.status_code in (401, 403):
+            return f"{what}; set {KEY} in the environment to a key that may use it"
+        if error.status_code == 404:
+            return f"{what}; check the model's name and --base-url, which ends in /v1 most often"
+        if error.status_code == 429:
+            return f"{what}; ask less at a time (--concurrency); the same command goes on from here"
+        return f"{what}; the same command goes on from here"
+
+    def _said(self, error: Exception) -> str:
+        return self._hidden((str(error).strip().splitlines() or [type(error).__name__])[0][:300])
+
+    def _hidden(self, text: str) -> str:
+        """Return a text without the key, which an endpoint may repeat in what it says of it."""
+        key = os.environ.get(KEY)
+        return text.replace(key, "…") if key else text
+
+
+def _read(completion: Any) -> Answer:
+    """Return what a chat completion says.
+
+    Raises:
+        KeyError, TypeError, IndexError, AttributeError, ValueError: if it is none.
+    """
+    choice = completion["choices"][0]
+    text = choice["message"].get("content") or ""
+    if not isinstance(text, str):
+        raise TypeError(f"expected text, found {text!r}")
+    first = ((choice.get("logprobs") or {}).get("content") or [{}])[0]
+    top = tuple((str(entry["token"]), float(entry["logprob"])) for entry in first.get("top_logprobs") or ())
+    usage = completion.get("usage") or {}
+    counts = (int(usage.get(name) or 0) for name in ("prompt_tokens", "completion_tokens"))
+    return Answer(text, top, str(choice.get("finish_reason")), *counts)
+
+
+def _checked_url(base_url: str | None) -> str:
+    if not base_url:
+        raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, found none")
+    parts = urlsplit(base_url)
+    if parts.scheme not in ("http", "https") or not parts.hostname:
+        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {base_url!r}")
+    if parts.username or parts.password or parts.query or parts.fragment:
+        raise EndpointError(  # the address is recorded with the results
+            f"expected an address without name, password or ?…, found one with them for {parts.hostname}; the key is "
+            f"read from {KEY} in the environment"
+        )
+    return base_url

@@ -1,0 +1,163 @@
+"""The files for the harnesses: `make doors` runs them with the harnesses themselves, here they are read."""
+
+import ast
+import importlib.util
+import json
+import math
+from typing import get_args
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from unbag import cli
+from unbag.built import Request
+from unbag.cli.exporting import Harness
+from unbag.harness import inspect_ai, lighteval, lm_eval
+from unbag.harness.export import HARNESSES, export_tasks
+from unbag.harness.scores import HIGHER_IS_BETTER, SCORES_OF
+from unbag.harness.tasks import Task, scoring_source
+from unbag.labels import LABELS
+from unbag.llm.prompts import WORDS, Prompt
+
+PAIRS = "premise,hypothesis,label\n" + "".join(
+    f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
+    for who in ("big", "small", "brown")
+    for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
+)
+TASKS = [Task(name, f"org/{name}", "snli", "test") for name in SCORES_OF]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+
+@pytest.fixture
+def requests(tmp_path):
+    (tmp_path / "pairs.csv").write_text(PAIRS)
+    where = {"data": str(tmp_path / "pairs.csv")}
+    return [Request("permuted", options={**where, "q": 3}), Request("swapped", options=where)]
+
+
+class Loader(yaml.SafeLoader):
+    """Reads lm-evaluation-harness's tag as text."""
+
+
+Loader.add_constructor("!function", lambda loader, node: f"!{node.value}")
+
+
+def module(path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    loaded = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(loaded)
+    return loaded
+
+
+def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
+    written = export_tasks("lm-eval", requests, tmp_path / "tasks", shots=3)
+    assert sorted(written.files) == sorted(
+        path.relative_to(tmp_path / "tasks").as_posix() for path in (tmp_path / "tasks").rglob("*") if path.is_file()
+    )
+    assert "--tasks unbag_permuted,unbag_swapped" in written.command
+    code = module(tmp_path / "tasks" / "unbag_scores.py")
+    import datasets
+
+    for name in ("permuted", "swapped"):
+        task = yaml.load((tmp_path / "tasks" / f"unbag_{name}.yaml").read_text(), Loader)
+        assert task["task"] == f"unbag_{name}"
+        rows = datasets.load_dataset(task["dataset_path"], split=task["test_split"])
+        assert rows.features["label"].names == list(LABELS)
+        row = rows[0]
+        asked = task["doc_to_text"].replace("{{premise}}", row["premise"]).replace("{{hypothesis}}", row["hypothesis"])
+        assert asked == Prompt(3).text(row["premise"], row["hypothesis"])
+        assert task["doc_to_choice"] == [WORDS[label] for label in LABELS]
+        assert (task["doc_to_target"], task["target_delimiter"], task["num_fewshot"]) == ("label", " ", 0)
+        results = getattr(code, task["process_results"].removeprefix("!unbag_scores."))
+        # What the harness does: the log-likelihoods of the choices, row by row, then every score over all rows.
+        logs = [[(-float(len(row["premise"]) * k % 7), False) for k in (1, 2, 3)] for row in rows]
+        collected = [results(row, log) for row, log in zip(rows, logs, strict=True)]
+        records = [
+            row | {"predicted": [x for x, _ in log].index(max(log)[0])} for row, log in zip(rows, logs, strict=True)
+        ]
+        expected = SCORES_OF[name](records)
+        assert [metric["metric"] for metric in task["metric_list"]] == list(expected)
+        for metric in task["metric_list"]:
+            aggregate = getattr(code, metric["aggregation"].removeprefix("!unbag_scores."))
+            found = aggregate([result[metric["metric"]] for result in collected])
+            assert found == pytest.approx(expected[metric["metric"]], nan_ok=True)
+            assert metric["higher_is_better"] == HIGHER_IS_BETTER[name][metric["metric"]]
+        assert not all(math.isnan(value) for value in expected.values())
+    group = yaml.safe_load((tmp_path / "tasks" / "unbag.yaml").read_text())
+    assert group == {"group": "unbag", "task": ["unbag_permuted", "unbag_swapped"]}
+
+
+@pytest.mark.parametrize("files", [lm_eval.files, lighteval.files, inspect_ai.files])
+def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
+    harnesses = {"numpy", "lighteval", "inspect_ai"}
+    ours = {node.name for node in ast.parse(scoring_source()).body if hasattr(node, "name")} | {"SHOTS", "WORDS"}
+    [code] = [text for path, text in files(TASKS, Prompt(6)).items() if path.endswith(".py")]
+    tree = ast.parse(code)
+    compile(code, "tasks", "exec")
+    roots = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+            roots.add(node.module.partition(".")[0])
+        elif isinstance(node, ast.Import):
+            roots |= {alias.name.partition(".")[0] for alias in node.names}
+    import sys
+
+    assert roots - sys.stdlib_module_names <= harnesses
+    shell = tree.body[len(ast.parse(scoring_source()).body) :]
+    taken = {node.name for node in shell if hasattr(node, "name")}
+    taken |= {t.id for node in shell if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
+    taken |= {alias.asname or alias.name for node in shell if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert len(taken) > len(TASKS)
+    assert not taken & ours
+
+
+def test_every_set_is_a_task_of_every_harness():
+    yamls = {path: text for path, text in lm_eval.files(TASKS, Prompt()).items() if path.endswith(".yaml")}
+    assert len(yamls) == len(TASKS) + 1
+    for task in TASKS:
+        read = yaml.load(yamls[f"{task.id}.yaml"], Loader)
+        assert (read["dataset_path"], read["dataset_name"], read["test_split"]) == (f"org/{task.name}", "snli", "test")
+    [code] = lighteval.files(TASKS, Prompt()).values()
+    assert all(f"_task({task.name!r}, 'org/{task.name}', 'snli', 'test')" in code for task in TASKS)
+    code = inspect_ai.files(TASKS, Prompt())["unbag_tasks.py"]
+    assert all(f"@task\ndef {task.id}() -> Task:" in code for task in TASKS)
+
+
+def test_eval_yaml_is_for_sets_that_accuracy_speaks_for():
+    files = inspect_ai.files(TASKS, Prompt())
+    found = {path.partition("/")[0] for path in files if path.endswith("eval.yaml")}
+    assert found == {"breaking_nli", "cs_lambda", "plain", "resnli", "soswap_addamod"}
+    read = yaml.safe_load(files["plain/eval.yaml"])
+    [task] = read["tasks"]
+    assert (task["config"], task["split"]) == ("snli", "test")
+    assert task["field_spec"] == {"input": "hypothesis", "target": "label", "metadata": ["premise"]}
+    assert "0 for Yes, 1 for Maybe, 2 for No" in task["solvers"][0]["args"]["template"]
+
+
+def test_what_cannot_be_written_is_refused(requests, tmp_path):
+    for wrong, message in (
+        ({"harness": "other"}, "expected a harness of lm-eval, lighteval, inspect-ai"),
+        ({"requests": [*requests, requests[0]]}, "expected each set once, found permuted again"),
+        ({"shots": 1}, "worked examples"),
+        ({"hub": "org"}, "found data of your own"),
+        ({"hub": "org/name"}, "expected an organisation for 2 sets"),
+    ):
+        given = {"harness": "lm-eval", "requests": requests, "folder": tmp_path / "no"} | wrong
+        with pytest.raises(ValueError, match=message):
+            export_tasks(**given)
+    assert not (tmp_path / "no").exists()
+
+
+def test_the_command_writes_and_says_how_to_run(requests, tmp_path):
+    options = ["--data", str(tmp_path / "pairs.csv"), "--to", str(tmp_path / "out"), "--q", "2", "--json"]
+    shown = CliRunner().invoke(cli.app, ["export", "inspect-ai", *options])
+    assert shown.exit_code == 0, shown.output
+    told = json.loads(shown.stdout)
+    assert told["files"] == ["data/permuted/test.parquet", "unbag_tasks.py"]
+    assert told["command"].startswith("inspect eval ")
+    assert get_args(Harness) == tuple(HARNESSES)

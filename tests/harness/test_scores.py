@@ -1,0 +1,97 @@
+"""The scores of a harness's task are those of `unbag evaluate`, whatever the set."""
+
+import math
+
+import datasets
+import numpy as np
+import pytest
+
+from unbag import measures, sets
+from unbag.harness.scores import COLUMNS, HIGHER_IS_BETTER, SCORES_OF
+from unbag.labels import LABELS, label_id
+from unbag.measures import Answers
+from unbag.scoring.bootstrap import Estimate
+
+N = 240
+FOUR_WAY = ["forward_entailment", "reverse_entailment", "contradiction", "neutral"]
+
+
+def rows_of(name):
+    """Return rows with all that a set's measure reads, their values drawn."""
+    draw = np.random.default_rng(7)
+    label = [int(draw.integers(3)) for _ in range(N)]
+    rows = [{"id": f"r{i}", "source_id": f"s{i}", "premise": f"p{i % 50}", "label": label[i]} for i in range(N)]
+    for i, row in enumerate(rows):
+        half = i // 2
+        row |= {
+            "breaking_nli": {"category": "abc"[i % 3], "similarity": None, "pair_frequency": None},
+            "cs_lambda": {"lms": float(draw.random()), "annotator_labels": []},
+            "permuted": {"source_id": f"s{i // 6}", "permutation": i % 6 - 1, "label": label[i // 6]}
+            | {f"{side}_words": 8 for side in ("premise", "hypothesis")}
+            | {f"{side}_{what}": 0.5 for side in ("premise", "hypothesis") for what in ("bleu_2", "minitree")},
+            "plain": {},
+            "resnli": {"partition": i % 20, "source_split": "test"},
+            "sicck": {"pair": f"r{half}", "reverse": bool(i % 2), "four_way": [*FOUR_WAY, None][half % 5]}
+            | dict.fromkeys(("modifier_type", "part", "modifier", "position", "relation"), "a"),
+            "soswap_addamod": {"kind": ("soswap", "addamod")[i % 2]},
+            "swapped": {"source_id": f"s{half}", "swapped": bool(i % 2), "label": label[half]},
+        }[name]
+    if name == "swapped":  # an entailment pair has no second row
+        rows = [row for row in rows if not (row["swapped"] and LABELS[row["label"]] == "entailment")]
+    return rows
+
+
+def answered(rows):
+    draw = np.random.default_rng(8)
+    return [row | {"predicted": int(draw.choice([row["label"], draw.integers(3)]))} for row in rows]
+
+
+def test_every_set_has_scores():
+    assert set(SCORES_OF) == set(COLUMNS) == set(HIGHER_IS_BETTER) == set(sets.names())
+
+
+@pytest.mark.parametrize("name", list(SCORES_OF))
+def test_scores_are_those_of_the_measure(name):
+    records = answered(rows_of(name))
+    rows = datasets.Dataset.from_list(records)
+    probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
+    expected = measures.score(name, rows, Answers(probabilities, LABELS, doubts=False))
+    found = SCORES_OF[name]([{c: r[c] for c in (*COLUMNS[name], "label", "predicted")} for r in records])
+    assert list(found) == list(HIGHER_IS_BETTER[name])
+    for score, value in found.items():
+        assert value == pytest.approx(number(name, expected, score)), score
+    assert all(0 < abs(value) < 1 for score, value in found.items() if "omega" not in score)
+
+
+def number(name, scores, score):
+    """Return a score out of what a measure gives."""
+    part = score.partition("_")[2]
+    if name == "cs_lambda":
+        return next(s["accuracy"].value for s in scores["subsets"] if s["lambda"] == float(part or 0))
+    if name == "soswap_addamod" and part:
+        return scores["by_subset"][part]["accuracy"].value
+    if name == "plain":
+        return scores["accuracy"].value if isinstance(scores["accuracy"], Estimate) else scores["accuracy"]
+    return scores[score].value
+
+
+@pytest.mark.parametrize("name", list(SCORES_OF))
+def test_a_harness_may_ask_the_first_rows_only(name):
+    records = answered(rows_of(name))
+    for n in (1, 13, 100):
+        found = SCORES_OF[name](records[:n])
+        assert list(found) == list(HIGHER_IS_BETTER[name])
+        assert all(math.isnan(value) or -1 <= value <= 1 for value in found.values())
+    if name == "permuted":  # sixteen whole examples and a part of another
+        assert found == SCORES_OF[name](records[:96])
+
+
+@pytest.mark.parametrize("name", list(SCORES_OF))
+def test_no_answer_is_wrong(name):
+    records = [record | {"predicted": -1} for record in answered(rows_of(name))]
+    found = SCORES_OF[name](records)
+    assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
+
+
+def test_numbers_stand_for_the_labels_that_the_sets_have():
+    assert [label_id(label) for label in LABELS] == list(range(len(LABELS)))

@@ -1,0 +1,146 @@
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs unbag[models]")
+
+from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
+
+from unbag.inference import BatchPredictor  # noqa: E402
+from unbag.inference.loading import ModelError  # noqa: E402
+from unbag.inference.naming import predictor_of  # noqa: E402
+from unbag.labels import LABELS  # noqa: E402
+from unbag.llm.causal import CausalPredictor, _Question  # noqa: E402
+from unbag.llm.prompts import WORDS, Prompt  # noqa: E402
+
+PAIRS = [
+    ("An old man reads a paper.", "A man reads."),
+    ("A dog runs, and a cat is asleep on the old red sofa in the house.", "Cats sleep."),
+    ("the boy eats", "The young boy eats with the old woman, the dog and the cat, and they all drink tea."),
+    ("No woman sees the man.", "A woman sees the man in red."),
+    ("“A cat!”", "42"),
+]
+PREMISES, HYPOTHESES = (list(side) for side in zip(*PAIRS, strict=True))
+
+
+def by_definition(folder, rendered, space):
+    """Return ln p(word | prompt) of each word, each text by itself: no batch, no padding, no cache."""
+    tokenizer, model = AutoTokenizer.from_pretrained(folder), AutoModelForCausalLM.from_pretrained(folder).eval()
+    found = np.empty((len(rendered), len(LABELS)))
+    for row, text in enumerate(rendered):
+        prompt = tokenizer(text, add_special_tokens=False)["input_ids"]
+        for column, label in enumerate(LABELS):
+            whole = tokenizer(text + space + WORDS[label], add_special_tokens=False)["input_ids"]
+            assert whole[: len(prompt)] == prompt
+            with torch.inference_mode():
+                logs = model(input_ids=torch.tensor([whole])).logits[0].log_softmax(-1)
+            found[row, column] = sum(logs[i - 1, whole[i]].item() for i in range(len(prompt), len(whole)))
+    return found
+
+
+@pytest.mark.parametrize("shots", [0, 3])
+@pytest.mark.parametrize("kind", ["llama", "gpt2"])
+@pytest.mark.parametrize("merges", [True, False], ids=["words of one token", "of several"])
+def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, shots):
+    folder = make_lm(kind, merges=merges, positions=3000)
+    predictor = CausalPredictor.load(folder, shots=shots, batch_tokens=2000)
+    expected = by_definition(folder, [Prompt(shots).text(*pair) for pair in PAIRS], " ")
+    assert predictor.identity["shortcut"] == "shared-head"
+    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+    softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), softmax, atol=1e-4)
+    assert np.ptp(expected) > 0.5, "too alike to tell a mistake"
+    lengths = {len(ending) for q in predictor._questions(PREMISES, HYPOTHESES) for ending in q.endings}
+    assert (lengths == {1}) == merges
+
+
+def test_the_chat_template_is_used_where_there_is_one(make_lm):
+    folder = make_lm(chat=True, positions=3000)
+    predictor = CausalPredictor.load(folder, shots=3)
+    assert predictor.identity["chat"] == "True"
+    turns = [Prompt(3).messages(*pair) for pair in PAIRS]
+    texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
+    np.testing.assert_allclose(
+        predictor.log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
+    )
+    plain = CausalPredictor.load(folder, shots=3, chat=False)
+    assert plain.identity["prompt"] != predictor.identity["prompt"]
+    assert plain.prompt.text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
+
+
+def test_a_beginning_token_is_set_once(make_lm):
+    folder = make_lm(bos=True)
+    [question] = CausalPredictor.load(folder)._questions(*zip(PAIRS[0], strict=True))
+    assert question.prefix[0] == 0
+    assert question.prefix.count(0) == 1
+    [question] = CausalPredictor.load(make_lm(bos=True, chat=True))._questions(*zip(PAIRS[0], strict=True))
+    assert 0 not in question.prefix, "a template writes its own"
+
+
+def test_batches_change_nothing_but_the_last_digits(tiny_lm):
+    many = CausalPredictor.load(tiny_lm, batch_tokens=4000)
+    assert isinstance(many, BatchPredictor)
+    together = many.predict(PREMISES, HYPOTHESES)
+    alone = np.concatenate([many.predict([p], [h]) for p, h in PAIRS])
+    few = CausalPredictor.load(tiny_lm, batch_tokens=1).predict(PREMISES[::-1], HYPOTHESES[::-1])[::-1]
+    np.testing.assert_allclose(together, alone, atol=1e-5)
+    np.testing.assert_allclose(together, few, atol=1e-5)
+    np.testing.assert_array_equal(together, many.predict(PREMISES, HYPOTHESES))
+
+
+def test_models_that_forget_are_read_whole(make_lm):
+    folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
+    predictor = CausalPredictor.load(folder)
+    assert predictor.identity["shortcut"] == "none"
+    expected = by_definition(folder, [Prompt().text(*pair) for pair in PAIRS], " ")
+    np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
+
+
+def test_words_that_share_tokens_are_scored_after_what_they_share():
+    question = _Question.of([1, 2, 3], [[1, 2, 3, 4], [1, 2, 3, 5, 6], [1, 2, 3, 5, 7]])
+    assert (question.prefix, question.endings, question.tails) == ([1, 2, 3], [[4], [5, 6], [5, 7]], [[5]])
+    question = _Question.of([1, 2], [[1, 2], [1, 2, 3], [1, 2, 4]])  # the first word is no token of its own
+    assert (question.prefix, question.endings) == ([1], [[2], [2, 3], [2, 4]])
+    question = _Question.of([1, 2], [[1, 8], [1, 9], [1, 2, 3]])  # merged across the seam
+    assert (question.prefix, question.endings, question.tails) == ([1], [[8], [9], [2, 3]], [[2]])
+
+
+def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
+    folder = make_lm("gpt2", positions=260)
+    predictor = CausalPredictor.load(folder)
+    long = "a very " * 400 + "old man"
+    values = predictor.predict([long, *PREMISES], ["He is old.", *HYPOTHESES])
+    assert predictor.truncated == 1
+    np.testing.assert_allclose(values[1:], predictor.predict(PREMISES, HYPOTHESES), atol=1e-5)
+    [question] = predictor._questions([long], ["He is old."])
+    assert question.length <= 260
+    with pytest.raises(ModelError, match=r"the prompt alone has \d+ tokens, the model reads 40; take fewer"):
+        CausalPredictor.load(folder, max_length=40).predict(["a"], ["b"])
+
+
+def test_what_decides_the_numbers_is_in_the_identity(make_lm, tiny_lm):
+    first = predictor_of(f"causal:{tiny_lm}")[0].identity
+    assert predictor_of(f"causal:{tiny_lm}", shots=0, chat=False)[0].identity == first
+    others = [{"shots": 3}, {"dtype": "bfloat16"}, {"max_length": 500}, {"batch_tokens": 100}]
+    identities = [predictor_of(f"causal:{tiny_lm}", **options)[0].identity for options in others]
+    identities.append(predictor_of(f"causal:{make_lm(seed=1)}")[0].identity)
+    assert len({tuple(sorted(identity.items())) for identity in [first, *identities]}) == 6
+
+
+def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
+    with pytest.raises(ModelError, match=r"causal language model \(LlamaForCausalLM\).*causal:"):
+        predictor_of(str(tiny_lm))
+    with pytest.raises(ModelError, match="no chat template"):
+        CausalPredictor.load(tiny_lm, chat=True)
+    with pytest.raises(ValueError, match="causal:x has no option base_url"):
+        predictor_of("causal:x", base_url="http://localhost/v1")
+    with pytest.raises(ValueError, match="the name of a model after causal:"):
+        predictor_of("causal:")
+
+
+def test_a_classifier_is_refused(tmp_path):
+    from transformers import BertConfig, BertForSequenceClassification
+
+    config = BertConfig(hidden_size=8, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8, vocab_size=9)
+    BertForSequenceClassification(config).save_pretrained(tmp_path)
+    with pytest.raises(ModelError, match=r"found .* to be BertForSequenceClassification; leave out causal:"):
+        CausalPredictor.load(tmp_path)

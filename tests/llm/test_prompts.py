@@ -1,0 +1,45 @@
+import pytest
+
+from unbag.inference.probe_pairs import PAIRS
+from unbag.labels import LABELS
+from unbag.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, Prompt, fingerprint
+
+
+def test_each_label_comes_equally_often_among_the_worked_examples():
+    for shots in SHOTS:
+        assert [sum(label == name for *_, label in EXAMPLES[:shots]) for name in LABELS] == [shots // 3] * 3
+
+
+def test_worked_examples_are_not_what_the_probe_asks():
+    probed = {side for pair in PAIRS["en"] for side in pair[:2]}
+    assert not probed & {side for example in EXAMPLES for side in example[:2]}
+
+
+def test_the_words_differ_in_their_first_letters():
+    assert set(WORDS) == set(LABELS)
+    assert len({word[0] for word in WORDS.values()}) == len(WORDS)
+
+
+def test_text_and_conversation_say_the_same():
+    text = Prompt(3).text("A dog runs.", "It moves.")
+    turns = Prompt(3).messages("A dog runs.", "It moves.")
+    assert [turn["role"] for turn in turns] == ["user", "assistant"] * 3 + ["user"]
+    assert text.startswith(INSTRUCTION)
+    assert turns[0]["content"].startswith(INSTRUCTION)
+    assert text.count("Premise:") == sum(turn["content"].count("Premise:") for turn in turns) == 4
+    for premise, hypothesis, label in EXAMPLES[:3]:
+        assert f"Premise: {premise}\nHypothesis: {hypothesis}\nAnswer: {WORDS[label]}\n" in text
+        at = next(i for i, turn in enumerate(turns) if premise in turn["content"])
+        assert turns[at + 1]["content"] == WORDS[label]
+    assert text.endswith("Premise: A dog runs.\nHypothesis: It moves.\nAnswer:")
+    assert turns[-1]["content"] == "Premise: A dog runs.\nHypothesis: It moves."
+
+
+def test_every_wording_has_a_fingerprint_of_its_own():
+    asked = [form for shots in SHOTS for form in (Prompt(shots).text("a", "b"), Prompt(shots).messages("a", "b"))]
+    assert len({fingerprint(form) for form in asked}) == 2 * len(SHOTS)
+
+
+def test_other_numbers_of_examples_are_refused():
+    with pytest.raises(ValueError, match=r"expected 0, 3, 6 worked examples \(shots\), found 2"):
+        Prompt(2)
