@@ -5,6 +5,12 @@ import sys
 
 from unbag.cli import app, run
 
-for arguments in json.load(sys.stdin):
-    if code := run(app, arguments):
-        sys.exit(code)
+
+def main() -> None:
+    for arguments in json.load(sys.stdin):
+        if code := run(app, arguments):
+            sys.exit(code)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,7 +1,6 @@
 """Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
 
 import json
-import sys
 
 import pytest
 import yaml
@@ -9,6 +8,7 @@ import yaml
 from tests.hub.plain_reader import described
 from tests.hub_server.fixtures import SHARED_HUB
 from unbag import sets
+from unbag.cli import app, run
 
 _OPTIONS = {
     "breaking_nli": [],
@@ -69,7 +69,7 @@ def test_each_set_comes_in_one_commit_and_again_in_none(published):
     assert [said["commit"] for said in again] == [None] * len(again)
 
 
-def test_plain_datasets_reads_the_rows_that_the_builders_make(published, commands, vectors, monkeypatch):
+def test_plain_datasets_reads_the_rows_that_the_builders_make(published, commands, vectors):
     first, _ = published
     configs = {name: "snli" if name == "resnli" else "snli-validation" for name in first}
     asked = [[f"org/{name}", config] for name, config in configs.items()] + [["org/swapped", None]]
@@ -111,15 +111,15 @@ def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
 
 
 def test_another_config_leaves_the_first_and_the_default_alone(commands):
-    repo = ["--to", "org/two", "--yes", "--json"]
-    commands.together(
-        ["publish", "dataset", "swapped", "--config", "snli-validation", *repo],
-        ["publish", "dataset", "swapped", "--config", "snli-test", *repo],
+    configs = ["snli-validation", "snli-test", "snli-validation"]
+    said = commands.together(
+        *(
+            ["publish", "dataset", "swapped", "--config", config, "--to", "org/two", "--yes", "--json"]
+            for config in configs
+        )
     )
-    first = _card(commands, "org/two")
-    [[said]] = commands.together(["publish", "dataset", "swapped", "--config", "snli-validation", *repo])
-    assert said["commit"] is None
-    metadata = _metadata(first)
+    assert [each["commit"] is None for [each] in said] == [False, False, True]
+    metadata = _metadata(_card(commands, "org/two"))
     assert [(entry["config_name"], entry.get("default")) for entry in metadata["configs"]] == [
         ("snli-validation", True),
         ("snli-test", None),
@@ -127,14 +127,16 @@ def test_another_config_leaves_the_first_and_the_default_alone(commands):
     assert [entry["config_name"] for entry in metadata["dataset_info"]] == ["snli-validation", "snli-test"]
 
 
-def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path):
+def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path, capsys):
     pairs = tmp_path / "mine.jsonl"
     rows = [{"premise": "A man sleeps.", "hypothesis": "A man rests.", "label": "entailment"}]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows))
     own = ["publish", "dataset", "swapped", "--to", "org/own", "--data", pairs]
-    assert "name it with --license" in commands(*own, code=1)
+    assert run(app, list(map(str, own))) == 1  # here, since nothing is read before the licence is known
+    assert "name it with --license" in capsys.readouterr().err
     corpus = ["publish", "dataset", "swapped", "--to", "org/own", "--corpus", "snli", "--license", "mit"]
-    assert "which drops its attribution and share-alike" in commands(*corpus, code=1)
+    assert run(app, corpus) == 1
+    assert "which drops its attribution and share-alike" in capsys.readouterr().err
     shown = commands(*own, "--license", "cc-by-4.0", "--private")
     assert "+ data/mine/data-00000-of-00001.parquet" in shown
     assert "a new private repository" in shown
@@ -155,4 +157,3 @@ def test_the_description_of_rows_tells_them_apart():
     features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})
     one, other = (datasets.Dataset.from_dict({"label": labels}, features=features) for labels in ([0, 1], [1, 0]))
     assert described(one) != described(other)
-    assert sys.modules["unbag"]

@@ -6,6 +6,7 @@ import random
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from unittest import mock
 
@@ -98,18 +99,29 @@ def test_a_file_that_others_write_to_is_merged(repo_id):
 
 
 @runs_in("hub_client")
-def test_two_publishers_at_once_lose_nothing(repo_id):
+def test_two_publishers_at_once_lose_nothing(repo_id, tmp_path):
+    """Twenty configs of one data set, two at a time: each is in the card, with its files."""
+    from unbag.hub.card import parted
+    from unbag.hub.dataset_card import ConfigCard, merged_card
+    from unbag.hub.publication import Publication
     from unbag.hub.publishing import publish
 
-    def add(name):
-        return publish(_publication(repo_id, names=lambda old: b"\n".join(sorted({*(old or b"").split(), name}))))
+    def add(config):
+        said = {"licences": ["mit"], "languages": ["en"], "sources": [], "splits": {}}
+        card = ConfigCard(config, {"test": f"data/{config}/*"}, {"features": [], "splits": []}, said, "")
+        merge = partial(merged_card, repo=repo_id, set_name="swapped", configs=[card], citation="")
+        files = {f"data/{config}/rows": config.encode(), "README.md": merge}
+        return publish(Publication(repo_id, "dataset", files, f"Publish {config}", (f"data/{config}/*",)))
 
     with _as(ALICE), ThreadPoolExecutor(2) as pool:
         for number in range(10):
-            names = [f"{number}{who}".encode() for who in "ab"]
-            assert all(done.commit for done in pool.map(add, names))
-    content = Path(alice().hf_hub_download(repo_id, "names", repo_type="dataset")).read_bytes()
-    assert content.split() == sorted(f"{n}{who}".encode() for n in range(10) for who in "ab")
+            assert all(done.commit for done in pool.map(add, [f"{number}a", f"{number}b"]))
+    wanted = [f"{number}{who}" for number in range(10) for who in "ab"]
+    assert _files(repo_id) == {"README.md", *(f"data/{config}/rows" for config in wanted)}
+    card = alice().hf_hub_download(repo_id, "README.md", repo_type="dataset", cache_dir=tmp_path)
+    configs = parted(Path(card).read_bytes())[0]["configs"]
+    assert sorted(entry["config_name"] for entry in configs) == wanted
+    assert [entry["config_name"] for entry in configs if entry.get("default")] == [configs[0]["config_name"]]
 
 
 _REQUESTS = [
@@ -122,6 +134,8 @@ _REQUESTS = [
     ("PUT", "/_lfs/"),
     ("POST", "/_lfs/verify"),
     ("POST", "/{repo}/commit/"),
+    ("HEAD", "/{repo}/resolve/"),
+    ("GET", "/{repo}/resolve/"),
 ]
 _FAULTS = [
     {"status": 503, "times": 3},
@@ -136,13 +150,16 @@ _FAULTS = [
 def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, fault):
     from unbag.hub.publishing import publish
 
-    publication = _publication(repo_id, tmp_path, **{"README.md": b"---\nlicense: mit\n---\n"})
+    card = b"---\nlicense: mit\n---\n"
     hub.arm(*(Fault(method=method, path=path.format(repo=repo_id), **fault) for method, path in _REQUESTS))
     with _as(ALICE), _hurried():
-        assert publish(publication).commit
+        assert publish(_publication(repo_id, tmp_path, **{"README.md": card})).commit
+        assert publish(_publication(repo_id, tmp_path, **{"README.md": lambda old: old + b"merged\n"})).commit
     assert hub.armed() == [], "a request was never made, so this shows nothing of it"
-    assert _commits(repo_id) == ["Publish", "initial commit"]
+    assert _commits(repo_id) == ["Publish", "Publish", "initial commit"]
     assert _files(repo_id) == {"README.md", "data/big.bin"}
+    [file] = alice().get_paths_info(repo_id, ["README.md"], repo_type="dataset")
+    assert file.size == len(card + b"merged\n")
 
 
 @runs_in("hub_client")

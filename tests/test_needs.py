@@ -1,0 +1,66 @@
+"""What sets and models read from elsewhere, by name; nothing is fetched here."""
+
+import pytest
+
+from unbag import needs
+from unbag.built import Request
+
+_SPACY = "the spaCy pipeline spacy/en_core_web_sm"
+_SNLI = "the corpus snli, split {} (stanfordnlp/snli)"
+_MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
+
+
+@pytest.mark.parametrize(
+    ("request_", "expected"),
+    [
+        (Request("plain", "snli-test"), [_SNLI.format("test")]),
+        (Request("permuted", "snli-test"), [_SNLI.format("test")]),
+        (
+            Request("permuted", "snli-test", {"minitrees": ("snli",)}),
+            [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
+        ),
+        (Request("cs_lambda", "snli-test"), [_SNLI.format("test"), _SNLI.format("train"), _MNLI, _SPACY]),
+        (Request("cs_lambda", "snli-train", {"training": ("snli",), "pipeline": "all"}), [_SNLI.format("train")]),
+        (
+            Request("cs_lambda", "snli-test", {"lexical": "org/model"}),
+            [_SNLI.format("test"), "the lexical model org/model"],
+        ),
+        (
+            Request("resnli", "snli", {"embeddings": f"org/vectors@{'0' * 40}"}),
+            [*map(_SNLI.format, ("train", "validation", "test")), f"the embeddings org/vectors@{'0' * 40}"],
+        ),
+        (
+            Request("breaking_nli", "snli-test", {"wordnet": True}),
+            [_SNLI.format("test"), _SNLI.format("train"), "WordNet 3.0"],
+        ),
+        (Request("breaking_nli", "official"), ["the pairs official of unbag_breaking_nli"]),
+        (Request("sicck", "official"), ["the pairs official of unbag_sicck"]),
+        (
+            Request("soswap_addamod", "snli-test", {"attested_split": "train"}),
+            [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
+        ),
+        (Request("swapped", options={"data": __file__}), []),
+    ],
+)
+def test_a_set_says_what_it_reads(request_, expected):
+    assert [need.name for need in needs.of_run([request_])] == expected
+
+
+def test_models_say_what_they_read_and_each_thing_is_named_once():
+    found = needs.of_run([Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1")
+    assert [need.name for need in found] == [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
+    assert [need.name for need in needs.of_run([], ["wordnet", __file__])] == ["WordNet 3.0"]
+    assert [need.name for need in needs.of_training("org/model", ["snli", "mine.csv"])] == [
+        "the model org/model",
+        *map(_SNLI.format, ("train", "validation")),
+    ]
+
+
+def test_all_that_is_missing_is_named():
+    def fail():
+        raise ValueError("not\nthere")
+
+    some = [needs.Need("a", fail), needs.Need("b", dict), needs.Need("c", fail)]
+    assert needs.missing(some) == {"a": "not there", "c": "not there"}
+    with pytest.raises(needs.MissingError, match="2 of the things this needs are not on this machine: a; c"):
+        needs.require(some)
