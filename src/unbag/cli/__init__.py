@@ -20,6 +20,7 @@ from unbag.cli import (
     prefetching,
     published,
     publishing,
+    publishing_all,
     publishing_dataset,
     publishing_model,
     publishing_results,
@@ -58,6 +59,7 @@ publishing.app.command()(publishing_model.model)
 publishing.app.command()(publishing_results.results)
 publishing.app.command()(publishing_results.results_dataset)
 publishing.app.command()(publishing_spaces.leaderboard)
+publishing.app.command(name="all")(publishing_all.everything)
 app.command()(prefetching.prefetch)
 app.command()(making.demo)
 

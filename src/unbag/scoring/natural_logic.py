@@ -131,7 +131,7 @@ def _macro_estimates(
     if len(names) < n:
         by_source = np.zeros((len(names), k * k))
         np.add.at(by_source, (source, cells), 1)
-        samples = _samples(by_source, k)
+        samples = _samples_by_source(by_source, k)
     if resamples:
         rng = np.random.default_rng(seed)
         if len(names) == n:  # drawing examples is drawing cells of the table, each as likely as it is frequent
@@ -154,7 +154,7 @@ def _macro_estimates(
     }
 
 
-def _samples(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
+def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
     """Return the examples behind each measure: the confusion table of each source, shape (sources, k * k)."""
     right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
     macro = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}

@@ -1,0 +1,67 @@
+"""`unbag publish all`."""
+
+import logging
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Annotated, Final
+
+import typer
+
+from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing_results import read_results
+
+if TYPE_CHECKING:
+    from unbag.hub.publication import Publication
+
+logger = logging.getLogger(__name__)
+
+_NOT_OURS: Final = frozenset({"plain"})  # a corpus as it is, which its authors publish
+
+
+@with_pairs
+@with_publishing_options
+def everything(
+    pairs: Requests,
+    options: PublishingOptions,
+    results: Annotated[
+        list[Path] | None,
+        typer.Option(help="Results for the data set of results and the leaderboard; give the option again for others."),
+    ] = None,
+) -> None:
+    """Publish all challenge sets and metrics to one organisation; with --results, a leaderboard too.
+
+    unbag publish all --to my-org
+    unbag publish all --to my-org --corpus mnli --results runs/a --results runs/b --yes
+
+    Each repository gets one commit, or none where it holds all of it already,
+    so after a stop the same command goes on. A set that cannot be made is
+    told of at the end and does not cost the others. Trained models are
+    published one by one: unbag publish model.
+    """
+    from unbag import rooms, sets
+    from unbag.failures import Failure
+    from unbag.hub import dataset, leaderboard, metric_space, results_dataset
+
+    if "/" in options.to:
+        raise typer.BadParameter(f"expected --to ORG, since there are many repositories; found {options.to!r}")
+    failures: list[Failure] = []
+    publications: list[Publication] = []
+    with TemporaryDirectory(prefix="unbag-") as folder:
+        for request in pairs([name for name in sets.names() if name not in _NOT_OURS], on_failure=failures.append):
+            try:
+                repo = options.repo(request.name)
+                publications.append(dataset.publication([request], repo, Path(folder) / request.name))
+            except Exception as error:
+                logger.debug("%s", request.name, exc_info=error)
+                failures.append(Failure(request.name, error))
+        publications += [metric_space.metric_space(name, options.repo(name)) for name in rooms.names("metrics")]
+        if results:
+            rows = options.repo(results_dataset.NAME)
+            publications.append(results_dataset.publication(rows, read_results(results)))
+            publications.append(leaderboard.leaderboard_space(options.repo(leaderboard.NAME), rows))
+        carry_out(publications, options)
+    for failure in failures:
+        typer.secho(f"{failure.set}: not published: {failure.reason}", err=True, fg=typer.colors.YELLOW)
+    if failures:
+        raise typer.Exit(1)
