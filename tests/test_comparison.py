@@ -93,6 +93,12 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
     assert all(each.p_holm >= each.p for each in tested)
 
 
+def test_few_examples_are_said_to_be_few(runs, monkeypatch):
+    monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
+    notes = unbag.compare(runs / "weak", runs / "strong").notes
+    assert notes == ["permuted · ours.jsonl: 120 source examples are few to resample; p values are too small"]
+
+
 def test_the_difference_turns_round_with_the_models(runs):
     there = unbag.compare(runs / "weak", runs / "strong").differences
     back = unbag.compare(runs / "strong", runs / "weak").differences

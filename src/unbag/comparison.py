@@ -40,6 +40,8 @@ COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
 further one makes the correction of all p values harsher."""
 
 LEVEL: Final = 0.05
+FEW: Final = 30
+"""Source examples below which a bootstrap is said to be optimistic."""
 _SEED: Final = re.compile(r"(?P<recipe>.*?)[-_/.]?seed[-_=]?(?P<seed>\d+)/?")
 _SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result's data
 
@@ -359,6 +361,9 @@ class _Pairs:
             found = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
             binary = outcomes(pair[0], pair[1])
             test, p = ("bootstrap", found.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
+            if binary is None and found.difference.n < FEW:
+                n = found.difference.n
+                notes.append(f"{_title(first.result)}: {n} source examples are few to resample; p values are too small")
             yield Difference(*about, means, deviations, found.difference, test, p)
 
     def _chosen(self, result: Result) -> dict[str, str]:
