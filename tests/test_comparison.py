@@ -8,11 +8,19 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import cli, comparison, results
+from unbag import cli, comparison, results, sets
 from unbag.built import Request
 from unbag.inference.function import CallablePredictor
+from unbag.scoring.accuracy import accuracy
+from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.mcnemar import mcnemar
+from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.seeds import seed_test
+from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 LABELS = ["entailment", "neutral", "contradiction"]
 PAIRS = [
@@ -107,7 +115,7 @@ def test_three_are_compared_two_by_two_and_a_missing_set_is_said(runs):
     found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
     assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
     assert [each.set for each in found.differences if each.second == "C"] == ["plain", "plain"]
-    assert "permuted · ours: only A was evaluated on it" in " ".join(found.notes).replace(".jsonl", "")
+    assert found.notes == ["permuted · ours.jsonl: only A, B evaluated on it"]
 
 
 def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path):
@@ -184,11 +192,26 @@ def test_no_results_are_named(tmp_path):
         unbag.compare(tmp_path, tmp_path)
 
 
-def test_every_number_that_is_compared_by_default_is_there(runs):
-    """Of the sets that need no network; the others' paths are tested by the names their scores have."""
-    for result in results.read(runs / "weak" / "results.json"):
-        paths = dict(results.estimates(result.scores))
-        assert set(comparison.COMPARED[result.set]) <= set(paths)
+def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets_examples():
+    rng = np.random.default_rng(0)
+    gold, predicted, again = (rng.integers(0, 3, 120) for _ in range(3))
+    sources = [f"source {row // 6}" for row in range(120)]
+    names = np.array(LABELS)
+    scores = {
+        "plain": accuracy(predicted, gold),
+        "swapped": swap_consistency(predicted, gold, again),
+        "breaking_nli": category_accuracy(predicted, gold, ["colors"] * 120, groups=sources),
+        "sicck": natural_logic(names[predicted], names[gold], source_ids=sources, groups={"part": ["subject"] * 120}),
+        "soswap_addamod": label_distribution(predicted, gold, sources, subsets=["soswap", "addamod"] * 60),
+        "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
+        "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
+        "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
+    }
+    assert set(scores) == set(comparison.COMPARED) == set(sets.names())
+    for name, found in scores.items():
+        paths = dict(results.estimates(found))
+        compared = [paths[path].sample for path in comparison.COMPARED[name]]
+        assert len({len(sample.columns) for sample in compared}) == 1, name
 
 
 def test_the_command_fits_a_terminal(runs):

@@ -158,9 +158,17 @@ def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, requests, mon
 
 
 def test_what_is_not_at_hand_is_no_failure():
-    assert Failure("soswap_addamod", ImportError("needs spaCy")).is_missing
-    assert Failure("sicck", MissingFileError("could not be downloaded")).is_missing
-    assert not Failure("sicck", ValueError("another file")).is_missing
+    assert Failure("soswap_addamod", ImportError("needs spaCy")).is_left_out
+    assert Failure("sicck", MissingFileError("could not be downloaded")).is_left_out
+    assert Failure("sicck", sets.UnfitError("none of the pairs can be used")).is_left_out
+    assert not Failure("sicck", ValueError("another file")).is_left_out
+
+
+def test_a_split_is_for_the_sets_that_have_splits():
+    taken = {name for name in sets.names() if sets.takes_split(name, None)}
+    assert taken == {"plain", "swapped", "soswap_addamod", "cs_lambda", "permuted"}
+    assert sets.takes_split("sicck", "snli")
+    assert not sets.takes_split("resnli", "mnli")
 
 
 def _run(*arguments, cwd, launcher=()):

@@ -34,7 +34,7 @@ COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
     "soswap_addamod": {"by_subset.soswap.accuracy": "SOSwap right", "by_subset.addamod.accuracy": "AddAmod right"},
     "cs_lambda": {"subsets.lambda=0.accuracy": "accuracy", "subsets.lambda=0.7.accuracy": "… words mislead"},
     "resnli": {"accuracy": "accuracy", "drop": "drop, easy to hard"},
-    "permuted": {"accuracy": "A", "omega_max": "Ω_max", "omega_rand": "Ω_rand", "p_c": "P^c"},
+    "permuted": {"accuracy": "right in order", "omega_max": "Ω_max", "omega_rand": "Ω_rand", "p_c": "P^c"},
 }
 """The numbers of each set that are compared by default, by their path in the scores, and what to call them. Few: every
 further one makes the correction of all p values harsher."""
@@ -227,9 +227,11 @@ def compare(
     notes: list[str] = []
     pairs = _Pairs(systems, quantities, resamples)
     differences: list[Difference] = []
+    alone: dict[str, set[str]] = {}
     for one, two in combinations(systems, 2):
-        for ours, theirs, same in _matched(one, two, notes, across=across_data):
+        for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
+    notes += [f"{title}: only {', '.join(sorted(letters))} evaluated on it" for title, letters in alone.items()]
     if not differences:
         raise ValueError("nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)}"))
     tested = [place for place, found in enumerate(differences) if found.p is not None]
@@ -274,9 +276,9 @@ def _files(path: Path) -> list[Path]:
 
 
 def _matched(
-    one: System, two: System, notes: list[str], *, across: bool
+    one: System, two: System, notes: list[str], alone: dict[str, set[str]], *, across: bool
 ) -> Iterator[tuple[list[Run], list[Run], bool]]:
-    """Yield the runs of both systems on each task, and whether it is the same one.
+    """Yield the runs of both systems on each task, and whether it is the same one; note who alone has a task.
 
     Raises:
         ValueError: if a set was evaluated on other data or with other options, unless across these.
@@ -298,7 +300,7 @@ def _matched(
         ):  # other tasks of that set are there; this one is missing, unless it is of the same pairs
             others = [each for each in others if _title(each[0].result) == _title(first)]
         if not others:
-            notes.append(f"{_title(first)}: only {one.letter} was evaluated on it")
+            alone.setdefault(_title(first), set()).add(one.letter)
             continue
         other = others[0]
         right.remove(other)
@@ -310,7 +312,8 @@ def _matched(
             )
         notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, no test")
         yield runs, other, False
-    notes += [f"{_title(runs[0].result)}: only {two.letter} was evaluated on it" for runs in right]
+    for runs in right:
+        alone.setdefault(_title(runs[0].result), set()).add(two.letter)
 
 
 class _Pairs:

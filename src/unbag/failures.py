@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from unbag.pinned import MissingFileError
+from unbag.sets import UnfitError
 
 
 @dataclass(frozen=True)
@@ -20,9 +21,9 @@ class Failure:
     model: str | None = None
 
     @property
-    def is_missing(self) -> bool:
-        """Whether all that is wrong is that an optional package or other people's file is not at hand."""
-        return isinstance(self.error, ImportError | MissingFileError)
+    def is_left_out(self) -> bool:
+        """Whether nothing went wrong: a package or other people's file is not at hand, or the pairs are not for it."""
+        return isinstance(self.error, ImportError | MissingFileError | UnfitError)
 
     @property
     def reason(self) -> str:

@@ -13,6 +13,10 @@ ROOM: Final = "dataset_scripts"
 DEFAULT_CORPUS: Final = "snli"
 
 
+class UnfitError(ValueError):
+    """A set that cannot be made from the pairs that it was asked for."""
+
+
 def names() -> list[str]:
     """Return the names of the challenge sets."""
     return rooms.names(ROOM)
@@ -77,6 +81,16 @@ def described_options(name: str) -> list[Option]:
         ValueError: if there is no such set.
     """
     return described(_class(name).BUILDER_CONFIG_CLASS, options(name))
+
+
+def takes_split(name: str, corpus: str | None) -> bool:
+    """Tell whether a set is made from one split of a corpus (None: of its default one), and not from the whole of it.
+
+    Raises:
+        ValueError: if there is no such set.
+    """
+    cls = _class(name)
+    return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
 
 
 def config_name(
@@ -145,18 +159,19 @@ def prepare(made: Any, *, num_proc: int | None = None) -> Any:
     """Build what a `builder` makes, or take it from the cache, and return the split that models are evaluated on.
 
     Raises:
-        ValueError: if no pair can be used; `rows.DataError` if the pairs cannot be read.
+        ValueError: `UnfitError` if no pair can be used; `rows.DataError` if the pairs cannot be read.
     """
     from datasets.exceptions import DatasetGenerationError
 
     try:
         made.download_and_prepare(num_proc=num_proc)
     except DatasetGenerationError as error:
-        if isinstance(error.__cause__, ValueError | ImportError):  # ours: it names the row, or the extra
+        if isinstance(error.__cause__, ValueError | ImportError | OSError):  # it names the row, the extra, the address
             raise error.__cause__ from None
         raise
     if not any(split.num_examples for split in made.info.splits.values()):
-        raise ValueError(f"none of the pairs can be used for this set with the options {made.config}")
+        options = ", ".join(f"{option}={value}" for option, value in made.config.own_options().items())
+        raise UnfitError(f"none of the pairs can be used for this set, with {options or 'no options'}")
     return _evaluated(made, made.as_dataset())
 
 

@@ -68,8 +68,9 @@ def evaluate(
     Asks a sample of every set, in minutes for a small model, and shows each
     set's table as it comes. Leaves tables, results.json, predictions, and
     what `unbag compare` needs in a folder. A run that was stopped goes on
-    where it was when given again. What needs a package or a file that is not
-    at hand is left out and named at the end; any other failure is exit code 1.
+    where it was when given again. A set is left out, and named at the end,
+    where a package, a file or pairs for it are not at hand; any other failure
+    is exit code 1.
 
       unbag evaluate ORG/MODEL
       unbag evaluate ORG/MODEL --full
@@ -129,11 +130,11 @@ def evaluate(
     if processes().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
     for failure in failures:
-        told = "left out" if failure.is_missing else "failed"
+        told = "left out" if failure.is_left_out else "failed"
         of_model = f", {failure.model}" if failure.model and len(models) > 1 else ""
         typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
     # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
-    if not results or any(sets or not failure.is_missing for failure in failures):
+    if not results or any(sets or not failure.is_left_out for failure in failures):
         raise typer.Exit(1)
 
 

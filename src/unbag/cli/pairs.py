@@ -214,12 +214,14 @@ def _pairs(
                 options["seed"] = seed
             config = None
             if data is None:
+                # Of all sets, those that have splits take the split.
+                chosen = split if on_failure is None or sets.takes_split(name, corpus) else None
                 try:
-                    config, options = sets.config_name(name, corpus, split, options)
+                    config, options = sets.config_name(name, corpus, chosen, options)
                 except ValueError as error:
                     if on_failure is None:
                         raise
-                    on_failure(Failure(name, error))
+                    on_failure(Failure(name, sets.UnfitError(str(error))))
                     continue
             drawn = {} if seed is None else {"seed": seed}
             made.append(Request(name, config, options | where, examples, **drawn))

@@ -29,33 +29,39 @@ class _Display(Watch):
     def __init__(self, bars: Any, sets: int, *, quiet: bool) -> None:
         self._bars, self._quiet = bars, quiet
         self._all = bars.add_task("sets", total=sets, unit="sets")
-        self._rows = bars.add_task("", total=None, unit="rows")
+        self._rows: Any = None
+        self._shown = ""
         self._begun = 0
 
     def on_set(self, name: str) -> None:
-        from huggingface_hub.utils import disable_progress_bars
+        from huggingface_hub.utils.tqdm import disable_progress_bars
 
         disable_progress_bars()  # not before: the download of a model shows itself
         self._bars.start()
         self._bars.update(self._all, completed=self._begun)  # of how many sets are behind us, whatever came of them
         self._begun += 1
-        self._bars.reset(self._rows, description=f"making {name}", total=None)
+        self._show(f"making {name}", None)
 
     def on_progress(self, name: str, done: int, total: int) -> None:
-        shown = f"asking {name}"
-        if self._bars.tasks[self._rows].description != shown:
-            # The rows found in the store were not asked now: they must not make the rest look quick.
-            self._bars.reset(self._rows, description=shown, total=total)
-        self._bars.update(self._rows, completed=done, total=total)
+        self._show(f"asking {name}", total)
+        self._bars.update(self._rows, completed=done)
+
+    def _show(self, what: str, total: int | None) -> None:
+        """Make the lower bar one of something else, unless it is of that already."""
+        if what != self._shown:
+            if self._rows is not None:
+                self._bars.remove_task(self._rows)
+            self._rows, self._shown = self._bars.add_task(what, total=total, unit="rows"), what
 
     def on_result(self, result: "Result") -> None:
         if self._quiet:
             return
         from unbag.report import terminal
 
-        # Standard output may be another file than the display's: they must not write at the same time.
+        # Standard output may be another file than the display's: they must not write at the same time. When the display
+        # begins again it wipes the line above it, which is therefore an empty one.
         self._bars.stop()
-        terminal.show([terminal.view(result)], console())
+        terminal.show([terminal.view(result), ""], console())
         self._bars.start()
 
 
@@ -74,7 +80,10 @@ def watch(sets: int, *, shown: bool, quiet: bool = False) -> Iterator[Watch]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
-    bars = Progress(*columns, TimeElapsedColumn(), console=console(err=True), transient=True, redirect_stdout=False)
+    to = console(err=True)
+    bars = Progress(
+        *columns, TimeElapsedColumn(), console=to, transient=True, redirect_stdout=False, disable=not to.is_terminal
+    )
     import datasets
 
     datasets.disable_progress_bars()

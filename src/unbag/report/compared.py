@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 from itertools import groupby
 
-from rich import box
 from rich.console import Group, RenderableType
-from rich.table import Table
 from rich.text import Text
 
 from unbag.comparison import Comparison, Difference
@@ -14,8 +12,12 @@ from unbag.scoring.bootstrap import Estimate
 _TESTS = {
     "mcnemar": "McNemar's mid-p test",
     "bootstrap": "a paired bootstrap over source examples",
-    "seeds": "Welch's t test over training seeds",
+    "seeds": "a t test over training seeds",
 }
+
+
+_WIDTHS = (-27, 6, 6, 23, 6, 6)  # of the columns; below 0 for words. One table a set would not align them.
+_LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
 
 
 def view(comparison: Comparison) -> RenderableType:
@@ -52,20 +54,27 @@ def verdict(comparison: Comparison) -> str:
     return f"Verdict: {len(real)} of {len(tested)} differences are more than chance: {', '.join(said)}."
 
 
-def _table(comparison: Comparison, differences: Sequence[Difference]) -> Table:
+def _table(comparison: Comparison, differences: Sequence[Difference]) -> RenderableType:
     first, second = differences[0].first, differences[0].second
-    shown = Table("", first, second, f"{second} − {first} [95 %]", "p", "Holm", box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in shown.columns[1:]:
-        column.justify, column.no_wrap = "right", True
+    names = ("", first, second, f"{second} − {first} [95 %]", "p", "Holm")
+    parts: list[RenderableType] = [Text(" ".join(map(_aligned, names, _WIDTHS)), style="bold"), Text("─" * _LINE)]
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
-        rows = list(group)
-        shown.add_row(Text(f"{name} · {data}", style="bold"))
-        for found in rows:
-            style = "bold" if comparison.significant(found) else None
-            shown.add_row(f"  {found.label}", *_cells(found), style=style)
+        parts.append(Text(f"{name} · {data}"))
+        for found in group:
+            cells = (f"  {found.label}", *_cells(found))
+            style = "bold" if comparison.significant(found) else ""
+            parts.append(Text(" ".join(map(_aligned, cells, _WIDTHS)), style=style, overflow="ellipsis", no_wrap=True))
             if any(deviation is not None for deviation in found.deviations):
-                shown.add_row("    ± over seeds", *map(_deviation, found.deviations), style="dim")
-    return shown
+                spreads = ("    ± over seeds", *map(_deviation, found.deviations))
+                parts.append(Text(" ".join(map(_aligned, spreads, _WIDTHS)), style="dim"))
+    return Group(*parts, "")
+
+
+def _aligned(cell: str, width: int) -> str:
+    """Return a cell of a column: words to the left and cut to the width, numbers to the right."""
+    if width > 0:
+        return cell.rjust(width)
+    return cell.ljust(-width) if len(cell) <= -width else f"{cell[: -width - 1]}…"
 
 
 def _cells(found: Difference) -> list[str]:

@@ -22,7 +22,7 @@ def view(results: Sequence[Result]) -> RenderableType:
         for result in results:
             if (found := _score(result)) is not None:
                 shown.add_row(*_name(result, results, found), interval(found.estimate), f"{found.estimate.n:,}")
-        return Group(Text(f"{models[0]} on all sets; more is better", style="italic"), shown)
+        return Group(Text(f"{models[0]}: a number a set; more is better", style="italic"), shown)
     letters = {model: chr(ord("A") + place) if place < 26 else str(place + 1) for place, model in enumerate(models)}
     legend = Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))
     tables = [
