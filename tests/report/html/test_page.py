@@ -1,5 +1,6 @@
 """What the report says, before anything draws it."""
 
+import re
 import shlex
 from importlib import import_module
 
@@ -186,3 +187,8 @@ def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
     assert drawn.count('fill="var(--model-0)"') == 2
     assert drawn.count('fill="var(--reference)"') == 1
     assert not any(word in drawn for word in ("<script", "href", "url("))
+
+
+def test_the_style_sheet_lets_as_many_examples_through_as_the_script_shows_first():
+    [shown] = re.findall(r"const PAGE = (\d+);", page._asset("page.js"))
+    assert f".example:nth-child(n + {int(shown) + 1})" in page._asset("page.css")

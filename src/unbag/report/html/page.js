@@ -3,7 +3,7 @@
 (() => {
   const form = document.getElementById("filters");
   if (!form) return;
-  const PAGE = 24;
+  const PAGE = 24; // as many as the style sheet lets through before this runs
   const items = [...document.querySelectorAll(".example")];
   const texts = items.map((item) => item.textContent.toLowerCase());
   const selects = [...form.querySelectorAll("select")];
@@ -43,5 +43,6 @@
     show();
   });
   form.hidden = false;
+  document.getElementById("list").classList.add("live");
   start();
 })();

@@ -125,12 +125,13 @@ def profile(found: list[Headline], gathered: Gathered) -> Figure:
         for name in names(gathered)
     ]
     theirs = tuple(Point(each.words, bare(one.value), one.model) for each in found for one in each.published)
+    about = "One measure a set. Lines are 95 % intervals."
     if theirs:
+        about += " Grey bars are the models of the papers on the same corpus; the numbers name them."
         series.append(Series(PAPERS_MODELS, theirs, is_reference=True))
     return Figure(
         title="Profile over all sets",
-        about="One measure a set. Lines are 95 % intervals; grey bars are the models of the papers on the same "
-        "corpus; the numbers name them.",
+        about=about,
         x="measure",
         y="share",
         kind="dots",
