@@ -2,7 +2,7 @@
 
 Such a command takes `options: PublishingOptions` by way of `with_publishing_options`, makes its publications, each
 named by `options.repo("name if --to does not say one")`, and ends in `carry_out(publications, options)`. It is put into
-`app` where all commands are, in `unbag.cli`.
+`app` where all commands are, in `unbag.cli`. One that publishes things of many kinds hands them all to one `carry_out`.
 """
 
 from collections.abc import Callable, Sequence

@@ -8,7 +8,7 @@ import re
 from collections.abc import Mapping
 from typing import Any, Final
 
-import yaml  # type: ignore[import-untyped]  # a dependency of huggingface_hub and of datasets
+import yaml  # type: ignore[import-untyped]
 
 FRONT_MATTER: Final = re.compile(r"\A\ufeff?\s*---[ \t]*\r?\n(.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _BLOCK: Final = re.compile(

@@ -19,6 +19,8 @@ _LONGEST_WAIT: Final = (
 )
 _TELL: Final = 5.0  # a wait that long is told
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+_CUT_OFF: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, TimeoutError)
+"""Not every ConnectionError: `datasets` raises a bare one after it has tried for half a minute."""
 
 logger = logging.getLogger(__name__)
 
@@ -71,16 +73,17 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
 def passes(error: BaseException) -> bool:
     """Tell whether a failure may be over when the call is made again."""
     import httpx2
-    from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
+    from huggingface_hub import is_offline_mode
+    from huggingface_hub.errors import HfHubHTTPError
 
+    if is_offline_mode():
+        return False
     for cause in _causes(error):
-        if isinstance(cause, OfflineModeIsEnabled):
-            return False
         if isinstance(cause, HfHubHTTPError):
             status: int = cause.response.status_code
             return status in _PASSING
-        if isinstance(cause, httpx2.TransportError | json.JSONDecodeError | ConnectionError | TimeoutError):
-            return True  # cut off, or an answer that is none, such as a proxy's
+        if isinstance(cause, (httpx2.TransportError, json.JSONDecodeError, *_CUT_OFF)):
+            return True
     return False
 
 

@@ -80,7 +80,7 @@ class Remote:
                 )
                 content = Path(file).read_bytes()
             if not expected.holds(content):
-                raise ConnectionError(f"{path} arrived as something else than the Hub holds")
+                raise ConnectionAbortedError(f"{path} arrived as something else than the Hub holds")
             return content
 
         return patiently(fetch)
