@@ -196,6 +196,15 @@ def test_the_command_shows_each_set_and_names_what_failed(offline):
     assert (offline / "out" / "table.txt").read_text().count("Verdict") >= len(kept)
 
 
+def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
+    asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "--q", "2", "--offline")
+    done = _run(*asked, "--out", "out", cwd=offline)
+    assert done.returncode == 0, done.stderr
+    assert {"plain", "swapped"} <= {result.set for result in results.read(offline / "out" / "results.json")}
+    assert "cs_lambda: left out, offline and without the corpus snli, split train" in done.stderr
+    assert "failed" not in done.stderr
+
+
 def test_two_processes_evaluate_a_suite_as_one_does(offline):
     pytest.importorskip("accelerate")
     named = ("--sets", "plain", "--sets", "resnli", "--sets", "swapped")

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from unbag.cli.chosen import Full, Sets, chosen
 from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.prefetching import Offline
 from unbag.cli.shown import AsJson, report
 from unbag.cli.watching import watch
 
 if TYPE_CHECKING:
+    from unbag.built import Request
     from unbag.failures import Failure
     from unbag.llm.spending import Spending
 
@@ -36,14 +38,8 @@ def evaluate(
             "lexical, hypothesis-only or majority.",
         ),
     ],
-    sets: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="A challenge set, all of it (unbag sets lists them); give the option again for another. Without it, a "
-            "sample of every set."
-        ),
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")] = False,
+    sets: Sets = None,
+    full: Full = False,
     cross: Annotated[
         bool,
         typer.Option("--cross", help="Instead of sets, the cross-domain table: accuracy of each model on each corpus."),
@@ -119,7 +115,7 @@ def evaluate(
       unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
-    from unbag import evaluation, needs, suite
+    from unbag import evaluation, needs
     from unbag.inference.processes import processes
     from unbag.lexical.predictors import BASELINES
 
@@ -131,11 +127,7 @@ def evaluate(
         which = "cross"
     else:
         elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
-        if sets:
-            requests = pairs(sets, elsewhere=elsewhere)
-        else:
-            requests = pairs(suite.names(), elsewhere=elsewhere, on_failure=failures.append)
-            requests = requests if full else [suite.sampled(request) for request in requests]
+        requests = chosen(pairs, sets, full=full, elsewhere=elsewhere, on_failure=failures.append)
         if not requests:
             raise failures[0].error
         # By the sets and pairs too: the same model on others must not take the place of these results.
@@ -155,7 +147,11 @@ def evaluate(
         "concurrency": concurrency,
     }
     if offline:
-        needs.require(needs.of_run(requests, models, revision=revision, training=options["training"]))
+        needs.require(needs.of_run((), models, revision=revision, training=options["training"]))
+        if sets or cross:
+            needs.require(needs.of_run(requests))
+        else:  # of the suite, what is there is asked
+            requests = _at_hand(requests)
     several = len(requests) > 1
     first = processes().rank == 0
     with (
@@ -214,6 +210,21 @@ def score(
         needs.require(needs.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
     report([result], folder, as_json=as_json)
+
+
+def _at_hand(requests: "list[Request]") -> "list[Request]":
+    """Return the sets of which nothing is missing on this machine, and tell at once what is of the others."""
+    from unbag import needs
+
+    found = []
+    for request in requests:
+        if lacking := needs.missing(needs.of_run([request])):
+            typer.secho(f"{request.name}: left out, offline and without {', '.join(lacking)}", err=True, fg="yellow")
+        else:
+            found.append(request)
+    if not found:
+        raise needs.MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
+    return found
 
 
 @contextmanager

@@ -1,11 +1,15 @@
 """`unbag prefetch`, and the option `--offline` of the commands that read the Hub."""
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from unbag.cli.chosen import Full, Sets, chosen
 from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.shown import AsJson, print_json
+
+if TYPE_CHECKING:
+    from unbag.failures import Failure
 
 
 def _go_offline(offline: bool) -> bool:
@@ -34,9 +38,8 @@ def prefetch(
     models: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models, as `unbag evaluate` takes them.")
     ] = None,
-    sets: Annotated[
-        list[str], typer.Option(help="A challenge set; give the option again for another; all for each there is.")
-    ] = ["permuted"],  # noqa: B006  (typer reads the default)
+    sets: Sets = None,
+    full: Full = False,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
     offline: Offline = False,
     as_json: AsJson = False,
@@ -50,18 +53,17 @@ def prefetch(
     had; given again, it fetches that only. With --offline it just looks. For
     `unbag train`, name its corpora with --training.
 
-      unbag prefetch ORG/MODEL --corpus snli
-      unbag prefetch --sets all
+      unbag prefetch ORG/MODEL
+      unbag prefetch --sets permuted --sets cs_lambda --corpus mnli
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
     from unbag import needs
-    from unbag.sets import names
 
-    chosen = names() if sets == ["all"] else sets
-    for_training = frozenset({"training"})
-    wanted = needs.of_run(
-        pairs(chosen, elsewhere=for_training), models or (), revision=revision, training=_parts(training)
-    )
+    def tell(failure: "Failure") -> None:
+        typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
+
+    requests = chosen(pairs, sets, full=full, elsewhere=frozenset({"training"}), on_failure=tell)
+    wanted = needs.of_run(requests, models or (), revision=revision, training=_parts(training))
     if training and models:
         known = {need.name for need in wanted}
         wanted += [need for need in needs.of_training(models[0], _parts(training) or ()) if need.name not in known]

@@ -1,0 +1,46 @@
+"""Which challenge sets a command is about: those that are named, or else all of them."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unbag.cli.pairs import Requests
+
+if TYPE_CHECKING:
+    from unbag.built import Request
+    from unbag.failures import Failure
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        help="A challenge set, all of it (unbag sets lists them); give the option again for another. Without it, a "
+        "sample of every set."
+    ),
+]
+Full = Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")]
+
+
+def chosen(
+    pairs: Requests,
+    sets: Sequence[str] | None,
+    *,
+    full: bool,
+    elsewhere: frozenset[str],
+    on_failure: "Callable[[Failure], None]",
+) -> "list[Request]":
+    """Return what is asked for; of the suite, sets that cannot be made of these pairs are told of and left out.
+
+    Args:
+        pairs: what the command was handed (`pairs.with_pairs`).
+        sets: those that are named.
+        full: whether to take all of each, where none is named.
+        elsewhere: options that are read elsewhere too.
+        on_failure: told of what is left out.
+    """
+    from unbag import suite
+
+    if sets:
+        return pairs(sets, elsewhere=elsewhere)
+    requests = pairs(suite.names(), elsewhere=elsewhere, on_failure=on_failure)
+    return requests if full else [suite.sampled(request) for request in requests]
