@@ -76,10 +76,12 @@ def number(name, scores, score):
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
-def test_a_harness_may_ask_the_first_rows_only(name):
+def test_a_harness_may_ask_a_part_of_the_rows(name):
     records = answered(rows_of(name))
-    for n in (1, 13, 100):
-        found = SCORES_OF[name](records[:n])
+    draw = np.random.default_rng(9)
+    parts = [[records[i] for i in draw.permutation(N)[:n] if i < len(records)] for n in range(20, N, 7)]
+    for part in [*parts, records[:1], records[:13], records[:100]]:
+        found = SCORES_OF[name](part)
         assert list(found) == list(HIGHER_IS_BETTER[name])
         assert all(math.isnan(value) or -1 <= value <= 1 for value in found.values())
     if name == "permuted":  # sixteen whole examples and a part of another
