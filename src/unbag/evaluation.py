@@ -103,10 +103,12 @@ def evaluate_all(
             tell = _telling(on_progress, title)
             found = predict_rows(item.rows, predictor, store, progress=tell)
             if processes().rank == 0:
-                answers = Answers(_array(found), found.space, found.has_probabilities)
+                probabilities = _array(found)
+                unanswered = _unanswered(probabilities, title) if known.get("kind") == "endpoint" else None
+                answers = Answers(probabilities, found.space, found.has_probabilities, unanswered)
                 counts = {"truncated_pairs": found.truncated}
-                if known.get("kind") == "endpoint":
-                    counts["unanswered_pairs"] = _unanswered(answers, title)
+                if unanswered is not None:
+                    counts["unanswered_pairs"] = int(unanswered.sum())
                 done.append(score(item, answers, {**known, **counts}))
     if done:
         results.write(done, Path(out) / results.FILE)
@@ -164,12 +166,13 @@ def _array(predictions: Predictions) -> NDArray[np.float32]:
     return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
 
-def _unanswered(answers: Answers, title: str) -> int:
-    """Return for how many pairs no label is likelier than another, and say so if there are any."""
-    probabilities = answers.probabilities
-    unanswered = int((probabilities == probabilities[:, :1]).all(axis=1).sum())
-    if unanswered:
-        logger.warning("%s: %s of %s answers name no label", title, f"{unanswered:,}", f"{len(probabilities):,}")
+def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bool_]:
+    """Return for which pairs no label is likelier than another, shape (n,), and say so if there are any."""
+    unanswered: NDArray[np.bool_] = (probabilities == probabilities[:, :1]).all(axis=1)
+    if n := int(unanswered.sum()):
+        logger.warning(
+            "%s: %s of %s answers name no label; they count as wrong", title, f"{n:,}", f"{len(unanswered):,}"
+        )
     return unanswered
 
 
