@@ -84,7 +84,7 @@ def lighteval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: 
 def inspect_ai(run: Callable[..., None], tasks: Path, _: Path, out: Path, base_url: str) -> Scores:
     """Run inspect-ai against the tests' endpoint."""
     options = ["--model", "openai-api/local/tiny", "--log-dir", str(out), "--log-format", "json", "--display", "plain"]
-    run("inspect", "eval", str(tasks / "unbag_tasks.py"), *options, LOCAL_BASE_URL=base_url, LOCAL_API_KEY="none")
+    run("inspect", "eval", "unbag_tasks.py", *options, LOCAL_BASE_URL=base_url, LOCAL_API_KEY="none")
     found = [json.loads(file.read_text()) for file in out.glob("*.json")]
     metrics = {log["eval"]["dataset"]["name"]: log["results"]["scores"][0]["metrics"] for log in found}
     return {s: {n: metrics[s][n]["value"] for n in HIGHER_IS_BETTER[s]} for s in SETS}
@@ -135,6 +135,7 @@ def main() -> None:
                 outside = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
                 done = subprocess.run(
                     [str(bin_folder / command), *options],
+                    cwd=log / "tasks",  # inspect-ai takes no absolute path
                     env={**outside, "OMP_NUM_THREADS": "1", **env},
                     capture_output=True,
                     text=True,

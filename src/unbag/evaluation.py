@@ -5,6 +5,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unbag import kept_examples, measures, results, suite
 from unbag.built import BuiltSet, Request, build
 from unbag.columns import column
@@ -137,10 +140,12 @@ def evaluate_all(
             try:
                 found = predict_rows(item.rows, predictor, store, progress=tell)
                 if here.rank == 0:
-                    answers = Answers(found.array(), found.space, found.has_probabilities)
+                    probabilities = found.array()
+                    unanswered = _unanswered(probabilities, request.name) if known.get("kind") == "endpoint" else None
+                    answers = Answers(probabilities, found.space, found.has_probabilities, unanswered)
                     counts = {"truncated_pairs": found.truncated}
-                    if known.get("kind") == "endpoint":
-                        counts["unanswered_pairs"] = _unanswered(answers, request.name)
+                    if unanswered is not None:
+                        counts["unanswered_pairs"] = int(unanswered.sum())
                     result = score(item, answers, {**known, **counts})
                     done[number, place] = result, examples.choose(result, item.rows, answers)
             except Exception as error:
@@ -206,12 +211,13 @@ def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
     return {name: options[name] for name in fitting}
 
 
-def _unanswered(answers: Answers, title: str) -> int:
-    """Return for how many pairs no label is likelier than another, and say so if there are any."""
-    probabilities = answers.probabilities
-    unanswered = int((probabilities == probabilities[:, :1]).all(axis=1).sum())
-    if unanswered:
-        logger.warning("%s: %s of %s answers name no label", title, f"{unanswered:,}", f"{len(probabilities):,}")
+def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bool_]:
+    """Return for which pairs no label is likelier than another, shape (n,), and say so if there are any."""
+    unanswered: NDArray[np.bool_] = (probabilities == probabilities[:, :1]).all(axis=1)
+    if n := int(unanswered.sum()):
+        logger.warning(
+            "%s: %s of %s answers name no label; they count as wrong", title, f"{n:,}", f"{len(unanswered):,}"
+        )
     return unanswered
 
 

@@ -159,5 +159,5 @@ def test_the_command_writes_and_says_how_to_run(requests, tmp_path):
     assert shown.exit_code == 0, shown.output
     told = json.loads(shown.stdout)
     assert told["files"] == ["data/permuted/test.parquet", "unbag_tasks.py"]
-    assert told["command"].startswith("inspect eval ")
+    assert told["command"] == f"cd {tmp_path / 'out'} && inspect eval unbag_tasks.py --model PROVIDER/MODEL"
     assert get_args(Harness) == tuple(HARNESSES)

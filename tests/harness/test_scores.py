@@ -76,10 +76,12 @@ def number(name, scores, score):
 
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
-def test_a_harness_may_ask_the_first_rows_only(name):
+def test_a_harness_may_ask_a_part_of_the_rows(name):
     records = answered(rows_of(name))
-    for n in (1, 13, 100):
-        found = SCORES_OF[name](records[:n])
+    draw = np.random.default_rng(9)
+    parts = [[records[i] for i in draw.permutation(N)[:n] if i < len(records)] for n in range(20, N, 7)]
+    for part in [*parts, records[:1], records[:13], records[:100]]:
+        found = SCORES_OF[name](part)
         assert list(found) == list(HIGHER_IS_BETTER[name])
         assert all(math.isnan(value) or -1 <= value <= 1 for value in found.values())
     if name == "permuted":  # sixteen whole examples and a part of another
@@ -88,9 +90,15 @@ def test_a_harness_may_ask_the_first_rows_only(name):
 
 @pytest.mark.parametrize("name", list(SCORES_OF))
 def test_no_answer_is_wrong(name):
-    records = [record | {"predicted": -1} for record in answered(rows_of(name))]
+    rows = rows_of(name)
+    records = [record | {"predicted": -1} for record in answered(rows)]
     found = SCORES_OF[name](records)
     assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
+    nothing = Answers(np.full((len(rows), 3), 1 / 3), LABELS, doubts=False, unanswered=np.ones(len(rows), dtype=bool))
+    expected = measures.score(name, datasets.Dataset.from_list(rows), nothing)
+    assert {score: number(name, expected, score) for score in found} == pytest.approx(
+        {score: None if math.isnan(value) else value for score, value in found.items()}
+    )
 
 
 def test_numbers_stand_for_the_labels_that_the_sets_have():

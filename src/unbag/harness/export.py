@@ -71,7 +71,7 @@ def export_tasks(
 _COMMANDS: Final = {
     "lm-eval": "lm_eval --model hf --model_args pretrained=ORG/MODEL --include_path {folder} --tasks {tasks}",
     "lighteval": "lighteval accelerate model_name=ORG/MODEL {tasks} --custom-tasks {folder}/unbag_tasks.py",
-    "inspect-ai": "inspect eval {folder}/unbag_tasks.py --model PROVIDER/MODEL",
+    "inspect-ai": "cd {folder} && inspect eval unbag_tasks.py --model PROVIDER/MODEL",  # it takes no absolute path
 }
 
 

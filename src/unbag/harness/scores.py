@@ -2,8 +2,9 @@
 
 This module is copied into the files that are written for the harnesses, with what it imports, so it needs numpy alone.
 A record is a row of the set, as far as its metric reads it (`COLUMNS`), with `label`, the gold id, and `predicted`, the
-id of the answer, or -1 for none. A harness may have asked a part of the rows only (`--limit`): what a metric compares
-counts where all of it was asked, and a score without any such example is NaN.
+id of the answer, or -1 for none. A harness may have asked a part of the rows only, in any order (`--limit`, or what is
+shown while it runs): what a metric compares counts where all of it was asked, and a score without any such example is
+NaN.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -15,7 +16,7 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 from unbag.scoring.swap_consistency import swap_consistency
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
@@ -69,12 +70,12 @@ def cs_lambda_scores(records: Sequence[Record]) -> Scores:
 
 def permuted_scores(records: Sequence[Record]) -> Scores:
     """Return `scoring.permutation_acceptance` over the examples all of whose permutations were asked."""
-    times: dict[str, set[int]] = {}
+    asked: dict[str, set[int]] = {}
     for record in records:
-        times.setdefault(record["source_id"], set()).add(int(record["permutation"]))
-    q = max((len(found) for found in times.values()), default=0)
-    whole = [record for record in records if len(times[record["source_id"]]) == q]
-    if q < 2:
+        asked.setdefault(record["source_id"], set()).add(int(record["permutation"]))
+    every = set(range(ORIGINAL, max(map(max, asked.values()), default=ORIGINAL) + 1))
+    whole = [record for record in records if asked[record["source_id"]] == every]
+    if not whole or every == {ORIGINAL}:
         return _values("permuted", {})
     predicted, gold = _answers(whole)
     sources, numbers = _column(whole, "source_id"), _column(whole, "permutation")

@@ -58,7 +58,8 @@ def probabilities_of(top: Sequence[tuple[str, float]]) -> list[float] | None:
     Returns:
         Three numbers, or None where less than `LEAST_MASS` lies on the labels' words.
 
-    >>> probabilities_of([("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))])
+    >>> found = probabilities_of([("Yes", math.log(0.6)), (" no", math.log(0.2)), ("The", math.log(0.2))])
+    >>> [round(share, 6) for share in found]
     [0.75, 0.0, 0.25]
     """
     mass: Mapping[str, list[float]] = {label: [] for label in LABELS}

@@ -5,13 +5,19 @@ One module a set, named like it, with `score(rows, answers)`. The arithmetic is 
 
 from collections.abc import Sequence
 from importlib import import_module
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from unbag.columns import numbers
 from unbag.labels import LABELS, fold
+
+NO_ANSWER: Final = -1
+"""What `Answers.predicted` says where a model gave no answer: wrong, whatever the label."""
+
+NONE: Final = "none"
+"""Its name, where labels are counted by name."""
 
 
 class Answers(NamedTuple):
@@ -21,17 +27,19 @@ class Answers(NamedTuple):
         probabilities: shape (n, len(space)).
         space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
         doubts: whether the probabilities say how sure the model is; False where it gave labels only.
+        unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
     """
 
     probabilities: NDArray[Any]
     space: Sequence[str]
     doubts: bool
+    unanswered: NDArray[np.bool_] | None = None
 
     @property
     def predicted(self) -> NDArray[np.intp]:
-        """The position in `space` of each row's likeliest label, shape (n,)."""
+        """The position in `space` of each row's likeliest label, shape (n,); `NO_ANSWER` where there is none."""
         likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
-        return likeliest
+        return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
     def gold(self, rows: Any) -> NDArray[np.intp]:
         """Return the position in `space` of each row's gold label, shape (n,)."""

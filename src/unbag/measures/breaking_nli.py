@@ -1,15 +1,13 @@
 """Category accuracy of the Breaking NLI set."""
 
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
 from unbag.columns import column, numbers
 from unbag.labels import CONTRADICTION, label_id
-from unbag.measures import Answers
+from unbag.measures import NO_ANSWER, Answers
 from unbag.scoring.category_accuracy import category_accuracy
-
-NO_ANSWER: Final = -1
 
 
 def score(rows: Any, answers: Answers) -> dict[str, Any]:

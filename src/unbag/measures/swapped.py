@@ -6,7 +6,7 @@ import numpy as np
 
 from unbag.columns import numbers
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.measures import Answers
+from unbag.measures import NO_ANSWER, Answers
 from unbag.scoring.swap_consistency import swap_consistency
 
 
@@ -21,6 +21,7 @@ def score(rows: Any, answers: Answers) -> dict[str, Any]:
     # From the model's space to our ids: the gold label where its fold was predicted, else a label with that fold.
     ours = np.array([list(answers.folded).index(place) for place in range(len(answers.space))])
     predicted = np.where(answers.predicted == answers.folded[label], label, ours[answers.predicted])
+    predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
     after = dict(zip(names[swapped], predicted[swapped], strict=True))
     return swap_consistency(
         predicted[~swapped],
