@@ -198,7 +198,7 @@ def _pairs(
         elsewhere: frozenset[str] = frozenset(),
         on_failure: "Callable[[Failure], None] | None" = None,
     ) -> "list[Request]":
-        from unbag import sets
+        from unbag import corpora, sets
 
         known = {name: sets.options(name) for name in names}
         used = elsewhere.union(*known.values())
@@ -206,6 +206,8 @@ def _pairs(
         unused += [f"--option {name}" for name in named if name not in frozenset().union(*known.values())]
         if unused:
             raise typer.BadParameter(f"{', '.join(unused)}: not an option of {' or '.join(names)}")
+        if data is None and on_failure is not None:
+            corpora.corpus(corpus or sets.DEFAULT_CORPUS).split(split)  # what no set can be made from is a mistake
         made = []
         for name in names:
             options = {option: value for option, value in given.items() if option in known[name]}
