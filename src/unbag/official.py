@@ -21,7 +21,8 @@ class OfficialConfig(SourceConfig):
     """Which pairs: the authors', or such as are made from English ones.
 
     Attributes:
-        file: the official configs: your copy of the authors' file; without it, it is downloaded.
+        file: the official configs: your copy of the authors' file, or the folder it is in under its own name; without
+            it, it is downloaded.
     """
 
     file: str | None = None
@@ -63,6 +64,12 @@ class OfficialSet(ChallengeSet):
     FILE: ClassVar[PinnedFile]
     LICENCE: ClassVar[str]
     DEFAULT_CONFIG_NAME = OFFICIAL
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        given = kwargs.get("file")
+        if given and Path(given).is_dir():  # the one file, or all of the folder would be part of the cache key
+            kwargs["file"] = str(Path(given) / self.FILE.name)
+        super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:
         """Return a path to the authors' file: the user's copy or a download."""

@@ -3,6 +3,7 @@ import json
 import zipfile
 from collections import Counter
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -115,6 +116,8 @@ def test_the_record_says_what_was_not_made_and_why(pairs):
 
 
 def test_the_authors_pairs_come_with_category_and_annotators(official):
+    folder = str(Path(official).parent)
+    assert sets.builder("breaking_nli", "official", file=folder).official_file() == Path(official)
     rows = sets.load("breaking_nli", "official", file=official)
     assert rows["id"][:] == ["7", "8", "9", "10"]
     assert rows["category"][:] == ["colors", "colors", "synonyms", "drinks"]

@@ -134,7 +134,7 @@ def _pairs(
         str | None,
         typer.Option(
             rich_help_panel=_BREAKING_NLI,
-            help="Your copy of the authors' file, which is fetched else. Also for sicck.",
+            help="Your copy of the authors' file, or a folder with it; fetched else. Also for sicck.",
         ),
     ] = None,
     space: Annotated[
