@@ -147,11 +147,10 @@ def evaluate(
         "concurrency": concurrency,
     }
     if offline:
-        needs.require(needs.of_run((), models, revision=revision, training=options["training"]))
-        if sets or cross:
-            needs.require(needs.of_run(requests))
-        else:  # of the suite, what is there is asked
-            requests = _at_hand(requests)
+        in_suite = not (sets or cross)  # of which those are asked that are there
+        wanted = needs.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
+        needs.require(wanted)
+        requests = _at_hand(requests) if in_suite else requests
     several = len(requests) > 1
     first = processes().rank == 0
     with (

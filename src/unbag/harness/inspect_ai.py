@@ -19,7 +19,8 @@ _SHELL = '''
 # What inspect-ai reads.
 
 from inspect_ai import Task, task  # noqa: E402
-from inspect_ai.dataset import Dataset, Sample, hf_dataset  # noqa: E402
+from inspect_ai.dataset import Dataset, hf_dataset  # noqa: E402
+from inspect_ai.dataset import Sample as Asked  # noqa: E402
 from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConfig  # noqa: E402
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer  # noqa: E402
 from inspect_ai.solver import TaskState, generate  # noqa: E402
@@ -28,11 +29,11 @@ _WORKED_EXAMPLES = {shots}
 NO_ANSWER = -1
 
 
-def _sample(name: str, row: Record) -> Sample:
+def _sample(name: str, row: Record) -> Asked:
     """Return a row as a question, and what its metric reads of it."""
     turns = Prompt(_WORKED_EXAMPLES).messages(row["premise"], row["hypothesis"])
     kinds = {{"user": ChatMessageUser, "assistant": ChatMessageAssistant}}
-    return Sample(
+    return Asked(
         id=row["id"],
         input=[kinds[turn["role"]](content=turn["content"]) for turn in turns],
         target=WORDS[LABELS[row["label"]]],
