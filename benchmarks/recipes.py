@@ -14,7 +14,6 @@ embeddings is least and most sure of (ReSNLI's measure), are among them. Predict
 
 import argparse
 import json
-import statistics
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -33,6 +32,7 @@ from unbag.inference.naming import predictor_of
 from unbag.inference.run import predict_rows
 from unbag.measures import Answers
 from unbag.scoring.bootstrap import Estimate, named_estimates
+from unbag.training.seeds import over_seeds
 
 HARDEST: Final = 0.05  # one of the paper's twenty partitions
 LAMBDA: Final = 0.7
@@ -155,21 +155,13 @@ def summary(
         differences = {f"{name} less": (name, first) for name in shares if name != first}
         estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, differences)
         found[part] = {"n": len(shares[first])} | {
-            name: _spread([float(each.mean()) for each in runs])
+            name: over_seeds([float(each.mean()) for each in runs])
             | ({"difference": estimates[f"{name} less"][:3]} if name != first else {})
             for name, runs in by_recipe.items()
         }
     for measure, by_recipe in scores.items():
-        found[measure] = {name: _spread(values) for name, values in by_recipe.items()}
+        found[measure] = {name: over_seeds(values) for name, values in by_recipe.items()}
     return {"compared_with": first, "measures": found}
-
-
-def _spread(values: list[float]) -> dict[str, Any]:
-    return {
-        "mean": statistics.fmean(values),
-        "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
-        "values": values,
-    }
 
 
 def show(found: Mapping[str, Any], names: list[str]) -> None:

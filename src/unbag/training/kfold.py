@@ -30,7 +30,7 @@ from unbag.training.loop import OnStep
 from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
-from unbag.training.seeds import different, spread
+from unbag.training.seeds import different, over_seeds
 
 if TYPE_CHECKING:
     from unbag.evaluation import OnProgress
@@ -171,7 +171,7 @@ def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -
         found: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
             values = [of(scores)[name].value for scores in runs]
-            found[name] = {"zero_shot": before[name].value, **spread(values)}
+            found[name] = {"zero_shot": before[name].value, **over_seeds(values)}
         return found
 
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:

@@ -1,7 +1,6 @@
 """A recipe with several seeds, its challenge sets at the end, and what comes out on average."""
 
 import json
-import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 from unbag.files import whole
 from unbag.inference.processes import processes
 from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.seeds import spread
 from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL
 from unbag.training.loop import OnStep
@@ -78,7 +78,7 @@ def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
         for name, value in {**values, **record["scores"]}.items():
             if value is not None:
                 columns.setdefault(name, []).append(value)
-    return {name: spread(values) for name, values in columns.items()}
+    return {name: over_seeds(values) for name, values in columns.items()}
 
 
 def different(seeds: Sequence[int]) -> list[int]:
@@ -92,13 +92,10 @@ def different(seeds: Sequence[int]) -> list[int]:
     return list(seeds)
 
 
-def spread(values: Sequence[float]) -> dict[str, Any]:
+def over_seeds(values: Sequence[float]) -> dict[str, Any]:
     """Return the `mean`, the `standard_deviation` (of a sample; None of one value) and the `values`."""
-    return {
-        "mean": statistics.fmean(values),
-        "standard_deviation": statistics.stdev(values) if len(values) > 1 else None,
-        "values": list(values),
-    }
+    found = spread(values)
+    return {"mean": found.mean, "standard_deviation": found.standard_deviation, "values": list(values)}
 
 
 def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None") -> dict[str, float | None]:
