@@ -1,11 +1,16 @@
 """Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
 
 import json
+import subprocess
+import sys
+import time
 
 import pytest
 import yaml
+from huggingface_hub import HfApi
 
 from tests.hub.plain_reader import described
+from tests.hub_server.faults import Fault
 from tests.hub_server.fixtures import SHARED_HUB
 from unbag import sets
 from unbag.cli import app, run
@@ -143,6 +148,32 @@ def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path,
     assert "license: cc-by-4.0" in shown
     assert "Nothing was written" in shown
     assert str(tmp_path) not in shown
+
+
+def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(published, commands):
+    asked = ["publish", "dataset", "swapped", "--corpus", "snli", "--to", "org/killed", "--yes", "--json"]
+    with commands.hub.broken_by(Fault(method="POST", path="org/killed/commit", delay=2)):
+        stopped = subprocess.Popen(
+            [sys.executable, "-m", "unbag", *asked], env=commands.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+        )
+        until = time.monotonic() + 120
+        while not commands.hub.requests("org/killed/preupload"):
+            assert stopped.poll() is None, stopped.stderr.read()
+            assert time.monotonic() < until
+            time.sleep(0.05)
+        stopped.kill()
+        stopped.communicate()
+
+    def state():
+        api = HfApi(commands.hub.endpoint, token=False)
+        titles = [commit.title for commit in api.list_repo_commits("org/killed", repo_type="dataset")]
+        return len(titles) - 1, set(api.list_repo_files("org/killed", repo_type="dataset")) - {".gitattributes"}
+
+    whole = {"README.md", "data/snli-validation/validation-00000-of-00001.parquet"}
+    assert state() in ((0, set()), (1, whole))
+    [said] = json.loads(commands(*asked))
+    assert state() == (1, whole)
+    assert said["repo"] == "org/killed"
 
 
 def test_no_request_left_the_endpoint_and_no_token_is_in_any_url(published, tiny_hub):
