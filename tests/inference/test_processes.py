@@ -50,3 +50,36 @@ def test_a_failing_process_ends_the_others(tmp_path):
     assert time.monotonic() - begun < 60
     assert len((tmp_path / "calls").read_text().splitlines()) == 5  # rank 0 did its four chunks, rank 1 failed at once
     assert len(parts(tmp_path)) == 4  # which are kept
+
+
+LEAVES = '''
+import atexit, os, time
+import torch, typer
+from unbag import cli
+from unbag.inference.processes import processes
+
+app = typer.Typer()
+
+@app.command()
+def tell(folder: str) -> None:
+    """Leave at once, but for the first, which has still to tell something and then fails."""
+    atexit.register(lambda: open(f"{folder}/{rank}", "w").write(f"{said}{torch.distributed.is_initialized()}"))
+    said, rank = "", processes().rank
+    if rank == 0:
+        time.sleep(3)
+        said = "told, "
+        raise typer.Exit(1)
+
+raise SystemExit(cli.run(app))
+'''
+
+
+def test_processes_leave_together_and_disconnected(tmp_path):
+    script = tmp_path / "leaves.py"
+    script.write_text(LEAVES)
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
+    left = subprocess.run([*launcher, str(script), str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True)
+    assert left.returncode == 1, left.stderr
+    assert (tmp_path / "0").read_text() == "told, False"
+    assert (tmp_path / "1").read_text() == "False"
+    assert (tmp_path / "1").stat().st_mtime >= (tmp_path / "0").stat().st_mtime - 1, "the second did not wait"

@@ -81,5 +81,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None) -> int:
         typer.secho("unbag: stopped; the same command goes on from here", err=True)
         return FAILED
     except SystemExit as done:  # how click ends a command, well or not
+        if processes := sys.modules.get("unbag.inference.processes"):  # no command of one process waits for the import
+            processes.part()  # not above: where one has failed, the others may wait for it elsewhere
         return done.code if isinstance(done.code, int) else FAILED
     return 0

@@ -6,6 +6,7 @@ launcher neither torch nor accelerate is touched here, so predictors that need n
 """
 
 import os
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
@@ -106,6 +107,22 @@ def partial_state() -> "PartialState":
     except ImportError as error:
         raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENCE)
+
+
+def part() -> None:
+    """Wait until every process has come to its end, and disconnect; nothing where none was connected.
+
+    A process that left while another still worked would take that one with it: a launcher ends the rest when one leaves
+    with an error. And the threads of a connection that is open when Python ends may abort the process.
+    """
+    if not launched() or "torch" not in sys.modules:
+        return
+    import torch
+
+    if torch.distributed.is_available() and torch.distributed.is_initialized():
+        state = partial_state()
+        state.wait_for_everyone()
+        state.destroy_process_group()
 
 
 def default_device() -> str:
