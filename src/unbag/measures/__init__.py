@@ -41,6 +41,12 @@ class Answers(NamedTuple):
         likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
         return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
+    @property
+    def said(self) -> NDArray[np.str_]:
+        """The name of each row's likeliest label, shape (n,); `NONE` where there is none."""
+        names: NDArray[np.str_] = np.array([*self.space, NONE])[self.predicted]  # `NO_ANSWER` is the last
+        return names
+
     def gold(self, rows: Any) -> NDArray[np.intp]:
         """Return the position in `space` of each row's gold label, shape (n,)."""
         gold: NDArray[np.intp] = self.folded[numbers(rows, "label")]

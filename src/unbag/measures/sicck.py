@@ -6,7 +6,7 @@ import numpy as np
 
 from unbag.columns import column, numbers
 from unbag.labels import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT
-from unbag.measures import NONE, Answers
+from unbag.measures import Answers
 from unbag.scoring.natural_logic import natural_logic
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
@@ -16,9 +16,9 @@ def score(rows: Any, answers: Answers) -> dict[str, Any]:
     """Score answers with `scoring.natural_logic`: four-way by the reverse rule, intervals over seeds.
 
     A two-label model cannot tell contradiction from neutral; its gold labels are three: entailment either way, or not.
-    Where there is no answer, `none` was predicted, a label like another in the macro averages.
+    Where there is no answer, `measures.NONE` was predicted, a label like another in the macro averages.
     """
-    predicted = np.array([*answers.space, NONE])[answers.predicted]  # `NO_ANSWER` is the last
+    predicted = answers.said
     reverse = numbers(rows, "reverse").astype(bool)
     place = {name: row for row, name in enumerate(column(rows, "pair").to_pylist()) if reverse[row]}
     names = column(rows, "pair").to_pylist()

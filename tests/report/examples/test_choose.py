@@ -51,6 +51,21 @@ def test_plain_shows_the_surest_mistakes_of_each_label_first():
     )
 
 
+def _unanswered(answers, *places):
+    return answers._replace(unanswered=np.isin(np.arange(len(answers.probabilities)), places))
+
+
+def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
+    [shown] = plain.choose(_pairs(1), _unanswered(_answers("contradiction"), 0))
+    assert (shown.gold, shown.answer, shown.probability, shown.right) == ("neutral", "none", None, False)
+    both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
+    [shown] = swapped.choose(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
+    assert (shown.answer, shown.note) == ("none", "before they changed places: none")
+    said = _answers("neutral", "entailment", "neutral", "neutral")
+    [shown] = sicck.choose(sicck_rows, _unanswered(said, 0))
+    assert (shown.kind, shown.gold, shown.answer) == ("surest wrong", "reverse_entailment", "none")
+
+
 def test_no_more_than_the_limit_are_shown_of_a_kind():
     rows = _pairs(50)
     assert len(list(plain.choose(rows, _answers(*["entailment"] * 50)))) == PER_KIND
@@ -124,8 +139,9 @@ def test_soswap_shows_what_moved_by_kind():
     assert [shown[0].lines[0].text[start:end] for start, end, _ in shown[0].lines[0].marks] == ["Premise", "number"]
 
 
-def test_sicck_reads_four_way_answers_by_the_reverse_rule():
-    rows = _pairs(
+@pytest.fixture
+def sicck_rows():
+    return _pairs(
         4,
         pair=["p", "p", "q", "q"],
         reverse=[False, True, False, True],
@@ -135,7 +151,10 @@ def test_sicck_reads_four_way_answers_by_the_reverse_rule():
         position=["premise"] * 4,
         relation=["RE", "FE", "equivalence", "equivalence"],
     )
-    [shown] = sicck.choose(rows, _answers("neutral", "entailment", "neutral", "neutral"))
+
+
+def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
+    [shown] = sicck.choose(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
     assert (shown.kind, shown.gold, shown.answer) == ("surest right", "reverse_entailment", "reverse_entailment")
     assert [line.marks != () for line in shown.lines] == [True, False]
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.files import whole
-from unbag.measures import Answers
+from unbag.measures import NONE, Answers
 from unbag.results import Result
 
 SCHEMA: Final = 1
@@ -48,8 +48,8 @@ class Shown:
         id: of its row.
         lines: its sentences.
         gold: the gold label, in the space of the answer.
-        answer: the model's label.
-        probability: of the answer; None where the model gave labels only.
+        answer: the model's label; `measures.NONE` where it gave no answer.
+        probability: of the answer; None where the model gave no probabilities.
         note: what else is known of it.
     """
 
@@ -138,6 +138,7 @@ class Pairs:
         self.answers = answers
         self.gold = answers.gold(rows)
         self.predicted = answers.predicted
+        self.said = answers.said
         self.right: NDArray[np.bool_] = self.predicted == self.gold
         self.sure: NDArray[np.float64] = answers.probabilities.max(axis=1).astype(np.float64)
         """The probability of each answer, shape (n,)."""
@@ -151,9 +152,9 @@ class Pairs:
         self, kind: str, place: int, lines: Iterable[Line], note: str = "", labels: tuple[str, str] | None = None
     ) -> Shown:
         """Return a row as an example; `labels` are gold label and answer, where they are not the row's own."""
-        space = self.answers.space
-        gold, answer = labels or (space[self.gold[place]], space[self.predicted[place]])
-        sure = round(float(self.sure[place]), 4) if self.answers.doubts and labels is None else None
+        gold, answer = labels or (self.answers.space[self.gold[place]], str(self.said[place]))
+        told = self.answers.doubts and labels is None and answer != NONE
+        sure = round(float(self.sure[place]), 4) if told else None
         return Shown(kind, self.row(place)["id"], tuple(lines), gold, answer, sure, note)
 
 

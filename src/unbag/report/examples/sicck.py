@@ -27,7 +27,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[Shown]:
     names, gold = column(rows, "pair").to_pylist(), column(rows, "four_way").to_pylist()
     back = {names[place]: place for place in np.flatnonzero(reverse).tolist()}
     forth = np.array([place for place in np.flatnonzero(~reverse).tolist() if gold[place] is not None], dtype=np.int64)
-    predicted = np.array(answers.space)[pairs.predicted]
+    predicted = pairs.said
     said = np.full(len(gold), "", dtype=object)
     said[forth] = four_way(predicted[forth], predicted[[back[names[place]] for place in forth.tolist()]])
     two = NOT_ENTAILMENT in answers.space

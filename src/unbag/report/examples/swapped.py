@@ -34,5 +34,4 @@ def choose(rows: Any, answers: Answers) -> Iterator[Shown]:
         for place in top(places[wanted], key):
             row = pairs.row(place)
             lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-            label = answers.space[pairs.predicted[was[place]]]
-            yield pairs.shown(kind, place, lines, f"before they changed places: {label}")
+            yield pairs.shown(kind, place, lines, f"before they changed places: {pairs.said[was[place]]}")
