@@ -1,6 +1,6 @@
 """A classifier of the Hub or of a folder, refused where its answers would mean nothing."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,35 +29,31 @@ class ModelError(ValueError):
 
 
 @dataclass(frozen=True)
-class Classifier:
-    """A loaded model and what is known of it."""
+class LoadedModel:
+    """A model with its tokenizer, and what is known of it; a language model is no more than this."""
 
     network: Any  # a `PreTrainedModel` on the CPU, in evaluation mode; the types of transformers' methods are wrong
     tokenizer: "PreTrainedTokenizerBase"
-    order: tuple[str, ...]  # the label of each output
     name: str  # the Hub id, or `folder`: where a folder is does not matter to its predictions
     revision: str  # the commit, or a hash of the folder's files
 
     def tokens_read(self, wanted: int | None) -> int | None:
-        """Return the most tokens of a pair to show it: as many as wanted, or all it can read; None without a limit.
+        """Return the most tokens to show it at once: as many as wanted, or all it can read; None without a limit.
 
         Raises:
             ModelError: if it cannot read so many.
         """
         limit = length_limit(self.tokenizer, self.network)
         if wanted is not None and not 1 <= wanted <= (limit or wanted):
-            raise ModelError(f"asked for max_length {wanted}, the model reads 1 to {limit} tokens a pair")
+            raise ModelError(f"asked for max_length {wanted}, the model reads 1 to {limit} tokens")
         return wanted or limit
 
 
 @dataclass(frozen=True)
-class CausalLM:
-    """A loaded language model and what is known of it."""
+class Classifier(LoadedModel):
+    """A sequence classifier; `order` has the label of each output."""
 
-    network: Any  # as `Classifier.network`
-    tokenizer: "PreTrainedTokenizerBase"
-    name: str
-    revision: str
+    order: tuple[str, ...]
 
 
 def load_classifier(
@@ -93,13 +89,16 @@ def load_classifier(
     id2label = {int(output): str(label) for output, label in (config.id2label or {}).items()}
     if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
         resolve_order(id2label, label_map)  # say so before gigabytes are fetched, rather than after
-    network = _network(source, commit, dtype)
+    network, missing = _network(AutoModelForSequenceClassification, source, commit, dtype)
+    _refuse_random(
+        missing, source, "expected a model fine-tuned for classification, not a pre-trained one without a head"
+    )
     tokenizer = _tokenizer(source, commit)
     _require_padding(network, tokenizer, source)
-    return Classifier(network.eval(), tokenizer, resolve_order(id2label, label_map), *_identity(source, folder, commit))
+    return Classifier(network.eval(), tokenizer, *_identity(source, folder, commit), resolve_order(id2label, label_map))
 
 
-def load_causal_lm(model: str | Path, *, revision: str | None, dtype: torch.dtype) -> CausalLM:
+def load_causal_lm(model: str | Path, *, revision: str | None, dtype: torch.dtype) -> LoadedModel:
     """Load a causal language model and its tokenizer, both of the same commit.
 
     Args:
@@ -119,19 +118,9 @@ def load_causal_lm(model: str | Path, *, revision: str | None, dtype: torch.dtyp
             f"expected a causal language model (…ForCausalLM), found {source} to be "
             f"{', '.join(config.architectures or ['of no stated architecture'])}; leave out causal: for a classifier"
         )
-    try:
-        loaded: Any = AutoModelForCausalLM.from_pretrained(
-            source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True
-        )
-    except (OSError, ValueError) as error:
-        raise ModelError(f"cannot load {source} as a causal language model: {_first_line(error)}") from error
-    network, info = loaded
-    if missing := sorted(info["missing_keys"]):
-        raise ModelError(
-            f"the files of {source} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}, so "
-            "these would be random and so would every answer"
-        )
-    return CausalLM(network.eval(), _tokenizer(source, commit), *_identity(source, folder, commit))
+    network, missing = _network(AutoModelForCausalLM, source, commit, dtype)
+    _refuse_random(missing, source, "expected all that a language model needs")
+    return LoadedModel(network.eval(), _tokenizer(source, commit), *_identity(source, folder, commit))
 
 
 def load_to_train(
@@ -168,18 +157,15 @@ def load_to_train(
         config.label2id = {label: output for output, label in enumerate(order)}
         config.problem_type = None
     torch.manual_seed(seed)
-    network, missing = _read_network(source, commit, torch.float32, config=config)
+    network, missing = _network(AutoModelForSequenceClassification, source, commit, torch.float32, config=config)
     base = f"{network.base_model_prefix}."
     # A pooler belongs to the head: pre-training without a sentence task leaves none.
     lacking = [name for name in missing if not new_head or (name.startswith(base) and "pooler" not in name)]
     if lacking:
-        raise ModelError(
-            f"the files of {source} hold no weights for {lacking[:4]}{' and others' if len(lacking) > 4 else ''}; "
-            "expected a pre-trained model whose head alone is new"
-        )
+        raise ModelError(f"{_no_weights(lacking, source)}; expected a pre-trained model whose head alone is new")
     tokenizer = _tokenizer(source, commit)
     _require_padding(network, tokenizer, source)
-    return Classifier(network, tokenizer, order, *_identity(source, folder, commit))
+    return Classifier(network, tokenizer, *_identity(source, folder, commit), order)
 
 
 def _folder(model: str | Path, revision: str | None) -> Path | None:
@@ -229,27 +215,27 @@ def _is_causal_lm(config: "PretrainedConfig") -> bool:
     return any(name.endswith(("ForCausalLM", "GPT2LMHeadModel")) for name in names)
 
 
-def _network(source: str, commit: str | None, dtype: torch.dtype) -> Any:
-    network, missing = _read_network(source, commit, dtype)
-    # transformers draws weights that the files lack at random, with a warning: such answers mean nothing.
-    if missing:
-        raise ModelError(
-            f"the files of {source} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}, so "
-            "these would be random and so would every answer; expected a model fine-tuned for classification, not a "
-            "pre-trained one without a head"
-        )
-    return network
-
-
-def _read_network(source: str, commit: str | None, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
-    """Return a sequence classifier, and the names of the weights that its files lack."""
+def _network(kind: Any, source: str, commit: str | None, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+    """Return a model of a kind of transformers' (`AutoModelFor…`), and the names of the weights that its files lack."""
     try:
-        network, info = AutoModelForSequenceClassification.from_pretrained(
+        network, info = kind.from_pretrained(
             source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True, **options
         )
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot load {source} as a sequence classifier: {_first_line(error)}") from error
+        raise ModelError(f"cannot load {source} by {kind.__name__}: {_first_line(error)}") from error
     return network, sorted(info["missing_keys"])
+
+
+def _refuse_random(missing: Sequence[str], source: str, expected: str) -> None:
+    """Refuse weights that the files lack: transformers draws them at random, with a warning."""
+    if missing:
+        raise ModelError(
+            f"{_no_weights(missing, source)}, so these would be random and so would every answer; {expected}"
+        )
+
+
+def _no_weights(missing: Sequence[str], source: str) -> str:
+    return f"the files of {source} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
 
 
 def _require_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:

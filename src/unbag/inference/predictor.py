@@ -47,6 +47,14 @@ class BatchPredictor(Predictor, Protocol):
         ...
 
 
+def from_batches(predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
+    """Return what `predictor.batches` gives in the order of the n pairs, shape (n, len(space)): its `predict`."""
+    probabilities = np.empty((len(premises), len(predictor.space)), dtype=np.float32)
+    for rows, values in predictor.batches(premises, hypotheses):
+        probabilities[rows] = values
+    return probabilities
+
+
 def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[list[str], list[str]]:
     """Return both sides as lists.
 

@@ -21,7 +21,7 @@ from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_b
 from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
 from unbag.inference.first_token import use_first_token
 from unbag.inference.loading import Classifier, ModelError, load_classifier
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.processes import default_device
 from unbag.labels import space_of
 
@@ -148,10 +148,7 @@ class TransformerPredictor:
             ValueError: if there are more premises than hypotheses or fewer, one of them is not text, or the model
                 answers with something else than numbers (as on an overflow in float16).
         """
-        probabilities = np.empty((len(premises), len(self.space)), dtype=np.float32)
-        for rows, values in self.batches(premises, hypotheses):
-            probabilities[rows] = values
-        return probabilities
+        return from_batches(self, premises, hypotheses)
 
     def batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]

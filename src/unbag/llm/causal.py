@@ -19,9 +19,8 @@ except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches
-from unbag.inference.encoding import length_limit
-from unbag.inference.loading import CausalLM, ModelError, load_causal_lm
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.loading import LoadedModel, ModelError, load_causal_lm
+from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.transformer import DTYPES, Dtype, usable_device
 from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt, fingerprint
@@ -104,7 +103,7 @@ class CausalPredictor:
 
     def __init__(
         self,
-        lm: CausalLM,
+        lm: LoadedModel,
         *,
         device: str,
         shots: int = 0,
@@ -112,9 +111,6 @@ class CausalPredictor:
         max_length: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
-        limit = length_limit(lm.tokenizer, lm.network)
-        if max_length is not None and not 1 <= max_length <= (limit or max_length):
-            raise ModelError(f"asked for max_length {max_length}, the model reads 1 to {limit} tokens")
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
         if chat and not templated:
             raise ModelError(f"{lm.name} has no chat template; leave out --chat")
@@ -122,7 +118,7 @@ class CausalPredictor:
         self.tokenizer = lm.tokenizer
         self.prompt = Prompt(shots)
         self.chat = templated if chat is None else chat
-        self.max_length = max_length or limit
+        self.max_length = lm.tokens_read(max_length)
         self.truncated = 0
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
@@ -193,10 +189,7 @@ class CausalPredictor:
             ValueError: if there are more premises than hypotheses or fewer, one of them is not text, or the model
                 answers with something else than numbers (as on an overflow in float16).
         """
-        probabilities = np.empty((len(premises), len(self.space)), dtype=np.float32)
-        for rows, values in self.batches(premises, hypotheses):
-            probabilities[rows] = values
-        return probabilities
+        return from_batches(self, premises, hypotheses)
 
     def batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]

@@ -18,7 +18,7 @@ except ImportError as error:
     raise ImportError("asking an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
 from unbag.files import cache_folder
-from unbag.inference.predictor import checked_pairs, checked_probabilities
+from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import LABELS
 from unbag.llm.answers import Answer, AnswerCache, request_key
@@ -30,8 +30,7 @@ KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8
 RETRIES: Final = 8
 """How often a request is sent again that was refused for the moment (429, 5xx) or whose connection broke. The client
-waits as long as `Retry-After` says, up to two minutes, else 0.5 s,
-doubled each time up to 8 s: 40 s in all."""
+waits as long as `Retry-After` says, up to two minutes, else 0.5 s, doubled each time up to 8 s: 40 s in all."""
 
 _NONSENSE_TRIES: Final = 3
 """How often a request is sent whose answer is no chat completion at all."""
@@ -172,10 +171,7 @@ class EndpointPredictor:
         Raises:
             EndpointError: if a request fails for good; the answers so far are kept.
         """
-        probabilities = np.empty((len(premises), len(self.space)), dtype=np.float32)
-        for rows, values in self.batches(premises, hypotheses):
-            probabilities[rows] = values
-        return probabilities
+        return from_batches(self, premises, hypotheses)
 
     def batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]
