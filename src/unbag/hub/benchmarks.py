@@ -1,11 +1,11 @@
 """Where on the Hub a challenge set is that a result is about, and whether the result is of the set as it is there."""
 
 import json
-from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 from unbag import sets
 from unbag.corpora import CORPORA
+from unbag.hub.local_paths import without_folders
 from unbag.results import Result
 
 _DRAWN = "examples"  # in a result's config where not all examples were asked
@@ -76,17 +76,7 @@ def options(result: Result) -> dict[str, Any]:
     """
     own = {option.name for option in sets.described_options(result.set)}
     kept = {name: value for name, value in result.config.items() if name in own or name.startswith(_DRAWN)}
-    return {name: _without_folders(value) for name, value in sorted(kept.items()) if value is not None}
-
-
-def _without_folders(value: Any) -> Any:
-    if isinstance(value, str):
-        return value.rstrip("/").rpartition("/")[2] if value.startswith(("/", "~", ".")) else value
-    if isinstance(value, list | tuple):
-        return [_without_folders(item) for item in value]
-    if isinstance(value, Mapping):
-        return {name: _without_folders(item) for name, item in value.items()}
-    return value
+    return {name: without_folders(value) for name, value in sorted(kept.items()) if value is not None}
 
 
 def _same(one: Any, other: Any) -> bool:

@@ -17,6 +17,7 @@ from unbag.built import Request, build
 from unbag.corpora import CORPORA
 from unbag.hub.dataset_card import ConfigCard, merged_card
 from unbag.hub.licences import licence_of
+from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Merge, Publication
 from unbag.labels import LABELS
 from unbag.results import environment
@@ -105,7 +106,7 @@ def _config(
         "languages": [built.language],
         "sources": hub_ids,
         "splits": {split: {key: n[key] for key in ("rows", "examples", "labels")} for split, n in counted.items()},
-        "options": _without_folders(dict(built.config)),
+        "options": without_folders(dict(built.config)),
         "data": dict(built.data),
         "versions": {package: versions[package] for package in _DECIDING if package in versions},
     }
@@ -117,15 +118,6 @@ def _config(
         citation=corpus.citation if corpus else "",
     )
     return card, shards, type(builder).CITATION
-
-
-def _without_folders(value: Any) -> Any:
-    """Return a record in which files are named, but not where they lie on this machine."""
-    if isinstance(value, Mapping):
-        return {key: _without_folders(each) for key, each in value.items()}
-    if isinstance(value, list | tuple):
-        return [_without_folders(each) for each in value]
-    return Path(value).name if isinstance(value, str | Path) and Path(value).is_absolute() else value
 
 
 def _write(rows: Any, folder: Path, stem: str) -> tuple[dict[str, Path], dict[str, Any]]:

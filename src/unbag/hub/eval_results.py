@@ -69,9 +69,8 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
             dataset_type=place.repo,
             dataset_name=f"{result.set}, {place.config}",
             dataset_config=place.config,
-            dataset_args=_plain(
-                options(result) | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]}
-            ),
+            dataset_args=options(result)
+            | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
             metric_type=hub_metric(headline.metric),
             metric_name=headline.name,
             metric_value=headline.estimate.value,
@@ -147,10 +146,3 @@ def _notes(result: Result, headline: Headline) -> str:
 
 def _interval(estimate: Estimate) -> dict[str, Any]:
     return {name: value for name, value in estimate._asdict().items() if name != "value" and value is not None}
-
-
-def _plain(value: Any) -> Any:
-    """Return a value as YAML is to hold it: a tuple as a list."""
-    if isinstance(value, tuple | list):
-        return [_plain(item) for item in value]
-    return {name: _plain(item) for name, item in value.items()} if isinstance(value, dict) else value

@@ -12,6 +12,8 @@ from unbag.results import Result
 MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
 """Of the commit; the title by which one's own open pull request is found again."""
 
+_INDEX: Final = "model-index"
+
 
 def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publication:
     """Return what adds results to a model's repository; the rest of its card stays as it is, to the byte.
@@ -39,6 +41,3 @@ def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publi
         return front_matter.with_entry(text, _INDEX, merged).encode()
 
     return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation)}, MESSAGE)
-
-
-_INDEX: Final = "model-index"
