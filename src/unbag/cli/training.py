@@ -236,7 +236,7 @@ def _show(done: Any, out: Path) -> None:
     if several:
         table.add_column("standard deviation")
     for name, found in done["summary"].items():
-        if "." in name and name.rsplit(".", 1)[-1] not in _SHOWN:
+        if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):  # "=": of a part, say one lambda
             continue
         spread = found["standard_deviation"]
         table.add_row(name, f"{found['mean']:.4f}", *(["" if spread is None else f"{spread:.4f}"] if several else []))

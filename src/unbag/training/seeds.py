@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.files import whole
 from unbag.inference.processes import processes
-from unbag.scoring.bootstrap import Estimate
+from unbag.results import estimates
 from unbag.scoring.seeds import spread
 from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL
@@ -103,10 +103,4 @@ def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None
     from unbag.evaluation import evaluate
 
     found = evaluate(model, sets, out=model / "evaluation", on_progress=on_progress)
-    return {name: value for result in found for name, value in _estimates(result.scores, result.set)}
-
-
-def _estimates(value: Any, where: str) -> list[tuple[str, float | None]]:
-    if isinstance(value, Mapping):
-        return [found for key, inner in value.items() for found in _estimates(inner, f"{where}.{key}")]
-    return [(where, value.value)] if isinstance(value, Estimate) else []
+    return {name: estimate.value for result in found for name, estimate in estimates(result.scores, result.set)}
