@@ -137,6 +137,17 @@ def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path)
     assert alone.high - alone.low > together.high - together.low
 
 
+def test_who_kept_no_examples_is_said_once_a_set_not_once_a_pair(runs, tmp_path):
+    bare = [tmp_path / name for name in ("one", "two")]
+    for folder in bare:
+        folder.mkdir()
+        shutil.copy(runs / "strong" / "results.json", folder)
+    found = unbag.compare(runs / "weak", *bare)
+    said = [note for note in found.notes if "kept no examples" in note]
+    assert len(said) == len({each.set for each in found.differences})
+    assert all("B, C kept no examples" in note for note in said)
+
+
 def test_other_data_are_refused_unless_told(runs):
     with pytest.raises(
         ValueError, match=r"not evaluated on the same plain set \(data sha256: .* examples: none and 50"

@@ -233,7 +233,11 @@ def compare(
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
-    notes += [f"{title}: only {', '.join(sorted(letters))} evaluated on it" for title, letters in alone.items()]
+    notes += [f"{title}: only {_told(letters)} evaluated on it" for title, letters in alone.items()]
+    notes += [
+        f"{title}: {_told(letters)} kept no examples; intervals unpaired, no test"
+        for title, letters in pairs.without_examples.items()
+    ]
     if not differences:
         raise ValueError("nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)}"))
     tested = [place for place, found in enumerate(differences) if found.p is not None]
@@ -297,9 +301,7 @@ def _matched(
     for runs in left:
         first = runs[0].result
         others = [each for each in right if each[0].result.set == first.set]
-        if (
-            first.set in shared
-        ):  # other tasks of that set are there; this one is missing, unless it is of the same pairs
+        if first.set in shared:  # the one that is missing, unless it is of the same pairs
             others = [each for each in others if _title(each[0].result) == _title(first)]
         if not others:
             alone.setdefault(_title(first), set()).add(one.letter)
@@ -319,10 +321,15 @@ def _matched(
 
 
 class _Pairs:
-    """Makes the differences of two systems; the resamples are drawn once for all systems on a task."""
+    """Makes the differences of two systems; the resamples are drawn once for all systems on a task.
+
+    Attributes:
+        without_examples: by task, the letters of the systems that kept none.
+    """
 
     def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
         self._systems, self._quantities, self._resamples = systems, quantities, resamples
+        self.without_examples: dict[str, set[str]] = {}
         self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
 
     def differences(
@@ -333,8 +340,8 @@ class _Pairs:
         alone = len(ours) == len(theirs) == 1
         scores = [[dict(estimates(run.result.scores)) for run in runs] for runs in (ours, theirs)]
         if alone and same and (first.samples is None or second.samples is None):
-            less = " and ".join(s.letter for s, run in ((one, first), (two, second)) if run.samples is None)
-            notes.append(f"{_title(first.result)}: {less} kept no examples; intervals unpaired, no test")
+            less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
+            self.without_examples.setdefault(_title(first.result), set()).update(less)
         for path, label in self._chosen(first.result).items():
             values = [[found[path].value for found in each if path in found] for each in scores]
             known = [[value for value in each if value is not None] for each in values]
@@ -391,6 +398,10 @@ class _Pairs:
             values = draws(list(wanted.values()), resamples=self._resamples)
             self._drawn[task] = dict(zip(wanted, values, strict=True))
         return self._drawn[task]
+
+
+def _told(letters: set[str]) -> str:
+    return ", ".join(sorted(letters))
 
 
 def _title(result: Result) -> str:
