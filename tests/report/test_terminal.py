@@ -68,3 +68,10 @@ def test_the_verdict_follows_from_p_c(share, n, words):
 def test_the_written_table_is_the_shown_one(tmp_path):
     terminal.write(terminal.views([RESULT]), tmp_path / "table.txt")
     assert (tmp_path / "table.txt").read_text() == _shown()
+
+
+def test_an_empty_line_parts_one_view_from_the_next(tmp_path):
+    terminal.write(terminal.views([RESULT, RESULT]), tmp_path / "two.txt")
+    one = _shown()
+    assert (tmp_path / "two.txt").read_text() == one + one
+    assert one.endswith("\n\n")

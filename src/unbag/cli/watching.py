@@ -61,7 +61,7 @@ class _Display(Watch):
         # Standard output may be another file than the display's: they must not write at the same time. When the display
         # begins again it wipes the line above it, which is therefore an empty one.
         self._bars.stop()
-        terminal.show([terminal.view(result), ""], console())
+        terminal.show([terminal.view(result)], console())
         self._bars.start()
 
 

@@ -35,6 +35,7 @@ def write(shown: Sequence[RenderableType], path: Path) -> None:
 
 
 def show(shown: Sequence[RenderableType], console: Console) -> None:
-    """Print views."""
+    """Print views, an empty line after each."""
     for part in shown:
         console.print(part)
+        console.print()
