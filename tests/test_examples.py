@@ -7,6 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from unbag.examples import Example, open_data
+from unbag.labels import LABELS
 from unbag.rows import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
@@ -58,6 +59,16 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
         tmp_path / "a.csv", ["A man.,A dog.,-", "A man.,A dog.,neutral", "A man.,A dog.,-1", "A man.,A dog.,"]
     )
     assert open_data(path).count() == {"rows": 4, "unlabelled": 3, "empty": 0, "labelled": 1}
+
+
+@pytest.mark.parametrize(
+    ("label", "said"),
+    [("1.5", "expected a whole number for a label, found 1.5"), ("[1]", "expected a label as text or a number")],
+)
+def test_what_is_no_label_is_refused_by_its_line(tmp_path, label, said):
+    path = _write(tmp_path / "a.jsonl", [], f'{{"premise": "A man.", "hypothesis": "A dog.", "label": {label}}}')
+    with pytest.raises(DataError, match=re.escape(f"a.jsonl, line 1: {said}")):
+        _pairs(open_data(path, labels=LABELS))
 
 
 def test_numbers_need_names(tmp_path):

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -247,7 +248,7 @@ def _label_names(stored: Sequence[str] | None, expected: Sequence[str] | None, w
 
 
 def _parse(
-    row: rows.Row, columns: Mapping[str, str], names: Sequence[str] | None, number_id: str, *, keep_empty: bool
+    row: rows.Row, columns: Mapping[str, str], names: tuple[str, ...] | None, number_id: str, *, keep_empty: bool
 ) -> Example | str:
     """Return the row's example, or the reason it is left out."""
     values = row.values
@@ -271,24 +272,33 @@ def _parse(
     return Example(source_id, sentences[0], sentences[1], label, votes)
 
 
-def _label(gold: Any, names: Sequence[str] | None, place: str) -> str:
+def _label(gold: Any, names: tuple[str, ...] | None, place: str) -> str:
+    try:
+        return _read_label(gold, names)
+    except TypeError:
+        raise DataError(f"{place}: expected a label as text or a number, found {gold!r}") from None
+    except ValueError as error:
+        raise DataError(f"{place}: {error}") from None
+
+
+@lru_cache  # a corpus has few labels, and each row several
+def _read_label(gold: Any, names: tuple[str, ...] | None) -> str:
     number = None
     with suppress(ValueError):  # a csv holds numbers as text
         number = int(gold)
+    if isinstance(gold, float) and gold != number:
+        raise ValueError(f"expected a whole number for a label, found {gold}")
     if number is None:
-        try:
-            label = canonical(str(gold))
-        except LabelError as error:
-            raise DataError(f"{place}: {error}") from None
+        label = canonical(str(gold))
     elif names is None:
-        raise DataError(
-            f"{place}: the label is the number {number}, and nothing says which label that is; "
+        raise ValueError(
+            f"the label is the number {number}, and nothing says which label that is; "
             f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
         )
     elif not 0 <= number < len(names):
-        raise DataError(f"{place}: expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
+        raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
     else:
         label = names[number]
     if label not in LABELS:
-        raise DataError(f"{place}: expected a gold label of {', '.join(LABELS)}, found {label}")
+        raise ValueError(f"expected a gold label of {', '.join(LABELS)}, found {label}")
     return label

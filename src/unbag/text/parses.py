@@ -10,8 +10,6 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-import numpy as np
-
 from unbag.text import pipeline as pipelines
 from unbag.text.pipeline import PIPELINE
 from unbag.text.store import Store
@@ -127,21 +125,11 @@ class Parser:
 
 
 def _parse(doc: Any) -> Parse:
-    from spacy.attrs import DEP, HEAD, LEMMA, ORTH, POS, SPACY, TAG
-
-    numbers = doc.to_array([ORTH, LEMMA, POS, TAG, DEP, SPACY, HEAD])
-    *texts, spaces, _ = numbers.T.tolist()
-    string = doc.vocab.strings.__getitem__
-    words, lemmas, pos, tags, deps = (tuple(map(string, column)) for column in texts)
-    return Parse(
-        words=words,
-        spaces=tuple(map(bool, spaces)),
-        lemmas=lemmas,
-        pos=pos,
-        tags=tags,
-        heads=tuple((np.arange(len(numbers)) + numbers[:, 6].view(np.int64)).tolist()),  # they come as distances
-        deps=deps,
-    )
+    tokens = [
+        (token.text, bool(token.whitespace_), token.lemma_, token.pos_, token.tag_, token.head.i, token.dep_)
+        for token in doc
+    ]
+    return Parse(*(zip(*tokens, strict=True) if tokens else [()] * len(_COLUMNS)))
 
 
 # What most parses are made of: with it in mind, zlib makes them a third as long.
