@@ -85,20 +85,11 @@ def test_start_up_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
+ASKED = "evaluate always:predict --sets permuted --data pairs.csv --q 3 --out out".split()
+
+
 def test_a_function_of_the_users_is_evaluated_and_shown(folder):
-    done = run(
-        "evaluate",
-        "always:predict",
-        "--sets",
-        "permuted",
-        "--data",
-        "pairs.csv",
-        "--q",
-        "3",
-        "--out",
-        "out",
-        cwd=folder,
-    )
+    done = run(*ASKED, cwd=folder)
     assert done.returncode == 0, done.stderr
     assert "always:predict · permuted · pairs.csv" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "the table should fit a terminal"
@@ -108,20 +99,7 @@ def test_a_function_of_the_users_is_evaluated_and_shown(folder):
 
 
 def test_json_is_the_results_file_and_nothing_else(folder):
-    done = run(
-        "evaluate",
-        "always:predict",
-        "--sets",
-        "permuted",
-        "--data",
-        "pairs.csv",
-        "--q",
-        "3",
-        "--out",
-        "out",
-        "--json",
-        cwd=folder,
-    )
+    done = run(*ASKED, "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "out" / "results.json").read_text())
 
 
