@@ -19,7 +19,8 @@ from unbag import cli, measures, rooms
 from unbag.built import BuiltSet, Request
 from unbag.inference import TransformerPredictor
 from unbag.inference.loading import ModelError
-from unbag.labels import LABELS
+from unbag.inference.probe import ProbeReport
+from unbag.labels import LABELS, LabelError
 from unbag.measures import Answers
 from unbag.natlog.relations import Relation
 from unbag.perturb import modified
@@ -219,6 +220,14 @@ def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(valida
     two = make_model(order=("entailment", "not_entailment"))
     with pytest.raises(ValueError, match="expected a classifier of entailment, neutral, contradiction, found one of"):
         validate(model=str(two))
+
+
+def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, monkeypatch):
+    report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True)
+    monkeypatch.setattr(kfold, "probe", lambda predictor, language: report)
+    with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
+        validate()
+    assert "--trust-labels" not in str(error.value)
 
 
 def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):

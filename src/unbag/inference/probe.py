@@ -42,12 +42,13 @@ class ProbeReport:
 class MislabelledError(LabelError):
     """A model whose outputs mean other labels than its config says."""
 
-    def __init__(self, report: ProbeReport) -> None:
+    def __init__(self, report: ProbeReport, *, to_go_on: str = "--trust-labels") -> None:
+        """Say what was found, and how to go on all the same: the option for that."""
         declared, best = ",".join(report.declared), ",".join(report.best)
         super().__init__(
             f"the model declares its outputs as {declared}, but read so it gets {report.right_declared} of "
             f"{report.pairs} obvious pairs right, and {report.right_best} of {report.pairs} when they are read as "
-            f"{best}; pass --label-map {best}, or --trust-labels if the declared order is right after all"
+            f"{best}; pass --label-map {best}, or {to_go_on} if the declared order is right after all"
         )
 
 

@@ -190,7 +190,7 @@ def _as_it_is(
         raise ValueError(f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.space)}")
     report = probe(predictor, built.language)
     if report.mislabelled and config.label_map is None:  # which says what it means
-        raise MislabelledError(report)
+        raise MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
     tell = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
     found = predict_rows(built.rows, predictor, config.out / "zero-shot", progress=tell)
     known = {"name": config.model, **predictor.identity, "truncated_pairs": found.truncated}
