@@ -251,11 +251,15 @@ def _determined(parse: Parse, noun: int) -> bool:
 
 def _differ(parse: Parse, one: int, other: int) -> bool:
     """Tell whether two nouns are two things: with other lemmas, and neither the other's `of`."""
-    return parse.lemmas[one].lower() != parse.lemmas[other].lower() and not any(
-        parse.words[above].lower() == "of" and parse.heads[above] == b
-        for a, b in ((one, other), (other, one))
-        for above in [parse.heads[_first_of_list(parse, a)]]
-    )
+    if parse.lemmas[one].lower() == parse.lemmas[other].lower():
+        return False
+    return _of(parse, one) != other and _of(parse, other) != one
+
+
+def _of(parse: Parse, noun: int) -> int | None:
+    """Return the token that a noun, or the list that it is in, hangs on by an `of`."""
+    above = parse.heads[_first_of_list(parse, noun)]
+    return parse.heads[above] if parse.words[above].lower() == "of" else None
 
 
 def _first_of_list(parse: Parse, noun: int) -> int:
