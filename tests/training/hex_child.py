@@ -7,6 +7,7 @@ import torch
 from torch import distributed as dist
 
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
+from unbag.inference.processes import part
 from unbag.training.hex import Hex
 from unbag.training.options import HexOptions
 
@@ -34,6 +35,7 @@ def main() -> None:
         dist.get_world_size = joint
     if accelerator.is_main_process:
         torch.save(outcome, sys.argv[1])
+    part()
 
 
 if __name__ == "__main__":
