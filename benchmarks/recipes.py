@@ -36,6 +36,7 @@ from unbag.training.seeds import over_seeds
 
 HARDEST: Final = 0.05  # one of the paper's twenty partitions
 LAMBDA: Final = 0.7
+_WIDTH: Final = 31  # of a column: mean, deviation, difference and its interval
 
 Bools = NDArray[np.bool_]
 
@@ -166,7 +167,7 @@ def summary(
 
 def show(found: Mapping[str, Any], names: list[str]) -> None:
     """Print a table to stderr, in percent."""
-    print(f"{'':30}{'n':>7}" + "".join(f"{name:>31}" for name in names), file=sys.stderr)
+    print(f"{'':30}{'n':>7}" + "".join(f"{name:>{_WIDTH}}" for name in names), file=sys.stderr)
     for measure, by_recipe in found.items():
         cells = []
         for name in names:
@@ -177,7 +178,7 @@ def show(found: Mapping[str, Any], names: list[str]) -> None:
             if "difference" in each:
                 value, low, high = (100 * number for number in each["difference"])
                 cell += f" {value:+.1f} [{low:+.1f}, {high:+.1f}]"
-            cells.append(f"{cell:>31}")
+            cells.append(f"{cell:>{_WIDTH}}")
         print(f"{measure:30}{by_recipe.get('n', ''):>7}" + "".join(cells), file=sys.stderr)
 
 

@@ -301,7 +301,7 @@ def _matched(
     for runs in left:
         first = runs[0].result
         others = [each for each in right if each[0].result.set == first.set]
-        if first.set in shared:  # the one that is missing, unless it is of the same pairs
+        if first.set in shared:  # both have the set elsewhere: here it is missing, unless it is of the same pairs
             others = [each for each in others if _title(each[0].result) == _title(first)]
         if not others:
             alone.setdefault(_title(first), set()).add(one.letter)

@@ -12,13 +12,13 @@ pytest.importorskip("accelerate", reason="needs unbag[models]")
 
 ROOT = Path(__file__).parents[2]
 CHILD = "tests.inference.predict_child"
+LAUNCHER = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
 
 
 def torchrun(folder: Path, *options: object) -> subprocess.CompletedProcess[str]:
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", CHILD]
     return subprocess.run(
-        [*launcher, str(folder), *map(str, options)],
+        [*LAUNCHER, "-m", CHILD, str(folder), *map(str, options)],
         cwd=ROOT,
         env=ENVIRONMENT,
         capture_output=True,
@@ -77,8 +77,7 @@ raise SystemExit(cli.run(app))
 def test_processes_leave_together_and_disconnected(tmp_path):
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)
-    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-    left = subprocess.run([*launcher, str(script), str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True)
+    left = subprocess.run([*LAUNCHER, str(script), str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True)
     assert left.returncode == 1, left.stderr
     assert (tmp_path / "0").read_text() == "told, False"
     assert (tmp_path / "1").read_text() == "False"

@@ -3,9 +3,9 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
-_LOCAL = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
+_LOCAL: Final = (os.sep, "~", f".{os.sep}", f"..{os.sep}")
 
 
 def without_folders(value: Any) -> Any:

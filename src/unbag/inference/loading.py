@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
 from huggingface_hub import resolve_revision
@@ -22,6 +22,13 @@ from unbag.labels import LABELS, resolve_order
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
+
+
+_KINDS: Final = {
+    AutoModelForSequenceClassification: "a sequence classifier",
+    AutoModelForCausalLM: "a causal language model",
+}
+_RANDOM: Final = "so these would be random and so would every answer"  # transformers draws them, with a warning
 
 
 class ModelError(ValueError):
@@ -90,9 +97,11 @@ def load_classifier(
     if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
         resolve_order(id2label, label_map)  # say so before gigabytes are fetched, rather than after
     network, missing = _network(AutoModelForSequenceClassification, source, commit, dtype)
-    _refuse_random(
-        missing, source, "expected a model fine-tuned for classification, not a pre-trained one without a head"
-    )
+    if missing:
+        raise ModelError(
+            f"{_no_weights(missing, source)}, {_RANDOM}; expected a model fine-tuned for classification, not a "
+            "pre-trained one without a head"
+        )
     tokenizer = _tokenizer(source, commit)
     _require_padding(network, tokenizer, source)
     return Classifier(network.eval(), tokenizer, *_identity(source, folder, commit), resolve_order(id2label, label_map))
@@ -119,7 +128,8 @@ def load_causal_lm(model: str | Path, *, revision: str | None, dtype: torch.dtyp
             f"{', '.join(config.architectures or ['of no stated architecture'])}; leave out causal: for a classifier"
         )
     network, missing = _network(AutoModelForCausalLM, source, commit, dtype)
-    _refuse_random(missing, source, "expected all that a language model needs")
+    if missing:
+        raise ModelError(f"{_no_weights(missing, source)}, {_RANDOM}")
     return LoadedModel(network.eval(), _tokenizer(source, commit), *_identity(source, folder, commit))
 
 
@@ -216,22 +226,14 @@ def _is_causal_lm(config: "PretrainedConfig") -> bool:
 
 
 def _network(kind: Any, source: str, commit: str | None, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
-    """Return a model of a kind of transformers' (`AutoModelFor…`), and the names of the weights that its files lack."""
+    """Return a model of one of `_KINDS`, and the names of the weights that its files lack."""
     try:
         network, info = kind.from_pretrained(
             source, revision=commit, dtype=dtype, trust_remote_code=False, output_loading_info=True, **options
         )
     except (OSError, ValueError) as error:
-        raise ModelError(f"cannot load {source} by {kind.__name__}: {_first_line(error)}") from error
+        raise ModelError(f"cannot load {source} as {_KINDS[kind]}: {_first_line(error)}") from error
     return network, sorted(info["missing_keys"])
-
-
-def _refuse_random(missing: Sequence[str], source: str, expected: str) -> None:
-    """Refuse weights that the files lack: transformers draws them at random, with a warning."""
-    if missing:
-        raise ModelError(
-            f"{_no_weights(missing, source)}, so these would be random and so would every answer; {expected}"
-        )
 
 
 def _no_weights(missing: Sequence[str], source: str) -> str:

@@ -137,9 +137,8 @@ class Pairs:
         self.rows = rows
         self.answers = answers
         self.gold = answers.gold(rows)
-        self.predicted = answers.predicted
         self.said = answers.said
-        self.right: NDArray[np.bool_] = self.predicted == self.gold
+        self.right: NDArray[np.bool_] = answers.predicted == self.gold
         self.sure: NDArray[np.float64] = answers.probabilities.max(axis=1).astype(np.float64)
         """The probability of each answer, shape (n,)."""
 
