@@ -69,6 +69,11 @@ def test_a_model_asked_twice_counts_once_and_two_of_one_name_are_told_apart(writ
     assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
 
 
+def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_model(written):
+    counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, unanswered_pairs=n) for n in (0, 5)]
+    assert [model.name for model in gather([written(*counts)]).models] == ["endpoint:a"]
+
+
 def test_a_folder_without_results_is_refused(tmp_path, written):
     with pytest.raises(ValueError, match=r"expected results.json in .*; name a folder that unbag evaluate left"):
         gather([tmp_path])
