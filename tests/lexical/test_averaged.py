@@ -6,7 +6,7 @@ from sklearn.linear_model import LogisticRegression
 from unbag.lexical import averaged
 from unbag.lexical.averaged import fit
 from unbag.lexical.embeddings import load, mean_embeddings
-from unbag.lexical.regression import NotConvergedError
+from unbag.lexical.lbfgs import NotConvergedError
 
 
 def _data(seed=0, n=3000, rows=200, dimensions=12, labels=3):

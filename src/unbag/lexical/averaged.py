@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unbag.lexical.embeddings import mean_embeddings
-from unbag.lexical.regression import NotConvergedError
+from unbag.lexical.lbfgs import NotConvergedError
 
 _TOLERANCE: Final = 1e-9  # of the mean loss's gradient: moves a probability by some 1e-8
 _MOST_STEPS: Final = 2000

@@ -9,33 +9,22 @@ Three things make it fast and leave the solution what it is:
 - Variables are scaled by their curvature (the diagonal of the Hessian), so that a word of ten thousand examples and
   one of two take steps of their own size.
 
-The optimiser is L-BFGS (Nocedal & Wright 2006, algorithm 7.5) on sparse products of SciPy, whose own L-BFGS-B takes
-most of its time to keep books of bounds, of which there are none. `benchmarks/lexical.py` runs it beside scikit-learn's
-`LogisticRegression`.
+The optimiser is L-BFGS (`unbag.lexical.lbfgs`) on sparse products of SciPy. `benchmarks/lexical.py` runs it beside
+scikit-learn's `LogisticRegression`.
 """
 
-from collections import deque
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
-from scipy.linalg.blas import saxpy
 from threadpoolctl import threadpool_limits
 
-Vector = NDArray[np.float32]
+from unbag.lexical.lbfgs import Vector, minimise
 
-_MEMORY: Final = 5  # steps that L-BFGS remembers; with more it takes a few steps fewer, each of them dearer
-_ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
-_TYPICAL_VARIANCE: Final = 0.1  # p (1 - p) of a fitted probability, for the curvature
+_TYPICAL_VARIANCE: Final = 0.03  # p (1 - p) of a fitted probability, for the curvature: most are near 0 or 1
 DEFAULT_TOLERANCE: Final = 1e-4
-_MOST_STEPS: Final = 2000
-
-
-class NotConvergedError(RuntimeError):
-    """The gradient did not become small enough."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +108,7 @@ def fit(
     # On one thread: sums then do not depend on how many processors there are, and vectors as short as these gain
     # nothing by more; on a busy machine threads that wait for each other take ten times as long.
     with threadpool_limits(1, user_api="blas"):
-        x, steps = _minimise(objective, start, tolerance)
+        x, steps = minimise(objective, start, tolerance)
     scaled = x[n_contrasts:].reshape(n_contrasts, -1) * (scale / size)
     bias = contrasts @ x[:n_contrasts] * bias_scale
     return SoftmaxRegression((contrasts @ scaled).T[column_of], bias, steps)
@@ -160,7 +149,10 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[Any, NDArray[np.intp
         signatures = sums[by_column.indptr[1:]] - sums[by_column.indptr[:-1]]
     _, first, group, sizes = np.unique(signatures, return_index=True, return_inverse=True, return_counts=True)
     # The longest columns come first: a product with columns of like lengths, one after the other, takes half the time.
-    order = np.argsort(-np.diff(by_column.indptr)[first], kind="stable")
+    # Those of one length come in the order of their first rows, so that a row's are beside each other.
+    starts = by_column.indptr[first]
+    first_rows = by_column.indices[np.minimum(starts, by_column.nnz - 1)] if by_column.nnz else starts
+    order = np.lexsort((first_rows, -np.diff(by_column.indptr)[first]))
     place = np.empty_like(order)
     place[order] = np.arange(len(order))
     roots = np.sqrt(sizes[order]).astype(np.float32)
@@ -187,49 +179,3 @@ def _softmax(logits: Vector) -> Vector:
     exponentials = np.exp(logits - logits.max(axis=1, keepdims=True))
     probabilities: Vector = exponentials / exponentials.sum(axis=1, keepdims=True)
     return probabilities
-
-
-def _minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
-    """Return the minimum of a convex function and the steps it took."""
-    past: deque[tuple[Vector, Vector, float]] = deque(maxlen=_MEMORY)  # step, change of gradient, 1 / their product
-    loss, gradient = objective(x)
-    target = tolerance * float(np.linalg.norm(gradient))
-    steps = 0
-    while float(np.linalg.norm(gradient)) > target:
-        if steps == _MOST_STEPS:
-            raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges sooner")
-        direction = _times_inverse_hessian(gradient, past)
-        np.negative(direction, out=direction)
-        slope = float(gradient @ direction)
-        length = 1.0 if past else min(1.0, 1 / float(np.linalg.norm(gradient)))
-        while True:
-            moved = saxpy(direction, x.copy(), a=length)
-            moved_loss, moved_gradient = objective(moved)
-            # At the end the loss changes by less than its last digit: then a smaller gradient is progress enough.
-            flat = abs(moved_loss - loss) <= 1e-7 * abs(loss)
-            if moved_loss <= loss + _ENOUGH_DECREASE * length * slope or flat:
-                break
-            length /= 2
-        step, change = moved - x, moved_gradient - gradient
-        product = float(step @ change)
-        if product > 0:
-            past.append((step, change, 1 / product))
-        x, loss, gradient = moved, moved_loss, moved_gradient
-        steps += 1
-    return x, steps
-
-
-def _times_inverse_hessian(gradient: Vector, past: deque[tuple[Vector, Vector, float]]) -> Vector:
-    """Multiply by the inverse Hessian as past steps tell it: the two loops of algorithm 7.4."""
-    result = gradient.copy()
-    factors = []
-    for step, change, inverse in reversed(past):
-        factor = inverse * float(step @ result)
-        factors.append(factor)
-        result = saxpy(change, result, a=-factor)  # in place
-    if past:
-        step, change, inverse = past[-1]
-        result *= np.float32(1 / (inverse * float(change @ change)))
-    for (step, change, inverse), factor in zip(past, reversed(factors), strict=True):
-        result = saxpy(step, result, a=factor - inverse * float(change @ result))
-    return result

@@ -1,0 +1,116 @@
+"""L-BFGS: minimise a smooth convex function of millions of variables (Nocedal & Wright 2006, section 7.2).
+
+SciPy's own L-BFGS-B takes most of its time to keep books of bounds, of which there are none here. The inverse Hessian
+is applied in its compact form (equation 7.24 as Byrd, Nocedal & Schnabel 1994 have it for the inverse, theorem 2.2):
+two products with one matrix, where the usual two loops read and write a vector four times for each step remembered. So
+it can remember many, and takes fewer: the number of steps hardly grows with the data.
+"""
+
+from collections.abc import Callable
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import solve_triangular
+
+Vector = NDArray[np.float32]
+
+_MEMORY: Final = 10  # steps remembered; with more it takes a few steps fewer, each of them dearer
+_ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
+_MOST_STEPS: Final = 2000
+
+
+class NotConvergedError(RuntimeError):
+    """The gradient did not become small enough."""
+
+
+class InverseHessian:
+    """The inverse Hessian as the last steps tell it: the BFGS updates by them of a multiple of the identity."""
+
+    def __init__(self, variables: int, memory: int = _MEMORY) -> None:
+        """Begin with no step known.
+
+        Args:
+            variables: the length of the vectors.
+            memory: how many steps are remembered.
+        """
+        self._memory = memory
+        self._known = 0  # steps remembered; the newest is in row `_newest` of each half
+        self._newest = -1
+        self._steps_and_changes = np.zeros((2, memory, variables), dtype=np.float32)
+        self._step_change = np.zeros((memory, memory))  # s_i · y_j
+        self._change_change = np.zeros((memory, memory))  # y_i · y_j
+
+    def update(self, step: Vector, change: Vector) -> None:
+        """Learn from one more step and the change of the gradient over it; of a concave stretch nothing is learnt."""
+        if not float(step @ change) > 0:
+            return
+        new = self._newest = (self._newest + 1) % self._memory
+        self._known = min(self._known + 1, self._memory)
+        self._steps_and_changes[:, new] = step, change
+        self._step_change[:, new], self._change_change[:, new] = self._products(change)
+        self._change_change[new] = self._change_change[:, new]
+        self._step_change[new] = self._steps_and_changes[1] @ step
+
+    def times(self, gradient: Vector) -> Vector:
+        """Return its product with a vector."""
+        if not self._known:
+            return gradient.copy()
+        rows = (self._newest + 1 + np.arange(-self._known, 0)) % self._memory  # from the oldest step on
+        in_order = np.ix_(rows, rows)
+        later, changes = np.triu(self._step_change[in_order]), self._change_change[in_order]
+        gamma = later[-1, -1] / changes[-1, -1]
+        by_step, by_change = self._products(gradient)[:, rows]
+        of_changes = solve_triangular(later, by_step)
+        of_steps = solve_triangular(
+            later, later.diagonal() * of_changes + gamma * (changes @ of_changes - by_change), trans="T"
+        )
+        factors = np.zeros((2, self._memory), dtype=np.float32)
+        factors[:, rows] = of_steps, -gamma * of_changes
+        result: Vector = factors.ravel() @ self._flat
+        result += np.float32(gamma) * gradient
+        return result
+
+    def _products(self, vector: Vector) -> NDArray[np.float32]:
+        return (self._flat @ vector).reshape(2, self._memory)
+
+    @property
+    def _flat(self) -> NDArray[np.float32]:
+        return self._steps_and_changes.reshape(2 * self._memory, -1)
+
+
+def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tolerance: float) -> tuple[Vector, int]:
+    """Return the minimum of a convex function and the steps it took.
+
+    Args:
+        objective: returns value and gradient.
+        x: where to start.
+        tolerance: it is the minimum when the gradient's norm is this share of the norm at the start.
+
+    Raises:
+        NotConvergedError: if it takes over 2,000 steps.
+    """
+    inverse = InverseHessian(len(x))
+    value, gradient = objective(x)
+    target = tolerance * float(np.linalg.norm(gradient))
+    steps = 0
+    while (norm := float(np.linalg.norm(gradient))) > target:
+        if steps == _MOST_STEPS:
+            raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges sooner")
+        direction = inverse.times(gradient)
+        np.negative(direction, out=direction)
+        slope = float(gradient @ direction)
+        length = 1.0 if steps else min(1.0, 1 / norm)
+        while True:
+            step = np.float32(length) * direction
+            moved = x + step
+            moved_value, moved_gradient = objective(moved)
+            # At the end the value changes by less than its last digit: then a smaller gradient is progress enough.
+            flat = abs(moved_value - value) <= 1e-7 * abs(value)
+            if moved_value <= value + _ENOUGH_DECREASE * length * slope or flat:
+                break
+            length /= 2
+        inverse.update(step, moved_gradient - gradient)
+        x, value, gradient = moved, moved_value, moved_gradient
+        steps += 1
+    return x, steps

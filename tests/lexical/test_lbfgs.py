@@ -1,0 +1,71 @@
+"""L-BFGS beside the dense BFGS update, and on functions whose minimum is known."""
+
+import numpy as np
+import pytest
+
+from unbag.lexical.lbfgs import InverseHessian, NotConvergedError, minimise
+
+RNG = np.random.default_rng(5)
+
+
+def steps_and_changes(n: int, variables: int) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Return steps and the changes of gradient over them, of a quadratic function."""
+    root = RNG.normal(size=(variables, variables))
+    hessian = root @ root.T + np.eye(variables)
+    steps = [RNG.normal(size=variables) for _ in range(n)]
+    return [(step.astype(np.float32), (hessian @ step).astype(np.float32)) for step in steps]
+
+
+def updated_densely(pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    """Return the inverse Hessian by the BFGS update (Nocedal & Wright 2006, equation 6.17)."""
+    last_step, last_change = pairs[-1]
+    identity = np.eye(len(last_step))
+    inverse = identity * (last_step @ last_change) / (last_change @ last_change)
+    for step, change in pairs:
+        rho = 1 / (step.astype(float) @ change)
+        left = identity - rho * np.outer(step, change)
+        inverse = left @ inverse @ left.T + rho * np.outer(step, step)
+    return inverse
+
+
+@pytest.mark.parametrize("n", [1, 3, 4, 9])  # of which four are remembered
+def test_the_compact_form_is_the_update_by_each_remembered_step(n: int) -> None:
+    pairs = steps_and_changes(n, 6)
+    inverse = InverseHessian(6, memory=4)
+    for step, change in pairs:
+        inverse.update(step, change)
+    vector = RNG.normal(size=6).astype(np.float32)
+    expected = updated_densely(pairs[-4:]) @ vector
+    np.testing.assert_allclose(inverse.times(vector), expected, rtol=2e-3, atol=2e-3 * np.abs(expected).max())
+
+
+def test_without_a_step_it_is_the_identity() -> None:
+    vector = RNG.normal(size=3).astype(np.float32)
+    np.testing.assert_array_equal(InverseHessian(3).times(vector), vector)
+
+
+def test_a_step_against_the_curvature_teaches_nothing() -> None:
+    inverse = InverseHessian(2)
+    inverse.update(np.ones(2, np.float32), -np.ones(2, np.float32))
+    np.testing.assert_array_equal(inverse.times(np.ones(2, np.float32)), np.ones(2))
+
+
+def test_the_minimum_of_a_quadratic() -> None:
+    curvature = np.logspace(0, 3, 50).astype(np.float32)
+    target = RNG.normal(size=50).astype(np.float32)
+
+    def objective(x: np.ndarray) -> tuple[float, np.ndarray]:
+        gradient = curvature * (x - target)
+        return float(0.5 * ((x - target) @ gradient)), gradient
+
+    found, steps = minimise(objective, np.zeros(50, np.float32), 1e-5)
+    np.testing.assert_allclose(found, target, atol=1e-2)
+    assert steps > 2
+
+
+def test_a_function_without_a_minimum() -> None:
+    def downhill(x: np.ndarray) -> tuple[float, np.ndarray]:
+        return -float(x.sum()), -np.ones_like(x)
+
+    with pytest.raises(NotConvergedError, match="larger l2"):
+        minimise(downhill, np.zeros(2, np.float32), 1e-4)
