@@ -17,7 +17,7 @@ people" or "dressed as a clown", whose adjectives say the same of either. A prem
 "without a red hat" follows from "without a hat".
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import StrEnum
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -83,7 +83,7 @@ class Attestation:
         for i in [i for i, dep in enumerate(parse.deps) if dep == "amod"]:
             noun = parse.heads[i]
             if parse.tags[i] == "JJ" and parse.pos[noun] == "NOUN" and i < noun:
-                adjective = parse.words[i].lower()
+                adjective = parse.lower_words[i]
                 # Beside a hyphen it is a piece of an adjective (blond-haired).
                 whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
                 if whole and adjective.isalpha() and adjective not in _NOT_ADDED:
@@ -114,7 +114,7 @@ def addamod(
     """
     if not determiners_fit(parse):
         return Refusal.DETERMINER
-    words = [word.lower() for word in parse.words]
+    words = parse.lower_words
     if not _DENYING.isdisjoint(words):
         return Refusal.NEGATED
     nouns = _nouns(parse)
@@ -135,7 +135,7 @@ def addamod(
 
 
 def _fitting(
-    parse: Parse, words: list[str], attested: Attestation, pair: tuple["_Noun", "_Noun"], min_count: int
+    parse: Parse, words: Sequence[str], attested: Attestation, pair: tuple["_Noun", "_Noun"], min_count: int
 ) -> dict[str, int]:
     """Return the adjectives that go with both nouns and are not in the sentence, with the smaller of their counts."""
     one, other = pair
@@ -185,17 +185,17 @@ def _nouns(parse: Parse) -> list[_Noun]:
 
 def _noun(parse: Parse, head: int) -> _Noun | None:
     """Return a token as a noun that takes an adjective, if it is one."""
-    word = parse.words[head].lower()
+    word = parse.lower_words[head]
     if parse.pos[head] != "NOUN" or not word.isalpha() or word in _WITHOUT or parse.lemmas[head].lower() in _WITHOUT:
         return None
     if not _stands_alone(parse, head) or _may_be_a_verb(parse, head):
         return None
     left = [i for i in parse.children(head) if i < head]
     outer = [
-        i for i in left if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.words[i].lower() in _QUANTITIES
+        i for i in left if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.lower_words[i] in _QUANTITIES
     ]
     inner = [i for i in left if i not in outer]
-    if (not outer and parse.tags[head] == "NN") or any(parse.words[i].lower() in _REFERRING for i in left):
+    if (not outer and parse.tags[head] == "NN") or any(parse.lower_words[i] in _REFERRING for i in left):
         return None
     if outer and inner and max(outer) > min(inner):
         return None
@@ -239,7 +239,7 @@ def _stands_alone(parse: Parse, head: int) -> bool:
         return False
     if dep == "attr" and not any(parse.deps[i] == "expl" for i in parse.children(above)):
         return False  # "is a man", unlike "there is a man", says who somebody is
-    if dep == "pobj" and parse.words[above].lower() == "as":
+    if dep == "pobj" and parse.lower_words[above] == "as":
         return False
     nouns = [i for i in parse.children(head) if parse.deps[i] in ("conj", "appos")]
     return all(parse.deps[i] == "conj" and _determined(parse, i) for i in nouns)
@@ -259,7 +259,7 @@ def _differ(parse: Parse, one: int, other: int) -> bool:
 def _of(parse: Parse, noun: int) -> int | None:
     """Return the token that a noun, or the list that it is in, hangs on by an `of`."""
     above = parse.heads[_first_of_list(parse, noun)]
-    return parse.heads[above] if parse.words[above].lower() == "of" else None
+    return parse.heads[above] if parse.lower_words[above] == "of" else None
 
 
 def _first_of_list(parse: Parse, noun: int) -> int:

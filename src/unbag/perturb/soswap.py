@@ -19,6 +19,7 @@ sentence need not contradict: verbs that hold both ways (meet), or may (watch, o
 negation, modals.
 """
 
+from collections.abc import Sequence
 from enum import StrEnum
 from typing import Final, NamedTuple
 
@@ -157,7 +158,7 @@ def _clause(parse: Parse) -> _Clause | Refusal:
 
 def _is_adverbial(parse: Parse, object_: int) -> bool:
     """Tell whether what is read as a direct object is none: swims underwater, sits Indian style."""
-    return parse.words[object_].lower() in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in _INTRANSITIVE
+    return parse.lower_words[object_] in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in _INTRANSITIVE
 
 
 def _has_subject(parse: Parse, verb: int) -> bool:
@@ -167,7 +168,7 @@ def _has_subject(parse: Parse, verb: int) -> bool:
 def _is_scene(parse: Parse, verb: int) -> bool:
     """Tell whether a verb is that of a clause that goes on at the same time: as, while or when."""
     return parse.deps[verb] == "advcl" and any(
-        parse.deps[i] in ("mark", "advmod") and parse.words[i].lower() in ("as", "while", "when")
+        parse.deps[i] in ("mark", "advmod") and parse.lower_words[i] in ("as", "while", "when")
         for i in parse.children(verb)
     )
 
@@ -175,7 +176,7 @@ def _is_scene(parse: Parse, verb: int) -> bool:
 def _other_structure(parse: Parse, root: int) -> Refusal | None:
     """Say what a sentence is that has no active clause at its top."""
     deps = {parse.deps[child] for child in parse.children(root)}
-    if "expl" in deps or "here" in [word.lower() for word in parse.words[: parse.first_word + 1]]:
+    if "expl" in deps or "here" in parse.lower_words[: parse.first_word + 1]:
         return Refusal.EXPLETIVE
     if "nsubjpass" in deps or "csubjpass" in deps:
         return Refusal.PASSIVE
@@ -213,7 +214,7 @@ def _span(parse: Parse, head: int) -> range | Refusal:
     for i in span:
         if parse.tags[i] == "VBG" and parse.deps[i] == "conj" and parse.pos[parse.heads[i]] in ("NOUN", "PROPN"):
             return Refusal.BROKEN  # holding a cup and talking
-        if parse.words[i].lower() in ("as", "while", "when"):  # parsers hang the next clause here
+        if parse.lower_words[i] in ("as", "while", "when"):  # parsers hang the next clause here
             return Refusal.BROKEN
         if parse.pos[i] in ("PUNCT", "SPACE") and not _harmless(parse, i, span):
             return Refusal.PUNCTUATED
@@ -231,7 +232,7 @@ def _is_cut_off(parse: Parse, head: int, span: range) -> bool:
         return True  # a red ring | chew toy
     if parse.tags[span.stop] in ("VB", "VBD", "VBZ", "VBP"):
         return True
-    after = [word.lower() for word in parse.words[span.stop : span.stop + 2]]
+    after = parse.lower_words[span.stop : span.stop + 2]
     return (
         "with" in parse.words[head : span.stop]
         and after[0] in ("in", "on")
@@ -274,14 +275,14 @@ def _unfit_verb(parse: Parse, clause: _Clause, subject: range, object_: range) -
         children = parse.children(verb)
         if "expl" in {parse.deps[i] for i in children}:
             return Refusal.EXPLETIVE
-        if any(parse.words[i].lower() in NEGATIONS for i in children):
+        if any(parse.lower_words[i] in NEGATIONS for i in children):
             return Refusal.NEGATED
         if any(parse.tags[i] == "MD" for i in children if parse.deps[i] == "aux"):
             return Refusal.MODAL
     if _is_participle(parse, bearer, clause.verb, object_):
         return Refusal.BROKEN
     finites = [finite for verb in clause.verbs if (finite := _finite(parse, verb)) is not None]
-    if any(parse.words[finite][0] in "'’" or parse.words[finite].lower() == "ai" for finite in finites):
+    if any(parse.words[finite][0] in "'’" or parse.lower_words[finite] == "ai" for finite in finites):
         return Refusal.CONTRACTED
     # Verbs of one subject that differ in number are not of one subject.
     if {"VBZ", "VBP"} <= {parse.tags[finite] for finite in finites}:
@@ -334,7 +335,7 @@ _INDEFINITE: Final = frozenset(
 
 def _unfit_phrases(parse: Parse, clause: _Clause, subject: range, object_: range) -> Refusal | None:
     """Say what stands against a clause's subject and object."""
-    words = [word.lower() for word in parse.words]
+    words = parse.lower_words
     if any(word.endswith(("self", "selves")) for word in words):
         return Refusal.REFLEXIVE
     for head, span in ((clause.subject, subject), (clause.object, object_)):
@@ -391,7 +392,7 @@ _PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word
 _DETERMINERS: Final = frozenset("a an the one some this that these those".split())
 
 
-def _content(words: list[str], span: range) -> list[str]:
+def _content(words: Sequence[str], span: range) -> list[str]:
     return [words[i] for i in span if words[i] not in _DETERMINERS]
 
 
@@ -406,7 +407,7 @@ def _finite(parse: Parse, verb: int) -> int | None:
         above = parse.heads[verb]
         if parse.deps[verb] != "conj" or parse.tags[above] != "VB" or _finite(parse, above) == above:
             return first
-    return first if parse.words[first].lower() in ("was", "were") else None
+    return first if parse.lower_words[first] in ("was", "were") else None
 
 
 def _agreeing(parse: Parse, finite: int, person: Person) -> str:
@@ -420,20 +421,20 @@ _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen hand
 
 def _person(parse: Parse, head: int) -> Person:
     """Return what a phrase makes of the verb whose subject it is."""
-    word = parse.words[head].lower()
+    word = parse.lower_words[head]
     if word in ("i", "me"):
         return Person.I
     children = parse.children(head)
     # "a helmet and clothing" is read as "helmet-and-clothing" now and then.
     nouns = [head, *(i for i in children if parse.deps[i] in ("nmod", "compound") and parse.pos[i] == "NOUN")]
-    conjunctions = {parse.words[i].lower() for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc"}
+    conjunctions = {parse.lower_words[i] for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc"}
     if "and" in conjunctions or "&" in conjunctions:
         return Person.PLURAL
     if word in _OF_MANY:
         inner = _of(parse, head)
         return Person.SINGULAR if inner is None else _person(parse, inner)
-    counted = any(parse.deps[i] == "nummod" and parse.words[i].lower() not in ("one", "1") for i in children)
-    counted = counted and not any(parse.words[i].lower() in ARTICLES for i in children)  # a four wheeler
+    counted = any(parse.deps[i] == "nummod" and parse.lower_words[i] not in ("one", "1") for i in children)
+    counted = counted and not any(parse.lower_words[i] in ARTICLES for i in children)  # a four wheeler
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
     if parse.pos[head] == "NUM":
         many = word not in ("one", "1")
@@ -442,7 +443,7 @@ def _person(parse: Parse, head: int) -> Person:
 
 def _of(parse: Parse, head: int) -> int | None:
     """Return the noun that a phrase has after `of`."""
-    of = next((i for i in parse.children(head) if parse.words[i].lower() == "of"), None)
+    of = next((i for i in parse.children(head) if parse.lower_words[i] == "of"), None)
     return None if of is None else _child(parse, of, "pobj")
 
 
@@ -474,4 +475,4 @@ _COLLECTIVE: Final = frozenset(
 
 
 def _animate(parse: Parse, head: int) -> bool:
-    return parse.lemmas[head].lower() in _ANIMATE or parse.words[head].lower() in _ANIMATE or parse.pos[head] == "PROPN"
+    return parse.lemmas[head].lower() in _ANIMATE or parse.lower_words[head] in _ANIMATE or parse.pos[head] == "PROPN"

@@ -17,11 +17,11 @@ def determiners_fit(parse: Parse) -> bool:
 
     "a owl", "two woman", "a boys"; also "a coat waits" where the verb is read as a noun.
     """
-    for i, word in enumerate(parse.words):
-        if (lower := word.lower()) not in _DETERMINERS:
+    for i, word in enumerate(parse.lower_words):
+        if word not in _DETERMINERS:
             continue
         following = parse.words[i + 1 : i + 2]
-        if lower in ARTICLES and following and following[0][:1].isalnum() and not fits(word, following[0]):
+        if word in ARTICLES and following and following[0][:1].isalnum() and not fits(word, following[0]):
             return False
         if not _fits(parse, i):
             return False
@@ -36,15 +36,15 @@ def _fits(parse: Parse, i: int) -> bool:
     noun = parse.heads[i]
     if i >= noun or parse.deps[i] not in ("det", "nummod", "amod") or parse.pos[noun] != "NOUN":
         return True
-    between = {word.lower() for word in parse.words[i + 1 : noun]}
+    between = set(parse.lower_words[i + 1 : noun])
     if "CCONJ" in parse.pos[i:noun] or not between.isdisjoint(_QUANTITIES) or not parse.words[noun].isalpha():
         return True
-    if parse.words[i].lower() in _OF_ONE:
+    if parse.lower_words[i] in _OF_ONE:
         return parse.tags[noun] != "NNS" or "-" in between
     # A compound counts what its noun has: a two man team.
     return (
         parse.tags[noun] != "NN"
         or parse.deps[noun] in ("compound", "nmod")
-        or not ARTICLES.isdisjoint(word.lower() for word in parse.words[:i][-1:])
+        or not ARTICLES.isdisjoint(parse.lower_words[:i][-1:])
         or parse.lemmas[noun].lower() in _BOTH_NUMBERS
     )
