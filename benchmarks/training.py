@@ -3,9 +3,11 @@
     python benchmarks/training.py --model MODEL --data snli [--precision bf16]
 
 Each system trains the same model from the same weights on the same pairs, in the same batches and the same order, in
-a process of its own, in turn, round after round: what else the machine does falls on all alike, so read the ratios
-(of medians over rounds). The first steps are not timed; evaluation, checkpoints and tokenization are not part of a
-step. A table goes to stderr, one line of JSON to stdout.
+a process of its own. They take turns: in each round every system, in an order drawn anew, takes its next few steps
+while the others wait. So what else the machine does, and whoever goes first, falls on all alike; read the ratios, which
+are of steps on the same batches: their median over rounds, with its 95 % bootstrap interval. The first round is not
+timed, nor is a round's first step; evaluation, checkpoints and tokenization are not part of a step. A table goes to
+stderr, one line of JSON to stdout.
 
 Recipes are those in `trainers/` with an objective of their own. Peak memory is the process's resident set on a CPU,
 what torch allocated on a GPU.
@@ -13,19 +15,22 @@ what torch allocated on a GPU.
 
 import argparse
 import json
+import multiprocessing
 import platform
+import random
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import fields
 from importlib.metadata import version
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 
 from unbag import rooms
@@ -34,14 +39,18 @@ from unbag.training.recipe import Recipe
 
 PEER = "trainer"
 PLAIN = "finetune"
-NOT_TIMED = 5
-"""Steps before the clock: the first ones allocate memory and choose kernels."""
 
 
 def recipes() -> dict[str, Recipe]:
     """Return the recipes that train one model with one objective."""
     found: dict[str, Recipe] = {name: rooms.script("trainers", name).RECIPE for name in rooms.scripts("trainers")}
     return {name: recipe for name, recipe in found.items() if recipe.protocol is None}
+
+
+def last_step(options: argparse.Namespace) -> int:
+    """Return a number of steps that no system comes to, since ours evaluates after the last."""
+    steps: int = (options.rounds + 1) * options.steps + 1
+    return steps
 
 
 def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainConfig:
@@ -54,31 +63,25 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
         validation=(options.data,),
         validation_examples=1,
         out=out,
-        max_steps=options.steps,
+        max_steps=last_step(options),
         batch_size=options.batch_size,
         precision=options.precision,
-        checkpoint_every=options.steps + 1,
+        checkpoint_every=last_step(options) + 1,
         **own,
     )
 
 
-def ours(name: str, options: argparse.Namespace) -> list[float]:
-    """Train by a recipe, and return when each step was done."""
+def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None]) -> None:
+    """Train by a recipe."""
     from unbag.training.run import run
 
-    done: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         recipe = recipes()[name]
-        run(
-            recipe,
-            config_of(recipe, options, Path(folder) / "out"),
-            on_step=lambda step, total, said: done.append(_now()),
-        )
-    return done
+        run(recipe, config_of(recipe, options, Path(folder) / "out"), on_step=lambda step, total, said: after_step())
 
 
-def peer(options: argparse.Namespace) -> list[float]:
-    """Train by transformers' Trainer on the batches that ours are, and return when each step was done."""
+def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
+    """Train by transformers' Trainer on the batches that ours are."""
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
     from unbag.inference.loading import load_to_train
@@ -122,11 +125,9 @@ def peer(options: argparse.Namespace) -> list[float]:
                     Rows(), batch_sampler=InOurOrder(), collate_fn=DataCollatorWithPadding(classifier.tokenizer)
                 )
 
-        done: list[float] = []
-
-        class Clock(TrainerCallback):
+        class AfterStep(TrainerCallback):
             def on_step_end(self, *_: Any, **__: Any) -> None:
-                done.append(_now())
+                after_step()
 
         SameBatches(
             model=classifier.network,
@@ -147,25 +148,78 @@ def peer(options: argparse.Namespace) -> list[float]:
                 use_cpu=not torch.accelerator.is_available(),
             ),
             train_dataset=Rows(),
-            callbacks=[Clock()],
+            callbacks=[AfterStep()],
         ).train()
-    return done
 
 
-def measured(name: str, options: argparse.Namespace) -> dict[str, float]:
-    """Return seconds a step and peak bytes of one run in this process."""
-    done = peer(options) if name == PEER else ours(name, options)
-    # Without the last step, after which ours evaluates before it says that it is done.
-    taken = (done[-2] - done[NOT_TIMED - 1]) / (len(done) - 1 - NOT_TIMED)
-    on_gpu = torch.cuda.is_available()
-    peak = torch.cuda.max_memory_allocated() if on_gpu else resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-    return {"seconds": taken, "peak": peak}
+class Turns:
+    """What a system calls after each step: at the end of its turn it tells how long it took, and waits for the next."""
+
+    def __init__(self, parent: Connection, steps: int) -> None:
+        self._parent = parent
+        self._steps = steps
+        self._done: list[float] = []
+
+    def __call__(self) -> None:
+        """Note when the step was done."""
+        if torch.cuda.is_available():
+            torch.cuda.synchronize()
+        self._done.append(time.perf_counter())
+        if len(self._done) == self._steps:
+            # Without the turn's first step, in which caches are another's.
+            seconds = (self._done[-1] - self._done[0]) / (self._steps - 1)
+            self._parent.send({"seconds": seconds, "peak": peak_bytes()})
+            self._parent.recv()
+            self._done = []
 
 
-def _now() -> float:
+def peak_bytes() -> int:
+    """Return this process's peak memory until now."""
     if torch.cuda.is_available():
-        torch.cuda.synchronize()
-    return time.perf_counter()
+        return torch.cuda.max_memory_allocated()
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
+
+
+def train(name: str, options: argparse.Namespace, parent: Connection) -> None:
+    """Train by a system in this process, in turns."""
+    sys.stdout = sys.stderr  # where the Trainer logs
+    parent.recv()
+    after_step = Turns(parent, options.steps)
+    peer(options, after_step) if name == PEER else ours(name, options, after_step)
+
+
+def in_turns(options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
+    """Return seconds a step and peak bytes of each system in each round."""
+    spawn = multiprocessing.get_context("spawn")
+    connections: dict[str, Connection] = {}
+    children = []
+    for name in options.systems:
+        connections[name], theirs = spawn.Pipe()
+        children.append(spawn.Process(target=train, args=(name, options, theirs), daemon=True))
+        children[-1].start()
+        theirs.close()  # so that a child that ends is an EOFError here
+    found: dict[str, list[dict[str, float]]] = {name: [] for name in options.systems}
+    turn = random.Random(0)
+    try:
+        for done in range(options.rounds + 1):
+            for name in turn.sample(options.systems, len(options.systems)):
+                connections[name].send("go")
+                measured = connections[name].recv()
+                if done:
+                    found[name].append(measured)
+            print(f"round {done} of {options.rounds}", file=sys.stderr)
+    finally:
+        for child in children:
+            child.terminate()
+    return found
+
+
+def ratio(ones: list[float], others: list[float]) -> dict[str, float]:
+    """Return the median of the ratios of pairs, with its 95 % bootstrap interval."""
+    ratios = np.array(ones) / np.array(others)
+    medians = np.median(np.random.default_rng(0).choice(ratios, (10_000, len(ratios))), axis=1)
+    low, high = np.quantile(medians, (0.025, 0.975))
+    return {"ratio": round(float(np.median(ratios)), 3), "low": round(float(low), 3), "high": round(float(high), 3)}
 
 
 def main() -> None:
@@ -174,36 +228,17 @@ def main() -> None:
     parser.add_argument("--model", required=True, help="a Hub id or folder of a pre-trained model")
     parser.add_argument("--data", default="snli", help="a corpus or a file of pairs, as unbag train takes them")
     parser.add_argument("--systems", nargs="+", default=[PEER, *recipes()], help=f"default: {PEER} and every recipe")
-    parser.add_argument("--steps", type=int, default=45)
+    parser.add_argument("--steps", type=int, default=6, help="of a turn, the first of them not timed (default 6)")
+    parser.add_argument("--rounds", type=int, default=25, help="in which every system has its turn (default 25)")
     parser.add_argument("--batch-size", type=int, default=32)
     parser.add_argument("--precision", choices=("no", "bf16", "fp16"), default="no")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--one", help=argparse.SUPPRESS)  # a system to measure in this process
     options = parser.parse_args()
-    if options.steps < NOT_TIMED + 3:
-        parser.error(f"expected at least {NOT_TIMED + 3} steps, found {options.steps}")
-    if options.one:
-        print(json.dumps(measured(options.one, options)))
-        return
-    found: dict[str, list[dict[str, float]]] = {name: [] for name in options.systems}
-    for done in range(options.rounds):
-        for name in options.systems:
-            child = subprocess.run(
-                [sys.executable, *sys.argv, "--one", name], check=True, stdout=subprocess.PIPE, text=True
-            )
-            found[name].append(json.loads(child.stdout.splitlines()[-1]))
-        print(f"round {done + 1} of {options.rounds}", file=sys.stderr)
-
-    def median(name: str, what: str) -> float:
-        return statistics.median(each[what] for each in found[name])
-
-    def beside(name: str, other: str, what: str) -> float | None:
-        if not {name, other} <= found.keys():
-            return None
-        rounds = zip(found[name], found[other], strict=True)
-        return round(statistics.median(one[what] / another[what] for one, another in rounds), 3)
-
-    result = {
+    if options.steps < 2:
+        parser.error(f"expected at least 2 steps a turn, found {options.steps}")
+    found = in_turns(options)
+    seconds = {name: [each["seconds"] for each in rounds] for name, rounds in found.items()}
+    peak = {name: rounds[-1]["peak"] for name, rounds in found.items()}
+    result: dict[str, Any] = {
         "benchmark": "training",
         "device": torch.cuda.get_device_name() if torch.cuda.is_available() else platform.machine(),
         "threads": torch.get_num_threads(),
@@ -211,13 +246,19 @@ def main() -> None:
         "batch_size": options.batch_size,
         "steps": options.steps,
         "rounds": options.rounds,
-        "steps_per_second": {name: round(1 / median(name, "seconds"), 3) for name in found},
-        "peak_mib": {name: round(median(name, "peak") / 2**20) for name in found},
-        f"speed_beside_{PEER}": {name: beside(PEER, name, "seconds") for name in found if name != PEER},
-        f"step_time_beside_{PLAIN}": {name: beside(name, PLAIN, "seconds") for name in found if name != PLAIN},
-        f"peak_beside_{PLAIN}": {name: beside(name, PLAIN, "peak") for name in found if name != PLAIN},
+        "steps_per_second": {name: round(1 / statistics.median(taken), 3) for name, taken in seconds.items()},
+        "peak_mib": {name: round(most / 2**20) for name, most in peak.items()},
         "versions": {name: version(name) for name in ("torch", "transformers", "accelerate", "unbag")},
     }
+    if PEER in found:
+        result[f"speed_beside_{PEER}"] = {
+            name: ratio(seconds[PEER], taken) for name, taken in seconds.items() if name != PEER
+        }
+    if PLAIN in found:
+        result[f"step_time_beside_{PLAIN}"] = {
+            name: ratio(taken, seconds[PLAIN]) for name, taken in seconds.items() if name != PLAIN
+        }
+        result[f"peak_beside_{PLAIN}"] = {name: round(most / peak[PLAIN], 3) for name, most in peak.items()}
     print(f"{'':14}{'steps/s':>10}{'peak MiB':>10}", file=sys.stderr)
     for name in found:
         print(f"{name:14}{result['steps_per_second'][name]:10.3f}{result['peak_mib'][name]:10}", file=sys.stderr)
