@@ -63,7 +63,11 @@ def test_unlabelled_rows_are_dropped_and_counted(tmp_path):
 
 @pytest.mark.parametrize(
     ("label", "said"),
-    [("1.5", "expected a whole number for a label, found 1.5"), ("[1]", "expected a label as text or a number")],
+    [
+        ("1.5", "expected a whole number for a label, found 1.5"),
+        ("Infinity", "expected a whole number for a label, found inf"),
+        ("[1]", "expected a label as text or a number"),
+    ],
 )
 def test_what_is_no_label_is_refused_by_its_line(tmp_path, label, said):
     path = _write(tmp_path / "a.jsonl", [], f'{{"premise": "A man.", "hypothesis": "A dog.", "label": {label}}}')

@@ -284,7 +284,7 @@ def _label(gold: Any, names: tuple[str, ...] | None, place: str) -> str:
 @lru_cache  # a corpus has few labels, and each row several
 def _read_label(gold: Any, names: tuple[str, ...] | None) -> str:
     number = None
-    with suppress(ValueError):  # a csv holds numbers as text
+    with suppress(ValueError, OverflowError):  # a csv holds numbers as text; infinity is none
         number = int(gold)
     if isinstance(gold, float) and gold != number:
         raise ValueError(f"expected a whole number for a label, found {gold}")

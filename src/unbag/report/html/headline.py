@@ -32,7 +32,7 @@ MEASURES: Final[dict[str, tuple[Measure, ...]]] = {
     "permuted": (Measure("p_c", "Permuted: P^c, less is better", "p_c"),),
     "cs_lambda": (Measure("accuracy_cs_0.7", "CS_λ: accuracy at λ = 0.7", "0.7"),),
     "resnli": (Measure("accuracy", "ReSNLI: accuracy", "accuracy"),),
-    "swapped": (Measure(_WHOLE, "Swapped: accuracy after", "accuracy_after"),),
+    "swapped": (Measure(_WHOLE, "Swapped: accuracy after, all pairs", "accuracy_after"),),
     "soswap_addamod": (
         Measure("accuracy_soswap", "SOSwap: accuracy", "soswap"),
         Measure("accuracy_addamod", "AddAmod: accuracy", "addamod"),
