@@ -9,6 +9,7 @@ from torch import distributed as dist
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference.processes import part
 from unbag.training.hex import Hex
+from unbag.training.loop import Trained
 from unbag.training.options import HexOptions
 
 
@@ -16,18 +17,18 @@ def main() -> None:
     accelerator = accelerate.Accelerator(cpu=True)
     rank, world = accelerator.process_index, accelerator.num_processes
     objective = Hex(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
-    wrapped = accelerator.prepare(objective)
+    wrapped = accelerator.prepare(Trained(objective))
     assert isinstance(wrapped, torch.nn.parallel.DistributedDataParallel) == (world > 1)
     rows = slice(rank * len(PAIRS) // world, (rank + 1) * len(PAIRS) // world)
-    batch = {"labels": LABELS[rows], **encode(PAIRS[rows])}
+    batch = encode(PAIRS[rows])
 
     def gradients() -> dict[str, torch.Tensor]:
         wrapped.zero_grad()
-        accelerator.backward(wrapped(**batch).loss)
+        accelerator.backward(wrapped(LABELS[rows], **batch).loss)
         return {name: parameter.grad.clone() for name, parameter in objective.named_parameters()}
 
     outcome = {"world": world, "gradients": gradients()}
-    objective.finish(iter([batch]), accelerator)
+    objective.finish(wrapped, iter([batch]), accelerator)
     outcome["omega"] = objective.omega
     if world > 1:  # what there would be if each process projected by itself
         joint, dist.get_world_size = dist.get_world_size, lambda: 1

@@ -19,6 +19,7 @@ from torch.nn.functional import cross_entropy
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference import TransformerPredictor
 from unbag.training.hex import Hex
+from unbag.training.loop import Trained
 from unbag.training.options import HexOptions
 from unbag.training.residual import ResidualHead
 
@@ -101,10 +102,10 @@ def test_g_by_hand():
     table = torch.tensor([[9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [1.0, 0.0], [3.0, 4.0]])
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
     branch.normalise = False
-    assert branch(table, ids, mask).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
+    assert branch(branch.mean(table, ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
     branch.normalise = True
-    torch.testing.assert_close(branch(table, ids, mask), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
-    assert branch(table, torch.tensor([[0, 2]])).tolist() == [[0.0, 0.0, 0.0]]  # no word, no g
+    torch.testing.assert_close(branch(branch.mean(table, ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
+    assert branch(branch.mean(table, torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # no word, no g
 
 
 def test_padding_changes_nothing():
@@ -122,7 +123,7 @@ def test_padding_changes_nothing():
 def test_no_gradient_goes_through_g_into_the_embeddings():
     objective = tiny_hex()
     table = objective.network.get_input_embeddings().weight
-    objective.branch(table, **encode()).sum().backward()
+    objective.branch(objective.branch.mean(table, **encode())).sum().backward()
     assert table.grad is None
     assert objective.branch.phi.weight.grad.norm() > 0
 
@@ -141,6 +142,7 @@ def test_warm_start_is_plain_cross_entropy_and_ends():
         assert all((gradient != 0).any() == (batch >= 2) for gradient in gradients)
     resumed = tiny_hex(options=HexOptions(warm_start=5)).train()
     resumed.load_state_dict(objective.state_dict())
+    resumed.begin(4)
     assert torch.equal(resumed(LABELS, **encode()).logits, plain), "this is the fifth batch"
     assert not torch.equal(resumed(LABELS, **encode()).logits, plain), "and this the sixth"
 
@@ -213,13 +215,14 @@ def test_the_loss_falls_and_every_weight_moves():
 def finished(tmp_path_factory):
     """Give a trained objective with ω* fitted, and the folder it was published in."""
     objective, _ = trained()
-    parts = [{"labels": LABELS[rows], **encode(PAIRS[rows])} for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
-    objective.finish(iter(parts), accelerate.Accelerator(cpu=True))
+    parts = [encode(PAIRS[rows]) for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
+    module = Trained(objective)
+    objective.finish(module, iter(parts), accelerate.Accelerator(cpu=True))
     assert objective.training
     folder = tmp_path_factory.mktemp("published")
     objective.network.save_pretrained(folder)
     tiny_tokenizer().save_pretrained(folder)
-    objective.save(folder)
+    objective.save(folder, objective.state_dict())
     return objective.eval(), folder
 
 

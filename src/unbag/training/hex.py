@@ -16,26 +16,29 @@ b = 0). The loss is the cross-entropy of F_L. What is published is the network a
 f([h, 0]) = W_h h + b, which is also how W_h h is had here, as logits − b.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from unbag.inference.processes import processes
 from unbag.training.last_linear import last_linear
 from unbag.training.objective import Loss, Objective
 from unbag.training.options import HexOptions
 from unbag.training.projection import coefficients, exact_dtype, project_out
 from unbag.training.residual import ResidualHead, both_outputs
+from unbag.training.seen import Watch
 from unbag.training.superficial import SuperficialBranch
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
     from transformers import PreTrainedTokenizerBase
 
-_PROBE = "Two dogs run.", "Animals are moving."
+_PROBE: Final = "Two dogs run.", "Animals are moving."
+_BRANCH: Final = "branch."
 
 
 class Hex(Objective):
@@ -78,22 +81,27 @@ class Hex(Objective):
         """
         super().__init__(network)
         options = options or HexOptions()
+        self._accumulation = accumulation
         self._warm_passes = options.warm_start * accumulation
+        # Where FSDP is to fill in the weights (`fsdp_cpu_ram_efficient_loading`), the first process alone has them.
+        weightless = network.device.type == "meta"
+        device = torch.device("cpu") if weightless else network.device
         encoded = tokenizer(*_PROBE, return_tensors="pt")
-        self._layer = last_linear(
-            network, {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
-        )
-        table = network.get_input_embeddings().weight
+        probe = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
+        self._layer = processes().agree("" if weightless else last_linear(network, probe))
+        dimensions = network.get_input_embeddings().embedding_dim
         self.branch = SuperficialBranch(
-            table.shape[1],
+            dimensions,
             network.config.num_labels,
             tokenizer.all_special_ids,
-            width=options.width or table.shape[1],
+            width=options.width or dimensions,
             normalise=not options.unscaled,
-        ).to(network.device)
+        ).to(device)
+        self._watch = Watch(network, self._layer)
         self.omega: Tensor | None = None
-        # A buffer, so that a resumed run goes on where it was.
-        self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device))
+        self._products: Tensor | None = None  # while `finish` sums them
+        # On the device, so that it need not be waited for.
+        self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=device), persistent=False)
 
     def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return the cross-entropy of F_L in training, of f([h, 0]) in the warm start and in evaluation.
@@ -101,11 +109,11 @@ class Hex(Objective):
         Its parts: the cross-entropy of f([h, 0]) and, in training, the share of W_h h (its squared sum over this
         process's batch) that F_G explains.
         """
-        plain = self.network(**encoded).logits.float()
         if not self.training:
+            plain = self.network(**encoded).logits.float()
             loss = cross_entropy(plain, labels)
             return Loss(loss, plain, {"plain_cross_entropy": loss.detach()})
-        f_b, f_g = both_outputs(self.network, self._layer, self.branch, plain, encoded)
+        plain, f_b, f_g = self._outputs(encoded)
         encoder_part = f_b - f_g  # W_h h
         residual = project_out(encoder_part, f_g)
         # Chosen without a branch: the device is not waited for, and every parameter has a gradient in every step (zero
@@ -119,24 +127,45 @@ class Hex(Objective):
             }
         return Loss(cross_entropy(logits, labels), logits.detach(), parts)
 
-    @torch.no_grad()
-    def finish(self, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
-        """Fit ω* over all the training data, so that F_L(x) = F_B(x) − F_G(x) ω* is a function of one pair."""
-        was_training = self.training
-        self.eval()
-        k, device = self.network.config.num_labels, self.network.device
-        products = torch.zeros(k, 2 * k, dtype=exact_dtype(device), device=device)
-        for batch in batches:
-            encoded = {name: value for name, value in batch.items() if name != "labels"}
-            with accelerator.autocast():
-                plain = self.network(**encoded).logits.float()
-            f_b, f_g = both_outputs(self.network, self._layer, self.branch, plain, encoded)
-            products += (f_g.T.to(products)) @ torch.cat([f_g, f_b], dim=1).to(products)
-        summed: Tensor = accelerator.reduce(products, reduction="sum")
-        self.omega = coefficients(summed[:, :k], summed[:, k:]).float()
-        self.train(was_training)
+    def _outputs(self, encoded: Mapping[str, Tensor]) -> tuple[Tensor, Tensor, Tensor]:
+        """Return the logits W_h h + b, F_B and F_G of a batch, each of shape (b, k), in float32."""
+        ids, mask = encoded["input_ids"], encoded.get("attention_mask")
+        with self._watch.during(lambda table: self.branch.mean(table, ids, mask)) as seen:
+            plain = self.network(**encoded).logits.float()
+        assert seen.of_table is not None, "a network embeds its tokens"
+        return plain, *both_outputs(self.branch, plain, seen.of_table, seen.bias)
 
-    def save(self, folder: Path) -> None:
+    def predict(self, **encoded: Tensor) -> Tensor:
+        """Return the published network's logits, f([h, 0])."""
+        if self._products is None:
+            return super().predict(**encoded)
+        plain, f_b, f_g = self._outputs(encoded)
+        with torch.autocast(plain.device.type, enabled=False):
+            self._products += f_g.T.to(self._products) @ torch.cat([f_g, f_b], dim=1).to(self._products)
+        return plain
+
+    def begin(self, step: int) -> None:
+        """Count the passes of the steps that were taken."""
+        self.passes.fill_(step * self._accumulation)
+
+    @torch.no_grad()
+    def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
+        """Fit ω* over all the training data, so that F_L(x) = F_B(x) − F_G(x) ω* is a function of one pair."""
+        k, device = self.network.config.num_labels, accelerator.device
+        # Summed in `predict`, not returned by it: FSDP may be configured to round what a module returns.
+        self._products = torch.zeros(k, 2 * k, dtype=exact_dtype(device), device=device)
+        was_training = module.training
+        module.eval()
+        for batch in batches:
+            module(None, **batch)
+        module.train(was_training)
+        summed: Tensor = accelerator.reduce(self._products, reduction="sum")
+        self._products = None
+        self.omega = coefficients(summed[:, :k], summed[:, k:]).float()
+
+    def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
         """Write g, W_g and ω* beside the network, for `residual.ResidualHead.load`; after `finish`."""
         assert self.omega is not None, "finish fits what save writes"
-        ResidualHead(self._layer, self.branch, self.omega).save(folder)
+        learnt = {name.removeprefix(_BRANCH): value for name, value in weights.items() if name.startswith(_BRANCH)}
+        branch = SuperficialBranch.of(learnt, self.branch.special.tolist(), normalise=self.branch.normalise)
+        ResidualHead(self._layer, branch, self.omega).save(folder)

@@ -34,18 +34,25 @@ class DivergedError(ValueError):
 class Trained(nn.Module):
     """An objective as the loop calls it, so that all of it is one module to DDP and FSDP.
 
-    In training it returns the objective's loss; in evaluation the network's logits, which are what is published.
+    In training it returns the objective's loss; in evaluation what it predicts.
     """
 
     def __init__(self, objective: Objective) -> None:
         super().__init__()
         self.objective = objective
+        # What accelerate asks a model of transformers for: the layers that FSDP shards one by one, unless its config
+        # names others …
+        self._no_split_modules = getattr(objective.network, "_no_split_modules", None)
+
+    def tie_weights(self) -> None:
+        """Tie what the network shares between its modules; … and this, once FSDP has put other weights in place."""
+        self.objective.network.tie_weights()
 
     def forward(self, labels: torch.Tensor | None, **encoded: torch.Tensor) -> Any:
         """Return a `Loss`, or in evaluation mode logits of shape (b, k)."""
         if self.training:
             return self.objective(labels, **encoded)
-        return self.objective.network(**encoded).logits
+        return self.objective.predict(**encoded)
 
 
 @dataclass
@@ -120,6 +127,7 @@ def train(
     if start := checkpoints.last() or resume:
         history = History(**checkpoints.load(start))
         logger.warning("going on after step %d of %d", history.step, total)
+    objective.begin(history.step)
     between = config.evaluate_every or epochs.steps
     window = _Window(accelerator)
     module.train()

@@ -29,6 +29,9 @@ class Loss(NamedTuple):
 class Objective(nn.Module):
     """A classifier with a loss. The loop calls it as a module, so that all its parameters are one model's to DDP.
 
+    FSDP and DeepSpeed leave each process a shard of the weights, and gather those of a module for its forward pass
+    alone: weights are read in the forward pass of the module that holds them, or as `save` is given them.
+
     Attributes:
         network: the `PreTrainedModel` that is published in the end: an unchanged architecture.
     """
@@ -56,13 +59,27 @@ class Objective(nn.Module):
         """
         raise NotImplementedError
 
-    def finish(self, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
+    def predict(self, **encoded: Tensor) -> Tensor:
+        """Return the network's logits, shape (b, k), which are what is published; called in evaluation mode."""
+        logits: Tensor = self.network(**encoded).logits
+        return logits
+
+    def begin(self, step: int) -> None:
+        """Be told, before the first step, after how many steps the training goes on; by default nothing."""
+
+    def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
         """Do what is left once the weights stand, in every process; by default nothing.
 
         Args:
-            batches: this process's share of the training data, once, as `forward` takes them.
+            module: the objective as accelerate wrapped it: in evaluation mode `module(None, **batch)` is `predict`.
+            batches: this process's share of the training data, once, as `predict` takes them; as many in each process.
             accelerator: for sums over the processes.
         """
 
-    def save(self, folder: Path) -> None:
-        """Write, in the first process, what the objective learnt beside the network; by default nothing."""
+    def save(self, folder: Path, weights: Mapping[str, Tensor]) -> None:
+        """Write, in the first process, what the objective learnt beside the network; by default nothing.
+
+        Args:
+            folder: where.
+            weights: the objective's whole `state_dict`, gathered from all shards.
+        """

@@ -3,6 +3,7 @@
 import json
 import logging
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -21,7 +22,8 @@ FILE: Final = "training.json"
 LOGS: Final = "runs"
 """Where the Hub looks for tensorboard's files in a model repository."""
 
-_OURS: Final = "objective.network."  # where a published weight is in the module that is trained
+_OBJECTIVE: Final = "objective."  # where its weights are in the module that is trained
+_NETWORK: Final = "network."  # and in the objective those that are published
 logger = logging.getLogger(__name__)
 
 Record = dict[str, Any]
@@ -38,13 +40,13 @@ def publish(
     """Write the model, its tokenizer and the record: an ordinary folder of transformers, whole or not at all."""
     gathered = accelerator.get_state_dict(module)  # from all shards, where there are
     if accelerator.is_main_process:
-        weights = {name.removeprefix(_OURS): value for name, value in gathered.items() if name.startswith(_OURS)}
+        trained = _within(gathered, _OBJECTIVE)
         beside = out.with_name(f".{out.name}.part")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
-        objective.network.save_pretrained(beside, state_dict=weights)
+        objective.network.save_pretrained(beside, state_dict=_within(trained, _NETWORK))
         _save_tokenizer(classifier.tokenizer, beside)
-        objective.save(beside)
+        objective.save(beside, trained)
         (beside / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         logs = work_folder(out) / LOGS
         if logs.is_dir():
@@ -52,6 +54,10 @@ def publish(
         appear(beside, out)
         shutil.rmtree(work_folder(out), ignore_errors=True)
     accelerator.wait_for_everyone()
+
+
+def _within(weights: Mapping[str, Any], prefix: str) -> dict[str, Any]:
+    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
 
 
 def _save_tokenizer(tokenizer: Any, folder: Path) -> None:

@@ -23,21 +23,16 @@ CONFIG_FILE: Final = "hex.json"
 _FORMAT: Final = 1
 
 
-def both_outputs(
-    network: Any, layer: str, branch: SuperficialBranch, logits: Tensor, encoded: Mapping[str, Tensor]
-) -> tuple[Tensor, Tensor]:
+def both_outputs(branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
     """Return F_B = W_h h + W_g g + b and F_G = W_g g + b, both of shape (b, k), in float32.
 
     Args:
-        network: the classifier.
-        layer: the name of its last linear layer, whose bias is b.
         branch: g and W_g.
         logits: what the network says of the batch, W_h h + b, in float32.
-        encoded: the batch.
+        mean: the mean embeddings of the batch, as `branch.mean` returns them.
+        bias: b, of the network's last linear layer, if it has one.
     """
-    table = network.get_input_embeddings().weight
-    from_words = branch(table, encoded["input_ids"], encoded.get("attention_mask"))
-    bias = network.get_submodule(layer).bias
+    from_words = branch(mean)
     return logits + from_words, from_words if bias is None else from_words + bias.float()
 
 
@@ -61,7 +56,9 @@ class ResidualHead(nn.Module):
     @torch.no_grad()
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
         """Return F_L(x) of each pair, shape (b, k), in float32, from the network's own logits."""
-        f_b, f_g = both_outputs(network, self.layer, self.branch, logits.float(), encoded)
+        table, bias = network.get_input_embeddings().weight, network.get_submodule(self.layer).bias
+        mean = self.branch.mean(table, encoded["input_ids"], encoded.get("attention_mask"))
+        f_b, f_g = both_outputs(self.branch, logits.float(), mean, bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega
 
@@ -101,7 +98,6 @@ class ResidualHead(nn.Module):
         if config.get("format") != _FORMAT:
             raise ValueError(f"{folder / CONFIG_FILE}: expected format {_FORMAT}, found {config.get('format')!r}")
         tensors = load_file(folder / WEIGHTS_FILE)
-        (width, dimensions), (k, _) = tensors["phi"].shape, tensors["w_g"].shape
-        branch = SuperficialBranch(dimensions, k, config["special_ids"], width=width, normalise=config["normalise"])
-        branch.load_state_dict({"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]})
+        weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
+        branch = SuperficialBranch.of(weights, config["special_ids"], normalise=config["normalise"])
         return cls(config["layer"], branch, tensors["omega"])

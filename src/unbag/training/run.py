@@ -105,7 +105,7 @@ def run(
     )
     if pushed:
         pushed.wait()
-    objective.finish(_once(epochs, accelerator), accelerator)
+    objective.finish(module, _once(epochs, accelerator), accelerator)
     record = {
         "schema": _SCHEMA,
         **identity,
@@ -169,7 +169,6 @@ def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
 
 
 def _once(epochs: Epochs, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
-    """Yield this process's share of the first epoch, as `Objective.forward` takes it."""
+    """Yield this process's share of the first epoch, as `Objective.predict` takes it."""
     for batch in epochs.epoch(0).loader(0, workers=0, pin=False):
-        moved = send_to_device(batch, accelerator.device)
-        yield {"labels": moved.labels, **moved.encoded}
+        yield send_to_device(batch.encoded, accelerator.device)
