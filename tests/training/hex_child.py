@@ -9,7 +9,6 @@ from torch import distributed as dist
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference.processes import part
 from unbag.training.hex import Hex
-from unbag.training.loop import Trained
 from unbag.training.options import HexOptions
 
 
@@ -17,7 +16,7 @@ def main() -> None:
     accelerator = accelerate.Accelerator(cpu=True)
     rank, world = accelerator.process_index, accelerator.num_processes
     objective = Hex(tiny_network(), tiny_tokenizer(), HexOptions(warm_start=0))
-    wrapped = accelerator.prepare(Trained(objective))
+    wrapped = accelerator.prepare(objective)
     assert isinstance(wrapped, torch.nn.parallel.DistributedDataParallel) == (world > 1)
     rows = slice(rank * len(PAIRS) // world, (rank + 1) * len(PAIRS) // world)
     batch = encode(PAIRS[rows])

@@ -19,7 +19,6 @@ from torch.nn.functional import cross_entropy
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference import TransformerPredictor
 from unbag.training.hex import Hex
-from unbag.training.loop import Trained
 from unbag.training.options import HexOptions
 from unbag.training.residual import ResidualHead
 
@@ -216,8 +215,7 @@ def finished(tmp_path_factory):
     """Give a trained objective with ω* fitted, and the folder it was published in."""
     objective, _ = trained()
     parts = [encode(PAIRS[rows]) for rows in (slice(0, 3), slice(3, 4), slice(4, 10))]
-    module = Trained(objective)
-    objective.finish(module, iter(parts), accelerate.Accelerator(cpu=True))
+    objective.finish(objective, iter(parts), accelerate.Accelerator(cpu=True))
     assert objective.training
     folder = tmp_path_factory.mktemp("published")
     objective.network.save_pretrained(folder)

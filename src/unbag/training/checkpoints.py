@@ -10,6 +10,7 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
 from unbag.files import appear
+from unbag.training import sharding
 
 _STATE: Final = "state.json"
 _KEPT: Final = 2  # the last one may stand on a disk that dies with the machine it was written by
@@ -68,6 +69,7 @@ class Checkpoints:
             record = {
                 "step": step,
                 "processes": self._accelerator.num_processes,
+                "sharding": sharding.kind(self._accelerator),
                 "identity": self._identity,
                 "state": state,
             }
@@ -111,6 +113,11 @@ class Checkpoints:
             raise CheckpointError(
                 f"{path} is a checkpoint of another run: {'; '.join(others)}. Give the options of that run, or "
                 "remove its folder to begin anew"
+            )
+        if record["sharding"] != (kind := sharding.kind(self._accelerator)):
+            raise CheckpointError(
+                f"{path} was made with {record['sharding'] or 'whole weights'}, found {kind or 'whole weights'}: go on "
+                "with the config of accelerate's that it was made with"
             )
         processes = self._accelerator.num_processes
         if record["processes"] != processes and self._accelerator.distributed_type is DistributedType.DEEPSPEED:

@@ -9,7 +9,7 @@ from unbag.training.objective import Loss, Objective
 class CrossEntropy(Objective):
     """−log p(gold), the mean over the examples."""
 
-    def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return the loss of a batch; there are no further pairs."""
         logits = self.network(**encoded).logits.float()  # the sum of exponentials wants more than half precision
         return Loss(cross_entropy(logits, labels), logits, {})

@@ -24,7 +24,6 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
-from unbag.inference.processes import processes
 from unbag.training.last_linear import last_linear
 from unbag.training.objective import Loss, Objective
 from unbag.training.options import HexOptions
@@ -83,12 +82,10 @@ class Hex(Objective):
         options = options or HexOptions()
         self._accumulation = accumulation
         self._warm_passes = options.warm_start * accumulation
-        # Where FSDP is to fill in the weights (`fsdp_cpu_ram_efficient_loading`), the first process alone has them.
-        weightless = network.device.type == "meta"
-        device = torch.device("cpu") if weightless else network.device
         encoded = tokenizer(*_PROBE, return_tensors="pt")
-        probe = {name: encoded[name].to(device) for name in ("input_ids", "attention_mask")}
-        self._layer = processes().agree("" if weightless else last_linear(network, probe))
+        self._layer = last_linear(
+            network, {name: encoded[name].to(network.device) for name in ("input_ids", "attention_mask")}
+        )
         dimensions = network.get_input_embeddings().embedding_dim
         self.branch = SuperficialBranch(
             dimensions,
@@ -96,14 +93,14 @@ class Hex(Objective):
             tokenizer.all_special_ids,
             width=options.width or dimensions,
             normalise=not options.unscaled,
-        ).to(device)
+        ).to(network.device)
         self._watch = Watch(network, self._layer)
         self.omega: Tensor | None = None
         self._products: Tensor | None = None  # while `finish` sums them
         # On the device, so that it need not be waited for.
-        self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=device), persistent=False)
+        self.register_buffer("passes", torch.zeros((), dtype=torch.long, device=network.device), persistent=False)
 
-    def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return the cross-entropy of F_L in training, of f([h, 0]) in the warm start and in evaluation.
 
         Its parts: the cross-entropy of f([h, 0]) and, in training, the share of W_h h (its squared sum over this

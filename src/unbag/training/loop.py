@@ -31,30 +31,6 @@ class DivergedError(ValueError):
     """A loss that is no number any more."""
 
 
-class Trained(nn.Module):
-    """An objective as the loop calls it, so that all of it is one module to DDP and FSDP.
-
-    In training it returns the objective's loss; in evaluation what it predicts.
-    """
-
-    def __init__(self, objective: Objective) -> None:
-        super().__init__()
-        self.objective = objective
-        # What accelerate asks a model of transformers for: the layers that FSDP shards one by one, unless its config
-        # names others …
-        self._no_split_modules = getattr(objective.network, "_no_split_modules", None)
-
-    def tie_weights(self) -> None:
-        """Tie what the network shares between its modules; … and this, once FSDP has put other weights in place."""
-        self.objective.network.tie_weights()
-
-    def forward(self, labels: torch.Tensor | None, **encoded: torch.Tensor) -> Any:
-        """Return a `Loss`, or in evaluation mode logits of shape (b, k)."""
-        if self.training:
-            return self.objective(labels, **encoded)
-        return self.objective.predict(**encoded)
-
-
 @dataclass
 class History:
     """What happened so far.
@@ -119,7 +95,7 @@ def train(
         CheckpointError: if the checkpoint is another run's.
     """
     total = config.max_steps or config.epochs * epochs.steps
-    module: Any = Trained(objective)
+    module: Any = objective
     optimizer = AdamW(_groups(module, config), lr=config.learning_rate, fused=_fused(accelerator))
     schedule: Any = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup * total), total)  # type: ignore[no-untyped-call]
     module, optimizer, schedule = accelerator.prepare(module, optimizer, schedule)

@@ -57,7 +57,7 @@ class MaxEntropy(Objective):
                 continue
         return pairs
 
-    def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return CE − α · (1 / (b n)) Σ H over the permuted pairs; without any of them, CE."""
         logits = self.network(**encoded).logits.float()
         b = len(labels)

@@ -1,4 +1,8 @@
-"""What a trainer minimises, as one module: the classifier, and whatever an objective adds to it."""
+"""What a trainer minimises, as one module: the classifier, and whatever an objective adds to it.
+
+FSDP and DeepSpeed leave each process a shard of the weights, and gather those of a module for its forward pass alone.
+So weights are read in the forward pass of the module that holds them, or as `Objective.save` is given them.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -29,9 +33,6 @@ class Loss(NamedTuple):
 class Objective(nn.Module):
     """A classifier with a loss. The loop calls it as a module, so that all its parameters are one model's to DDP.
 
-    FSDP and DeepSpeed leave each process a shard of the weights, and gather those of a module for its forward pass
-    alone: weights are read in the forward pass of the module that holds them, or as `save` is given them.
-
     Attributes:
         network: the `PreTrainedModel` that is published in the end: an unchanged architecture.
     """
@@ -39,6 +40,13 @@ class Objective(nn.Module):
     def __init__(self, network: Any) -> None:
         super().__init__()
         self.network = network
+        # What accelerate looks for in a model of transformers: the layers that FSDP shards one by one, unless its
+        # config names others.
+        self._no_split_modules = getattr(network, "_no_split_modules", None)
+
+    def tie_weights(self) -> None:
+        """Tie what the network shares between its modules: accelerate asks for it where it puts other weights there."""
+        self.network.tie_weights()
 
     def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Return pairs without label that are encoded beneath the examples of a batch; by default none.
@@ -49,7 +57,11 @@ class Objective(nn.Module):
         """
         return []
 
-    def forward(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def forward(self, labels: Tensor | None, **encoded: Tensor) -> Any:
+        """Return the loss of a batch, as `loss` does, or without labels what is predicted, as `predict` does."""
+        return self.predict(**encoded) if labels is None else self.loss(labels, **encoded)
+
+    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return the loss of a batch.
 
         Args:
@@ -71,7 +83,7 @@ class Objective(nn.Module):
         """Do what is left once the weights stand, in every process; by default nothing.
 
         Args:
-            module: the objective as accelerate wrapped it: in evaluation mode `module(None, **batch)` is `predict`.
+            module: the objective as accelerate wrapped it, to be called in its stead.
             batches: this process's share of the training data, once, as `predict` takes them; as many in each process.
             accelerator: for sums over the processes.
         """

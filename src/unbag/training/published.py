@@ -3,7 +3,6 @@
 import json
 import logging
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,8 +21,7 @@ FILE: Final = "training.json"
 LOGS: Final = "runs"
 """Where the Hub looks for tensorboard's files in a model repository."""
 
-_OBJECTIVE: Final = "objective."  # where its weights are in the module that is trained
-_NETWORK: Final = "network."  # and in the objective those that are published
+_NETWORK: Final = "network."  # where a published weight is in the objective
 logger = logging.getLogger(__name__)
 
 Record = dict[str, Any]
@@ -40,13 +38,13 @@ def publish(
     """Write the model, its tokenizer and the record: an ordinary folder of transformers, whole or not at all."""
     gathered = accelerator.get_state_dict(module)  # from all shards, where there are
     if accelerator.is_main_process:
-        trained = _within(gathered, _OBJECTIVE)
+        weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
         beside = out.with_name(f".{out.name}.part")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
-        objective.network.save_pretrained(beside, state_dict=_within(trained, _NETWORK))
+        objective.network.save_pretrained(beside, state_dict=weights)
         _save_tokenizer(classifier.tokenizer, beside)
-        objective.save(beside, trained)
+        objective.save(beside, gathered)
         (beside / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         logs = work_folder(out) / LOGS
         if logs.is_dir():
@@ -54,10 +52,6 @@ def publish(
         appear(beside, out)
         shutil.rmtree(work_folder(out), ignore_errors=True)
     accelerator.wait_for_everyone()
-
-
-def _within(weights: Mapping[str, Any], prefix: str) -> dict[str, Any]:
-    return {name.removeprefix(prefix): value for name, value in weights.items() if name.startswith(prefix)}
 
 
 def _save_tokenizer(tokenizer: Any, folder: Path) -> None:

@@ -19,7 +19,7 @@ from unbag.inference.loading import load_to_train
 from unbag.inference.processes import processes
 from unbag.labels import parse_label_map
 from unbag.perturb import draws
-from unbag.training import regimes
+from unbag.training import regimes, sharding
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
@@ -60,17 +60,19 @@ def run(
     work = work_folder(config.out)
     processes()  # connects those of a launcher, which wait for each other as long as it takes
     accelerator = _accelerator(config, work)
+    sharding.settle(accelerator, config)
     with accelerator.main_process_first():  # who fills the caches for the others
         raw = data or gather(config)
         pairs = _in_regime(raw, config)
         added = _augmented(raw, config)
         resume = fetched(config.resume) if config.resume else None
-    classifier = load_to_train(
-        config.model,
-        revision=config.revision,
-        label_map=parse_label_map(config.label_map) if config.label_map else None,
-        seed=int(draws.key(config.seed, "head")),
-    )
+    with sharding.whole_weights(accelerator):
+        classifier = load_to_train(
+            config.model,
+            revision=config.revision,
+            label_map=parse_label_map(config.label_map) if config.label_map else None,
+            seed=int(draws.key(config.seed, "head")),
+        )
     torch.manual_seed(int(draws.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
@@ -119,6 +121,7 @@ def run(
         "evaluations": history.evaluations,
         "published": (history.best if config.patience else history.evaluations[-1]),
         "processes": accelerator.num_processes,
+        "sharding": sharding.kind(accelerator),
         "device": accelerator.device.type,
         "environment": {**results.environment(), "accelerate": version("accelerate")},
     }

@@ -1,0 +1,65 @@
+"""What FSDP and DeepSpeed, which accelerate's own config asks for, need of a run."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
+from math import ceil
+
+from accelerate import Accelerator
+from accelerate.utils import DistributedType, patch_environment
+from transformers.integrations.deepspeed import unset_hf_deepspeed_config
+
+from unbag.training.config import TrainConfig
+
+
+def kind(accelerator: Accelerator) -> str | None:
+    """Return how weights and optimizer lie in a checkpoint: None where each process has all of them."""
+    if accelerator.distributed_type is DistributedType.FSDP:
+        plugin = accelerator.state.fsdp_plugin
+        return f"FSDP {plugin.fsdp_version}, {plugin.state_dict_type.name}"
+    if accelerator.distributed_type is DistributedType.DEEPSPEED:
+        return f"DeepSpeed ZeRO-{accelerator.state.deepspeed_plugin.zero_stage}"
+    return None
+
+
+def settle(accelerator: Accelerator, config: TrainConfig) -> None:
+    """Tell DeepSpeed what it reads in its own config, and refuse a config by which training would be another.
+
+    Raises:
+        ValueError: if it says otherwise than the run's config, or FSDP's is one that training cannot go by.
+    """
+    if accelerator.distributed_type is DistributedType.FSDP:
+        plugin = accelerator.state.fsdp_plugin
+        if plugin.fsdp_version == 1 and not plugin.use_orig_params:
+            raise ValueError(
+                "expected fsdp_use_orig_params: true in accelerate's config, found false: matrices decay and biases do "
+                "not, and FSDP would make one parameter of them. Set it, or take fsdp_version: 2"
+            )
+    if accelerator.distributed_type is DistributedType.DEEPSPEED:
+        told = accelerator.state.deepspeed_plugin.deepspeed_config
+        # It would read the size off a data loader, which it is not given; nothing depends on it.
+        micro = ceil(config.batch_size / (accelerator.num_processes * config.accumulation))
+        if told.get("train_micro_batch_size_per_gpu", "auto") == "auto":
+            told["train_micro_batch_size_per_gpu"] = micro
+        for name, ours in (("gradient_accumulation_steps", config.accumulation), ("gradient_clipping", config.clip)):
+            if told.get(name, "auto") == "auto":
+                told[name] = ours
+            elif told[name] != ours:
+                raise ValueError(
+                    f"expected {name} of {ours} in DeepSpeed's config, as the run is told, found {told[name]}; leave "
+                    "it out, or tell the run the same"
+                )
+
+
+@contextmanager
+def whole_weights(accelerator: Accelerator) -> Iterator[None]:
+    """Load models in this context as they are, in each process, whatever is spared by loading them in shards.
+
+    Else (`fsdp_cpu_ram_efficient_loading`, `zero3_init_flag`) there would be nothing to look at before the model is
+    wrapped: what its last layer is, which parameters are matrices. A classifier fits into the memory of the CPU.
+    """
+    if accelerator.distributed_type is DistributedType.DEEPSPEED:
+        # For good: what is loaded after the training, to evaluate it, is no shard either.
+        unset_hf_deepspeed_config()  # type: ignore[no-untyped-call]
+    sparing = accelerator.distributed_type is DistributedType.FSDP
+    with patch_environment(FSDP_CPU_RAM_EFFICIENT_LOADING="false") if sparing else nullcontext():
+        yield
