@@ -34,6 +34,12 @@ def settle(accelerator: Accelerator, config: TrainConfig) -> None:
                 "expected fsdp_use_orig_params: true in accelerate's config, found false: matrices decay and biases do "
                 "not, and FSDP would make one parameter of them. Set it, or take fsdp_version: 2"
             )
+        if plugin.fsdp_version == 1 and (found := plugin.state_dict_type.name) != "FULL_STATE_DICT":
+            raise ValueError(
+                f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, found {found}: with "
+                "fsdp_version: 1 accelerate would not load the optimizer from it again, and a run that was stopped "
+                "would go on as another. Set it, or take fsdp_version: 2"
+            )
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         told = accelerator.state.deepspeed_plugin.deepspeed_config
         # It would read the size off a data loader, which it is not given; nothing depends on it.

@@ -1,0 +1,211 @@
+"""FSDP and DeepSpeed, as accelerate's own config asks for them: two processes that each keep a shard of the weights."""
+
+import importlib.util
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+from accelerate.state import AcceleratorState
+from accelerate.utils import DistributedType
+from safetensors.torch import load_file
+from transformers import AutoModelForSequenceClassification
+
+from tests.training.test_finetune import close, same
+from unbag import rooms
+from unbag.training import sharding
+from unbag.training.config import TrainConfig
+from unbag.training.run import run
+
+CHILD = Path(__file__).with_name("sharded_child.py")
+COMMON = {"compute_environment": "LOCAL_MACHINE", "num_machines": 1, "num_processes": 2, "use_cpu": True}
+FSDP = {
+    "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
+    "fsdp_cpu_ram_efficient_loading": False,
+    "fsdp_sync_module_states": False,
+}
+SPARING = dict.fromkeys(
+    ("fsdp_cpu_ram_efficient_loading", "fsdp_sync_module_states"), True
+)  # FSDP 1 wants a GPU for it
+ZERO = {"stage": 3, "stage3_param_persistence_threshold": 0, "stage3_gather_16bit_weights_on_model_save": True}
+AUTO = ("train_micro_batch_size_per_gpu", "train_batch_size", "gradient_accumulation_steps", "gradient_clipping")
+CONFIGS = {
+    "FSDP 1, FULL_STATE_DICT": {"distributed_type": "FSDP", "fsdp_config": {"fsdp_version": 1, **FSDP}},
+    "FSDP 2, SHARDED_STATE_DICT": {
+        "distributed_type": "FSDP",
+        "fsdp_config": {
+            "fsdp_version": 2,
+            "fsdp_reshard_after_forward": True,
+            "fsdp_state_dict_type": "SHARDED_STATE_DICT",
+            **FSDP,
+            **SPARING,
+        },
+    },
+    "DeepSpeed ZeRO-3": {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}},
+}
+HEX = {"warm_start": 3}
+RECIPES = {"finetune": {}, "max_entropy": {}, "hex": HEX}
+STEPS, STOP = 6, 2
+
+
+@pytest.fixture(scope="module")
+def told(pretrained, pairs_file):
+    """Give what all runs are told; 13 pairs are not as many in each process."""
+    return {
+        "model": str(pretrained),
+        "corpus": [str(pairs_file)],
+        "validation": [str(pairs_file)],
+        "batch_size": 13,
+        "max_steps": STEPS,
+        "learning_rate": 3e-3,
+        "weight_decay": 1.0,  # so much that it shows which weights decay
+        "clip": 0.5,
+        "checkpoint_every": STOP,
+    }
+
+
+@pytest.fixture(scope="module")
+def alone(told, tmp_path_factory):
+    """Give the folder with what one process leaves, by recipe."""
+    folder = tmp_path_factory.mktemp("alone")
+    for name, options in RECIPES.items():
+        recipe = rooms.script("trainers", name).RECIPE
+        lists = {key: tuple(told[key]) for key in ("corpus", "validation")}
+        AcceleratorState._reset_state(reset_partial_state=True)
+        run(recipe, recipe.config(**told | lists | options | {"out": folder / name}))
+    AcceleratorState._reset_state(reset_partial_state=True)
+    return folder
+
+
+@pytest.fixture(scope="module", params=CONFIGS)
+def sharded(request, told, with_dropout, tmp_path_factory):
+    """Give how the weights were sharded, and the folder with what the processes leave."""
+    folder = tmp_path_factory.mktemp("sharded")
+    config = json.loads(json.dumps({**COMMON, **CONFIGS[request.param]}))
+    # Not HEX, each pass of which has a projection of its own; nor DeepSpeed, which keeps one number for all runs.
+    parts = {"finetune": {"accumulation": 2}}
+    if config["distributed_type"] == "DEEPSPEED":
+        parts = {}
+        if importlib.util.find_spec("deepspeed") is None:
+            pytest.skip("DeepSpeed is not installed")
+        settings = folder / "deepspeed.json"
+        settings.write_text(json.dumps({"zero_optimization": ZERO, **dict.fromkeys(AUTO, "auto")}))
+        config["deepspeed_config"]["deepspeed_config_file"] = str(settings)
+    file = folder / "accelerate.json"
+    file.write_text(json.dumps(config))
+    jobs = [
+        (name, {**told, **options, **parts.get(name, {}), "out": str(folder / name)}, None)
+        for name, options in RECIPES.items()
+    ]
+    dropping = {**told, **HEX, "model": str(with_dropout)}
+    jobs += [("hex", {**dropping, "out": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))]
+    done = subprocess.run(
+        [sys.executable, "-m", "accelerate.commands.launch", "--config_file", file, CHILD, json.dumps(jobs)],
+        env={
+            **os.environ,
+            "OMP_NUM_THREADS": "1",
+            "HF_HUB_OFFLINE": "1",
+            "DS_ACCELERATOR": "cpu",
+            "PYTHONPATH": os.pathsep.join(sys.path),
+        },
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
+    assert done.returncode == 0, done.stderr
+    return request.param, folder
+
+
+def test_shards_make_the_model_that_one_process_makes(sharded, alone):
+    kind, folder = sharded
+    for name in RECIPES:
+        record = json.loads((folder / name / "training.json").read_text())
+        assert (record["sharding"], record["processes"]) == (kind, 2)
+        weights = load_file(folder / name / "model.safetensors")
+        assert close(weights, load_file(alone / name / "model.safetensors"), 1e-5)
+        losses = [
+            json.loads((path / name / "training.json").read_text())["published"]["all"]["loss"]
+            for path in (folder, alone)
+        ]
+        assert losses[0] == pytest.approx(losses[1], abs=1e-5)
+        network, found = AutoModelForSequenceClassification.from_pretrained(folder / name, output_loading_info=True)
+        assert not any(found.values()), found
+        assert same(network.state_dict(), weights)
+    beside = [load_file(path / "hex/hex.safetensors") for path in (folder, alone)]
+    assert close(*({name: each[name] for name in ("phi", "w_g")} for each in beside), 1e-5)
+    assert close(*({"omega": each["omega"]} for each in beside), 1e-4)
+
+
+def test_each_process_keeps_a_part_of_the_weights(sharded):
+    _, folder = sharded
+    for name in RECIPES:
+        files = [load_file(path) for path in (folder / name).glob("*.safetensors")]
+        numbers = sum(value.numel() for file in files for key, value in file.items() if key != "omega")
+        held = [int((folder / f"{name}.held-{rank}").read_text()) for rank in (0, 1)]
+        assert numbers <= sum(held) < 1.1 * numbers, "more than that is padding"
+        assert max(held) < 0.7 * numbers
+
+
+def test_a_run_that_was_stopped_goes_on_to_the_same_weights(sharded):
+    """Stopped in HEX's warm start, with dropout."""
+    _, folder = sharded
+    for name in ("model.safetensors", "hex.safetensors"):
+        assert (folder / "two" / name).read_bytes() == (folder / "whole" / name).read_bytes()
+    losses = [json.loads((folder / name / "training.json").read_text())["evaluations"] for name in ("two", "whole")]
+    assert losses[0] == losses[1]
+
+
+def fsdp(**plugin):
+    names = {"fsdp_version": 1, "use_orig_params": True, "state_dict_type": "FULL_STATE_DICT", **plugin}
+    names["state_dict_type"] = SimpleNamespace(name=names["state_dict_type"])
+    state = SimpleNamespace(fsdp_plugin=SimpleNamespace(**names))
+    return SimpleNamespace(distributed_type=DistributedType.FSDP, state=state)
+
+
+def deepspeed(told):
+    state = SimpleNamespace(deepspeed_plugin=SimpleNamespace(deepspeed_config=told, zero_stage=3))
+    return SimpleNamespace(distributed_type=DistributedType.DEEPSPEED, state=state, num_processes=2)
+
+
+def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused(tmp_path):
+    config = TrainConfig(model="m", out=tmp_path / "out")
+    sharding.settle(fsdp(), config)
+    sharding.settle(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), config)
+    with pytest.raises(ValueError, match=r"expected fsdp_use_orig_params: true .* found false"):
+        sharding.settle(fsdp(use_orig_params=False), config)
+    with pytest.raises(ValueError, match=r"expected fsdp_state_dict_type: FULL_STATE_DICT .* found SHARDED_STATE_DICT"):
+        sharding.settle(fsdp(state_dict_type="SHARDED_STATE_DICT"), config)
+
+
+def test_deepspeed_is_told_what_the_run_is_told(tmp_path):
+    config = TrainConfig(model="m", out=tmp_path / "out", batch_size=13, accumulation=3, clip=0.5)
+    told = dict.fromkeys(AUTO, "auto")
+    sharding.settle(deepspeed(told), config)
+    assert told == {
+        "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 parts
+        "train_batch_size": "auto",
+        "gradient_accumulation_steps": 3,
+        "gradient_clipping": 0.5,
+    }
+    sharding.settle(deepspeed(told), config)
+    with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* found 1.0"):
+        sharding.settle(deepspeed({**told, "gradient_clipping": 1.0}), config)
+    with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* found 1"):
+        sharding.settle(deepspeed({**told, "gradient_accumulation_steps": 1}), config)
+
+
+def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, options):
+    def stop(done, total, said):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finetune(checkpoint_every=2, on_step=stop)
+    [state] = options["out"].with_name("out.unfinished").glob("checkpoints/*/state.json")
+    state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
+    with pytest.raises(ValueError, match=re.escape("was made with FSDP 1, FULL_STATE_DICT, found whole weights")):
+        finetune()
