@@ -34,6 +34,8 @@ def with_cpus(self: Any, *arguments: Any, fsdp_plugin: Any = None, deepspeed_plu
         return
     if fsdp_plugin is not None:
         self.distributed_type, self.fsdp_plugin = DistributedType.FSDP, fsdp_plugin
+        if self._mixed_precision != "no":
+            fsdp_plugin.set_mixed_precision(self._mixed_precision)
     if deepspeed_plugin is not None:
         self.distributed_type, self.deepspeed_plugins = DistributedType.DEEPSPEED, deepspeed_plugin
         deepspeed_plugin.set_mixed_precision(self._mixed_precision)

@@ -9,6 +9,7 @@ import torch
 from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.training.conftest import PAIRS, write_pairs
+from tests.training.tiny_networks import tiny_network, tiny_tokenizer
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.training.config import TrainConfig
@@ -198,6 +199,23 @@ def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropo
     assert same(gone_on, unbroken)
     with pytest.raises(ValueError, match=r"expected a checkpoint .* found none"):
         finetune(resume=str(tmp_path / "unbroken"), out=tmp_path / "other")
+
+
+def test_a_model_whose_modules_share_weights_goes_on(finetune, options, tmp_path):
+    """BART's encoder and decoder have one table of embeddings, of which a checkpoint has one copy."""
+    tiny_network("bart", dropout=0.1).save_pretrained(tmp_path / "bart")
+    tiny_tokenizer().save_pretrained(tmp_path / "bart")
+    options["model"] = str(tmp_path / "bart")
+
+    def stop(done, total, said):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finetune(checkpoint_every=2, on_step=stop)
+    _, gone_on = finetune()
+    _, unbroken = finetune(out=tmp_path / "unbroken")
+    assert same(gone_on, unbroken)
 
 
 def test_seeds_are_summarised(finetune, options, recipe):

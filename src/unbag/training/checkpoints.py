@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -160,7 +161,8 @@ def _remove(folder: Path) -> None:
 
 def _without_wrapper(models: list[Any], weights: list[dict[str, Any]], folder: str) -> None:
     for number, state in enumerate(weights):  # empty where FSDP or DeepSpeed save their own
-        weights[number] = {name.removeprefix("module."): value for name, value in state.items()}
+        # Of this type accelerate writes weights that a network shares between its modules once, and fails of others.
+        weights[number] = OrderedDict((name.removeprefix("module."), value) for name, value in state.items())
 
 
 def _unwrapping(accelerator: Accelerator) -> Any:

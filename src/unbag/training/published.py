@@ -39,6 +39,8 @@ def publish(
     gathered = accelerator.get_state_dict(module)  # from all shards, where there are
     if accelerator.is_main_process:
         weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
+        for name in objective.network.all_tied_weights_keys:  # gathered from shards, it is a copy of what it is tied to
+            weights.pop(name, None)
         beside = out.with_name(f".{out.name}.part")
         shutil.rmtree(beside, ignore_errors=True)
         beside.mkdir(parents=True)
