@@ -22,7 +22,14 @@ from unbag.training.config import TrainConfig
 from unbag.training.run import run
 
 CHILD = Path(__file__).with_name("sharded_child.py")
-COMMON = {"compute_environment": "LOCAL_MACHINE", "num_machines": 1, "num_processes": 2, "use_cpu": True}
+LAUNCH = sys.executable, "-m", "accelerate.commands.launch", "--config_file"
+COMMON = {
+    "compute_environment": "LOCAL_MACHINE",
+    "num_machines": 1,
+    "num_processes": 2,
+    "main_process_port": 0,  # any that is free
+    "use_cpu": True,
+}
 FSDP = {
     "fsdp_auto_wrap_policy": "TRANSFORMER_BASED_WRAP",
     "fsdp_cpu_ram_efficient_loading": False,
@@ -45,8 +52,9 @@ CONFIGS = {
             **SPARING,
         },
     },
-    "DeepSpeed ZeRO-3": {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}},
 }
+if importlib.util.find_spec("deepspeed"):  # no dependency of the tests: its operations are compiled where it runs
+    CONFIGS["DeepSpeed ZeRO-3"] = {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}}
 HEX = {"warm_start": 3}
 RECIPES = {"finetune": {}, "max_entropy": {}, "hex": HEX}
 STEPS, STOP = 6, 2
@@ -81,43 +89,66 @@ def alone(told, tmp_path_factory):
     return folder
 
 
+@pytest.fixture(scope="module")
+def started(told, with_dropout, tmp_path_factory):
+    """Start all of them, and give the launcher and the folder of each."""
+    launched = {}
+    for kind in CONFIGS:
+        folder = tmp_path_factory.mktemp("sharded")
+        with (folder / "said.txt").open("w") as said:
+            launched[kind] = (
+                subprocess.Popen(
+                    [*LAUNCH, configured(kind, folder), CHILD, json.dumps(jobs(kind, folder, told, str(with_dropout)))],
+                    env={
+                        **os.environ,
+                        "OMP_NUM_THREADS": "1",
+                        "HF_HUB_OFFLINE": "1",
+                        "DS_ACCELERATOR": "cpu",
+                        "PYTHONPATH": os.pathsep.join(sys.path),
+                    },
+                    stdout=said,
+                    stderr=said,
+                ),
+                folder,
+            )
+    yield launched
+    for process, _ in launched.values():
+        process.terminate()  # the launcher ends what it started
+        process.wait()
+
+
 @pytest.fixture(scope="module", params=CONFIGS)
-def sharded(request, told, with_dropout, tmp_path_factory):
+def sharded(request, started, alone):
     """Give how the weights were sharded, and the folder with what the processes leave."""
-    folder = tmp_path_factory.mktemp("sharded")
-    config = json.loads(json.dumps({**COMMON, **CONFIGS[request.param]}))
-    # Not HEX, each pass of which has a projection of its own; nor DeepSpeed, which keeps one number for all runs.
-    parts = {"finetune": {"accumulation": 2}}
-    if config["distributed_type"] == "DEEPSPEED":
-        parts = {}
-        if importlib.util.find_spec("deepspeed") is None:
-            pytest.skip("DeepSpeed is not installed")
+    process, folder = started[request.param]
+    assert process.wait(timeout=300) == 0, (folder / "said.txt").read_text()
+    return request.param, folder
+
+
+def configured(kind, folder):
+    """Return the file of accelerate's config."""
+    config = json.loads(json.dumps({**COMMON, **CONFIGS[kind]}))
+    if "deepspeed_config" in config:
         settings = folder / "deepspeed.json"
         settings.write_text(json.dumps({"zero_optimization": ZERO, **dict.fromkeys(AUTO, "auto")}))
         config["deepspeed_config"]["deepspeed_config_file"] = str(settings)
     file = folder / "accelerate.json"
     file.write_text(json.dumps(config))
-    jobs = [
+    return file
+
+
+def jobs(kind, folder, told, with_dropout):
+    """Return what the processes run: recipe, options, and the step after which it is stopped once."""
+    # Not HEX, each pass of which has a projection of its own; nor DeepSpeed, which keeps one number for all runs.
+    parts = {} if "DeepSpeed" in kind else {"finetune": {"accumulation": 2}}
+    plain = [
         (name, {**told, **options, **parts.get(name, {}), "out": str(folder / name)}, None)
         for name, options in RECIPES.items()
     ]
-    dropping = {**told, **HEX, "model": str(with_dropout)}
-    jobs += [("hex", {**dropping, "out": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))]
-    done = subprocess.run(
-        [sys.executable, "-m", "accelerate.commands.launch", "--config_file", file, CHILD, json.dumps(jobs)],
-        env={
-            **os.environ,
-            "OMP_NUM_THREADS": "1",
-            "HF_HUB_OFFLINE": "1",
-            "DS_ACCELERATOR": "cpu",
-            "PYTHONPATH": os.pathsep.join(sys.path),
-        },
-        capture_output=True,
-        text=True,
-        timeout=300,
-    )
-    assert done.returncode == 0, done.stderr
-    return request.param, folder
+    dropping = {**told, **HEX, "model": with_dropout}
+    return plain + [
+        ("hex", {**dropping, "out": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))
+    ]
 
 
 def test_shards_make_the_model_that_one_process_makes(sharded, alone):
@@ -196,6 +227,18 @@ def test_deepspeed_is_told_what_the_run_is_told(tmp_path):
         sharding.settle(deepspeed({**told, "gradient_clipping": 1.0}), config)
     with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* found 1"):
         sharding.settle(deepspeed({**told, "gradient_accumulation_steps": 1}), config)
+
+
+def test_that_there_are_no_shards_is_said(tmp_path, monkeypatch, caplog):
+    config = TrainConfig(model="m", out=tmp_path / "out")
+    whole = SimpleNamespace(distributed_type=DistributedType.MULTI_CPU)
+    sharding.settle(whole, config)
+    assert not caplog.text
+    monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
+    sharding.settle(fsdp(), config)
+    assert not caplog.text
+    sharding.settle(whole, config)
+    assert "FSDP was asked for, and accelerate makes it of GPUs only" in caplog.text
 
 
 def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, options):

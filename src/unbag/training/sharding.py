@@ -1,14 +1,17 @@
 """What FSDP and DeepSpeed, which accelerate's own config asks for, need of a run."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from math import ceil
 
 from accelerate import Accelerator
-from accelerate.utils import DistributedType, patch_environment
+from accelerate.utils import DistributedType, parse_flag_from_env, patch_environment
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
 from unbag.training.config import TrainConfig
+
+logger = logging.getLogger(__name__)
 
 
 def kind(accelerator: Accelerator) -> str | None:
@@ -27,6 +30,11 @@ def settle(accelerator: Accelerator, config: TrainConfig) -> None:
     Raises:
         ValueError: if it says otherwise than the run's config, or FSDP's is one that training cannot go by.
     """
+    for name in (DistributedType.FSDP, DistributedType.DEEPSPEED):
+        if parse_flag_from_env(f"ACCELERATE_USE_{name.value}") and accelerator.distributed_type is not name:
+            logger.warning(
+                "%s was asked for, and accelerate makes it of GPUs only: each process keeps all weights", name.value
+            )
     if accelerator.distributed_type is DistributedType.FSDP:
         plugin = accelerator.state.fsdp_plugin
         if plugin.fsdp_version == 1 and not plugin.use_orig_params:
