@@ -38,7 +38,7 @@ class InverseHessian:
         self._known = 0  # steps remembered; the newest is in row `_newest` of each half
         self._newest = -1
         self._steps_and_changes = np.zeros((2, memory, variables), dtype=np.float32)
-        self._step_change = np.zeros((memory, memory))  # s_i · y_j
+        self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
 
     def update(self, step: Vector, change: Vector) -> None:
@@ -50,7 +50,6 @@ class InverseHessian:
         self._steps_and_changes[:, new] = step, change
         self._step_change[:, new], self._change_change[:, new] = self._products(change)
         self._change_change[new] = self._change_change[:, new]
-        self._step_change[new] = self._steps_and_changes[1] @ step
 
     def times(self, gradient: Vector) -> Vector:
         """Return its product with a vector."""

@@ -13,6 +13,7 @@ The optimiser is L-BFGS (`unbag.lexical.lbfgs`) on sparse products of SciPy. `be
 scikit-learn's `LogisticRegression`.
 """
 
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -86,8 +87,8 @@ def fit(
     # as are NumPy's along n numbers in a row.
     def objective(x: Vector) -> tuple[float, Vector]:
         weights, bias = x[n_contrasts:].reshape(n_contrasts, -1), x[:n_contrasts]
-        by_contrast = [rows @ weights[c] + bias_scale * bias[c] for c in range(n_contrasts)]
-        logits = contrasts @ np.reshape(by_contrast, (n_contrasts, n))
+        by_contrast = list(pool.map(rows.__matmul__, weights))
+        logits = contrasts @ (np.reshape(by_contrast, (n_contrasts, n)) + bias_scale * bias[:, None])
         logits -= logits.max(axis=0)
         of_gold = logits[labels, np.arange(n)]
         np.exp(logits, out=logits)
@@ -98,16 +99,18 @@ def fit(
         by_row = contrasts.T @ error
         gradient = np.empty_like(x)
         gradient[:n_contrasts] = bias_scale * by_row.sum(axis=1)
+        by_columns = pool.map(columns.__matmul__, by_row)
         for c, by_column in enumerate(gradient[n_contrasts:].reshape(n_contrasts, -1)):
             penalised = penalty * weights[c]
             loss += 0.5 * np.sum(penalised * weights[c], dtype=np.float64)
-            np.add(columns @ by_row[c], penalised, out=by_column)
+            np.add(next(by_columns), penalised, out=by_column)
         return float(loss), gradient
 
     start = np.zeros(n_contrasts * (merged.shape[1] + 1), dtype=np.float32)
-    # On one thread: sums then do not depend on how many processors there are, and vectors as short as these gain
-    # nothing by more; on a busy machine threads that wait for each other take ten times as long.
-    with threadpool_limits(1, user_api="blas"):
+    # BLAS on one thread: sums then do not depend on how many processors there are, and vectors as short as these gain
+    # nothing by more; on a busy machine threads that wait for each other take ten times as long. Products for one
+    # contrast and another go side by side, each as it would alone.
+    with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_contrasts) as pool:
         x, steps = minimise(objective, start, tolerance)
     scaled = x[n_contrasts:].reshape(n_contrasts, -1) * (scale / size)
     bias = contrasts @ x[:n_contrasts] * bias_scale
