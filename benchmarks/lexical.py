@@ -8,9 +8,9 @@ float32 matrix.
 
 Claims: on the pairs of the files, a fraction of scikit-learn's time and memory for the same held-out accuracy and the
 same order of examples by LMS; with pairs made by re-pairing the files' sentences, growth little above that of the
-pairs (a fit takes more steps too), and SNLI and MNLI's 942,854 in minutes and under 4 GB. Each fit runs in a process of its own, for its memory to be its
-own, and is timed from content words to LMS scores: features, fit, score. Tagging is timed apart, beside the bare
-pipeline on the same sentences. One JSON line on standard output.
+pairs (a fit takes more steps too), and SNLI and MNLI's 942,854 in minutes and under 4 GB. Each fit runs in a process of
+its own, for its memory to be its own, and is timed from content words to LMS scores: features, fit, score. Tagging is
+timed apart, beside the bare pipeline on the same sentences. One JSON line on standard output.
 """
 
 import argparse
