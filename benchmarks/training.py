@@ -169,8 +169,16 @@ class Turns:
             # Without the turn's first step, in which caches are another's.
             seconds = (self._done[-1] - self._done[0]) / (self._steps - 1)
             self._parent.send({"seconds": seconds, "peak": peak_bytes()})
-            self._parent.recv()
+            wait(self._parent)
             self._done = []
+
+
+def wait(parent: Connection) -> None:
+    """Wait for this process's turn; where none comes any more, end the process."""
+    try:
+        parent.recv()
+    except EOFError:
+        raise SystemExit from None
 
 
 def peak_bytes() -> int:
@@ -183,7 +191,7 @@ def peak_bytes() -> int:
 def train(name: str, options: argparse.Namespace, parent: Connection) -> None:
     """Train by a system in this process, in turns."""
     sys.stdout = sys.stderr  # where the Trainer logs
-    parent.recv()
+    wait(parent)
     after_step = Turns(parent, options.steps)
     peer(options, after_step) if name == PEER else ours(name, options, after_step)
 
@@ -209,8 +217,10 @@ def in_turns(options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
                     found[name].append(measured)
             print(f"round {done} of {options.rounds}", file=sys.stderr)
     finally:
+        for connection in connections.values():
+            connection.close()  # which tells the children that no turn comes any more
         for child in children:
-            child.terminate()
+            child.join()
     return found
 
 

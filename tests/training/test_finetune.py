@@ -30,6 +30,17 @@ def close(one, other, atol):
     return max(float((one[name] - other[name]).abs().max()) for name in compared) < atol
 
 
+def stopped_after(step, finetune, **options):
+    """Train until a step is done, as if it were stopped there."""
+
+    def stop(done, total, said):
+        if done == step:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        finetune(on_step=stop, **options)
+
+
 def test_every_weight_moves_and_a_learnable_toy_is_learnt(finetune, options):
     before = AutoModelForSequenceClassification.from_pretrained(options["model"]).state_dict()
     record, after = finetune(max_steps=60, evaluate_every=10)
@@ -169,13 +180,7 @@ def test_a_head_of_other_labels_is_refused(make_model, finetune):
 
 def test_a_checkpoint_of_another_run_is_refused(finetune, options):
     """Stopped after six steps, then given again with another seed."""
-
-    def stop(done, total, said):
-        if done == 6:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        finetune(checkpoint_every=2, on_step=stop)
+    stopped_after(6, finetune, checkpoint_every=2)
     with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
         finetune(seed=14)
     left = [path.name for path in (options["out"].with_name("out.unfinished") / "checkpoints").iterdir()]
@@ -184,13 +189,7 @@ def test_a_checkpoint_of_another_run_is_refused(finetune, options):
 
 def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropout, tmp_path):
     options["model"] = str(with_dropout)
-
-    def stop(done, total, said):
-        if done == 7:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        finetune(checkpoint_every=3, on_step=stop)
+    stopped_after(7, finetune, checkpoint_every=3)
     steps = []
     elsewhere = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
     _, gone_on = finetune(resume=str(elsewhere), on_step=lambda done, total, said: steps.append(done))
@@ -206,13 +205,7 @@ def test_a_model_whose_modules_share_weights_goes_on(finetune, options, tmp_path
     tiny_network("bart", dropout=0.1).save_pretrained(tmp_path / "bart")
     tiny_tokenizer().save_pretrained(tmp_path / "bart")
     options["model"] = str(tmp_path / "bart")
-
-    def stop(done, total, said):
-        if done == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        finetune(checkpoint_every=2, on_step=stop)
+    stopped_after(4, finetune, checkpoint_every=2)
     _, gone_on = finetune()
     _, unbroken = finetune(out=tmp_path / "unbroken")
     assert same(gone_on, unbroken)

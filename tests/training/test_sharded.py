@@ -15,7 +15,7 @@ from accelerate.utils import DistributedType
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
-from tests.training.test_finetune import close, same
+from tests.training.test_finetune import close, same, stopped_after
 from unbag import rooms
 from unbag.training import sharding
 from unbag.training.config import TrainConfig
@@ -242,12 +242,7 @@ def test_that_there_are_no_shards_is_said(tmp_path, monkeypatch, caplog):
 
 
 def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, options):
-    def stop(done, total, said):
-        if done == 2:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        finetune(checkpoint_every=2, on_step=stop)
+    stopped_after(2, finetune, checkpoint_every=2)
     [state] = options["out"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
     with pytest.raises(ValueError, match=re.escape("was made with FSDP 1, FULL_STATE_DICT, found whole weights")):

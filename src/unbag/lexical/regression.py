@@ -99,11 +99,11 @@ def fit(
         by_row = contrasts.T @ error
         gradient = np.empty_like(x)
         gradient[:n_contrasts] = bias_scale * by_row.sum(axis=1)
-        by_columns = pool.map(columns.__matmul__, by_row)
-        for c, by_column in enumerate(gradient[n_contrasts:].reshape(n_contrasts, -1)):
-            penalised = penalty * weights[c]
-            loss += 0.5 * np.sum(penalised * weights[c], dtype=np.float64)
-            np.add(next(by_columns), penalised, out=by_column)
+        into = gradient[n_contrasts:].reshape(n_contrasts, -1)
+        for of_data, own, by_column in zip(pool.map(columns.__matmul__, by_row), weights, into, strict=True):
+            penalised = penalty * own
+            loss += 0.5 * np.sum(penalised * own, dtype=np.float64)
+            np.add(of_data, penalised, out=by_column)
         return float(loss), gradient
 
     start = np.zeros(n_contrasts * (merged.shape[1] + 1), dtype=np.float32)
