@@ -212,7 +212,10 @@ def in_turns(options: argparse.Namespace) -> dict[str, list[dict[str, float]]]:
         for done in range(options.rounds + 1):
             for name in turn.sample(options.systems, len(options.systems)):
                 connections[name].send("go")
-                measured = connections[name].recv()
+                try:
+                    measured = connections[name].recv()
+                except EOFError:
+                    raise SystemExit(f"{name} ended before its turn did; what it said is above") from None
                 if done:
                     found[name].append(measured)
             print(f"round {done} of {options.rounds}", file=sys.stderr)
