@@ -61,6 +61,47 @@ def test_parses_come_in_order_and_again_from_disk(pipeline, tmp_path, monkeypatc
     assert asked == []
 
 
+def test_sentences_without_a_tag_are_not_parsed_until_their_parses_are_asked_for(pipeline, tmp_path, monkeypatch):
+    red, man, old = sentences = ["A red dog runs.", "A man sleeps.", "Two old men see a man."]
+    full = dict(zip(sentences, Parser(pipeline, cache=tmp_path / "full").parses(sentences), strict=True))
+    parser = Parser(pipeline, cache=tmp_path / "tagged")
+    tagged, parsed = _seen(parser, monkeypatch)
+    again = [red, man, old, "", red, man]
+    assert list(parser.parses_with("JJ", again)) == [full[red], full[old], full[red]]
+    assert (tagged, parsed) == ([red, man, old, ""], [red, old])
+    assert list(parser.parses_with("JJ", again)) == [full[red], full[old], full[red]]
+    assert list(parser.parses_with("RB", again)) == []
+    assert (tagged, parsed) == ([red, man, old, ""], [red, old])
+    assert list(parser.parses_with("DT", again)) == [full[text] for text in (red, man, old, red, man)]
+    assert parsed == [red, old, man]
+    assert list(parser.parses(sentences)) == [full[red], full[man], full[old]]
+    assert parsed == [red, old, man]
+    assert list(map(str, parser.parses(again))) == again
+
+
+def test_without_a_tagger_of_that_name_all_sentences_are_parsed(pipeline, tmp_path, monkeypatch):
+    parser = Parser(pipeline, cache=tmp_path)
+    parser._nlp.rename_pipe("tagger", "fine_tags")
+    _, parsed = _seen(parser, monkeypatch)
+    sentences = ["A red dog runs.", "A man sleeps."]
+    assert [str(parse) for parse in parser.parses_with("JJ", sentences)] == ["A red dog runs."]
+    assert set(parsed) == set(sentences)
+
+
+def _seen(parser, monkeypatch):
+    """Return two lists that grow with what a parser's pipeline gives back: tagged only, and parsed."""
+    tagged, parsed = [], []
+    pipe = parser._nlp.pipe
+
+    def watched(texts, **how):
+        for doc in pipe(texts, **how):
+            (parsed if len(doc) and doc.has_annotation("DEP") else tagged).append(doc.text)
+            yield doc
+
+    monkeypatch.setattr(parser._nlp, "pipe", watched)
+    return tagged, parsed
+
+
 def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
     monkeypatch.setattr("unbag.text.parses._AT_ONCE", 2)
     taken = []

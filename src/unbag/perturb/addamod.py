@@ -47,6 +47,9 @@ class Refusal(StrEnum):
     NOT_SHARED = "no adjective that is attested with two of its nouns"
 
 
+ADJECTIVE: Final = "JJ"
+"""The fine tag of a plain adjective, neither comparative nor superlative."""
+
 _MOST_SHARED: Final = 100_000  # pairs of nouns whose adjectives are remembered: some MB
 
 
@@ -82,7 +85,7 @@ class Attestation:
         """Count the modifiers in one more parse."""
         for i in [i for i, dep in enumerate(parse.deps) if dep == "amod"]:
             noun = parse.heads[i]
-            if parse.tags[i] == "JJ" and parse.pos[noun] == "NOUN" and i < noun:
+            if parse.tags[i] == ADJECTIVE and parse.pos[noun] == "NOUN" and i < noun:
                 adjective = parse.lower_words[i]
                 # Beside a hyphen it is a piece of an adjective (blond-haired).
                 whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
@@ -214,7 +217,7 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
     if " ".join(parse.words[start : head + 1]).lower().endswith(_FIXED):
         return None
     # An adjective's name in a compound counts too: an orange jumpsuit, a red brick wall.
-    adjectives = [i for i in range(start, head) if parse.tags[i] == "JJ" or rank(parse.words[i]) is not None]
+    adjectives = [i for i in range(start, head) if parse.tags[i] == ADJECTIVE or rank(parse.words[i]) is not None]
     return _Noun(head, start, tuple(adjectives))
 
 
@@ -228,7 +231,7 @@ def _may_be_a_verb(parse: Parse, head: int) -> bool:
 def _premodifies(parse: Parse, i: int) -> bool:
     """Tell whether a token is a plain adjective, a compound, or the hyphen of a compound (t-shirt)."""
     if parse.deps[i] == "amod":
-        return not parse.children(i) and parse.tags[i] == "JJ"
+        return not parse.children(i) and parse.tags[i] == ADJECTIVE
     return parse.deps[i] == "compound" or (parse.words[i] == "-" and not parse.spaces[i])
 
 

@@ -12,7 +12,7 @@ from unbag import columns
 from unbag.columns import PAIR
 from unbag.examples import Example
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
+from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
 from unbag.perturb.distinct import distinct
 from unbag.perturb.soswap import Swap, soswap
 from unbag.text.parses import Parse, Parser
@@ -113,7 +113,7 @@ def attestation(examples: Iterable[Example], parser: Parser, attested: Attestati
     """
     attested = attested or Attestation()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
-    for parse in parser.parses(distinct(sentences, str)):
+    for parse in parser.parses_with(ADJECTIVE, distinct(sentences, str)):
         attested.add(parse)
     return attested
 

@@ -1,7 +1,6 @@
 """The English indefinite article: `a` or `an`, by the sound of the next word as far as its spelling tells."""
 
 import re
-from functools import lru_cache
 from typing import Final
 
 ARTICLES: Final = frozenset({"a", "an"})
@@ -36,7 +35,6 @@ def agree(article: str, next_word: str) -> str:
     return right.capitalize() if article[:1].isupper() else right
 
 
-@lru_cache(maxsize=10_000)  # articles go before the same words again and again
 def _sounds_like_a_vowel(word: str) -> bool:
     if (len(word) == 1 and word.isalpha()) or re.match(r"[A-Z]{2,}s?(?![a-zA-Z])|[A-Z](?=[-\d])", word):
         return word[0].upper() in _VOWEL_LETTERS  # an X, an MRI, an F-16; a UFO
