@@ -2,20 +2,16 @@
 
     python benchmarks/adversaries.py --data pairs.jsonl --pipeline spacy/en_core_web_sm
 
-Claims: from a corpus to its pairs (parse, keep the parses, count the adjectives, swap, add) at 90 % or more of the speed
-of the pipeline alone with the same components, which makes nothing of what it parses; memory that hardly grows with the
-corpus. The pipeline parses every sentence; we leave out hypotheses in which its tagger sees no adjective, for they
-attest none. In a turn both run at once, each in a process of its own with an empty cache, on one core that they share a
-slice at a time: what else slows the machine slows both. CPU seconds count, and the median over turns of their ratio.
-Memory is that of the whole corpus beside a tenth of it. One JSON line on standard output.
+Claims: from a corpus to its pairs (parse, keep the parses, count the adjectives, swap, add) at 90 % or more of the
+speed of the pipeline alone with the same components, which makes nothing of what it parses; memory that hardly grows
+with the corpus. The pipeline parses every sentence; we leave out hypotheses in which its tagger sees no adjective, for
+they attest none. In a turn both run at once, each in a process of its own with an empty cache, on one core that they
+share a slice at a time: what else slows the machine slows both. CPU seconds count, and the median over turns of their
+ratio. Memory is that of the whole corpus beside a tenth of it. One JSON line on standard output.
 """
 
 import argparse
 import json
-import os
-import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from collections import Counter
@@ -26,6 +22,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from children import at_once, ended, peak_mb, started
 from unbag.examples import Example, open_data
 from unbag.labels import LABELS
 from unbag.perturb.soswap_addamod import attestation, tables
@@ -48,39 +45,14 @@ def main() -> None:
         return
     n = sum(1 for _ in examples(args.data, None))
     record: dict[str, Any] = {"benchmark": "adversaries", "examples": n, "cpus": 1}
-    turns = []
-    for _ in range(args.turns):
-        both = {engine: started(engine, args, n) for engine in (BARE, OURS)}
-        turns.append({engine: ended(engine, child) for engine, child in both.items()})
-    ratios = [turn[BARE]["cpu_seconds"] / turn[OURS]["cpu_seconds"] for turn in turns]
-    middle = sorted(range(len(turns)), key=ratios.__getitem__)[len(turns) // 2]
-    record |= turns[middle]
-    record["ratio"] = round(statistics.median(ratios), 3)
-    record["ratios"] = [round(ratio, 3) for ratio in ratios]
-    record["ours_tenth"] = ended(OURS, started(OURS, args, n // 10))
+    record |= at_once({engine: arguments(engine, args, n) for engine in (BARE, OURS)}, args.turns)
+    record["ours_tenth"] = ended(started(arguments(OURS, args, n // 10), on_one_core=True))
     print(json.dumps(record))
 
 
-def started(engine: str, args: argparse.Namespace, n: int) -> "subprocess.Popen[str]":
-    """Start one engine in a process of its own, on the first core."""
-    command = [sys.executable, __file__, "--data", args.data, "--pipeline", args.pipeline]
-    core = {min(os.sched_getaffinity(0))}
-    return subprocess.Popen(
-        [*command, "--run", engine, str(n)],
-        stdout=subprocess.PIPE,
-        text=True,
-        preexec_fn=lambda: os.sched_setaffinity(0, core),
-    )
-
-
-def ended(engine: str, child: "subprocess.Popen[str]") -> dict[str, Any]:
-    """Wait for an engine, and return what it measured."""
-    said, _ = child.communicate()
-    if child.returncode:
-        raise SystemExit(f"{engine} failed")
-    result: dict[str, Any] = json.loads(said.splitlines()[-1])
-    print(f"{engine}, {result['sentences']:,} sentences: {result['cpu_seconds']} CPU seconds", file=sys.stderr)
-    return result
+def arguments(engine: str, args: argparse.Namespace, n: int) -> list[str]:
+    """Return what a child is started with that runs one engine on the first n examples."""
+    return ["--data", args.data, "--pipeline", args.pipeline, "--run", engine, str(n)]
 
 
 def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
@@ -113,12 +85,6 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
 def examples(data: str, n: int | None) -> Iterator[Example]:
     """Yield the first n labelled examples of a file, or all."""
     return islice(open_data(data, labels=LABELS).examples(), n)
-
-
-def peak_mb() -> int:
-    """Return the most memory this process has had; not getrusage's figure, which a child inherits from its parent."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) // 1024
 
 
 if __name__ == "__main__":

@@ -10,13 +10,13 @@ Claims: on the pairs of the files, a fraction of scikit-learn's time and memory 
 same order of examples by LMS; with pairs made by re-pairing the files' sentences, growth little above that of the
 pairs (a fit takes more steps too), and SNLI and MNLI's 942,854 in minutes and under 4 GB. Each fit runs in a process of
 its own, for its memory to be its own, and is timed from content words to LMS scores: features, fit, score. Tagging is
-timed apart, beside the bare pipeline on the same sentences. One JSON line on standard output.
+measured apart: ours and the bare pipeline run on the same sentences at once, on one core that they share a slice at a
+time, in CPU seconds, with the median over turns of their ratio. One JSON line on standard output.
 """
 
 import argparse
 import json
 import pickle
-import subprocess
 import sys
 import tempfile
 import time
@@ -25,13 +25,15 @@ from typing import Any
 
 import numpy as np
 
+from children import at_once, ended, peak_mb, started
 from unbag.examples import open_data
 from unbag.labels import LABELS, label_id
 from unbag.lexical.features import Vocabulary, Words, content_words, features
 from unbag.lexical.regression import fit, lms
 from unbag.text.tags import Tagger
 
-ENGINES = ("ours", "scikit-learn", "scikit-learn hashed", "scikit-learn on our matrix")
+BARE, OURS = "spacy", "ours"
+ENGINES = (OURS, "scikit-learn", "scikit-learn hashed", "scikit-learn on our matrix")
 Pairs = tuple[list[tuple[Words, Words]], list[int]]
 
 
@@ -44,67 +46,76 @@ def main() -> None:
     parser.add_argument("--l2", type=float, default=5.0, help="the penalty of both (default 5)")
     parser.add_argument("--times", type=int, nargs="*", default=[10, 20, 40], help="re-paired sizes (default 10 20 40)")
     parser.add_argument("--pairs", type=int, nargs="*", default=[942_854], help="re-paired numbers of pairs")
+    parser.add_argument("--turns", type=int, default=3, help="how often tagging is measured (default 3)")
     parser.add_argument("--run", nargs=3, help=argparse.SUPPRESS)  # what a child is started with: engine, words, pairs
+    parser.add_argument("--tag", nargs=2, help=argparse.SUPPRESS)  # likewise: engine, words
     args = parser.parse_args()
+    if args.tag:
+        engine, words = args.tag
+        print(json.dumps(tag(engine, args, Path(words))))
+        return
     if args.run:
         engine, words, n_pairs = args.run
         print(json.dumps(run(engine, Path(words), int(n_pairs), args.l2)))
         return
     with tempfile.TemporaryDirectory() as folder:
         words = Path(folder) / "words.pickle"
-        record: dict[str, Any] = {"benchmark": "lexical", "l2": args.l2, "tagging": tag(args, words)}
+        record: dict[str, Any] = {"benchmark": "lexical", "l2": args.l2, "tagging": tagging(args, words)}
         n = len(pickle.loads(words.read_bytes())["train"][0])
         for engine in ENGINES:
             record[engine] = alone(engine, words, n, args.l2)
         scores = {engine: np.array(record[engine].pop("lms")) for engine in ENGINES}
-        ours = scores.pop("ours")
+        ours = scores.pop(OURS)
         record["lms_rank_correlation"] = {name: round(rank_correlation(ours, peer), 4) for name, peer in scores.items()}
-        record["times_faster"] = {
-            name: round(record[name]["seconds"] / record["ours"]["seconds"], 1) for name in scores
-        }
+        record["times_faster"] = {name: round(record[name]["seconds"] / record[OURS]["seconds"], 1) for name in scores}
         record["share_of_memory"] = {
-            name: round(record["ours"]["peak_mb"] / record[name]["peak_mb"], 2) for name in scores
+            name: round(record[OURS]["peak_mb"] / record[name]["peak_mb"], 2) for name in scores
         }
         for size in [n * times for times in args.times] + args.pairs:
-            record[f"ours_{size}"] = alone("ours", words, size, args.l2)
+            record[f"ours_{size}"] = alone(OURS, words, size, args.l2)
             del record[f"ours_{size}"]["lms"]
     print(json.dumps(record))
 
 
-def tag(args: argparse.Namespace, path: Path) -> dict[str, float]:
-    """Tag both files' sentences with an empty cache, and bare; write the content words."""
-    files = {
+def tagging(args: argparse.Namespace, path: Path) -> dict[str, Any]:
+    """Tag both files' sentences with an empty cache, and bare, at once on one core; write the content words."""
+    files = ["--train", args.train, "--test", args.test, "--pipeline", args.pipeline]
+    return at_once({engine: [*files, "--tag", engine, str(path)] for engine in (BARE, OURS)}, args.turns)
+
+
+def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
+    """Tag both files' sentences; ours writes their content words."""
+    data = {
         name: list(open_data(file, labels=LABELS).examples())
         for name, file in (("train", args.train), ("test", args.test))
     }
-    sentences = sorted({text for rows in files.values() for row in rows for text in (row.premise, row.hypothesis)})
+    sentences = sorted({text for rows in data.values() for row in rows for text in (row.premise, row.hypothesis)})
     with tempfile.TemporaryDirectory() as cache:
         tagger = Tagger(args.pipeline, cache=Path(cache))
-        begin = time.perf_counter()
-        tagged = tagger.tags(sentences)
-        ours = time.perf_counter() - begin
-        begin = time.perf_counter()
-        for _ in tagger._nlp.pipe(sentences, batch_size=256):
-            pass
-        bare = time.perf_counter() - begin
-    words = {sentence: content_words(found) for sentence, found in tagged.items()}
-    pairs = {
-        name: ([(words[row.premise], words[row.hypothesis]) for row in rows], [label_id(row.label) for row in rows])
-        for name, rows in files.items()
-    }
-    path.write_bytes(pickle.dumps(pairs))
+        begin = time.process_time()
+        if engine == BARE:
+            for _ in tagger._nlp.pipe(sentences, batch_size=256):
+                pass
+        else:
+            tagged = tagger.tags(sentences)
+        cpu_seconds = time.process_time() - begin
+    if engine == OURS:
+        words = {sentence: content_words(found) for sentence, found in tagged.items()}
+        pairs = {
+            name: ([(words[row.premise], words[row.hypothesis]) for row in rows], [label_id(row.label) for row in rows])
+            for name, rows in data.items()
+        }
+        path.write_bytes(pickle.dumps(pairs))
     return {
         "sentences": len(sentences),
-        "sentences_per_second": round(len(sentences) / ours),
-        "bare_pipe_sentences_per_second": round(len(sentences) / bare),
+        "cpu_seconds": round(cpu_seconds, 2),
+        "sentences_per_cpu_second": round(len(sentences) / cpu_seconds),
     }
 
 
 def alone(engine: str, words: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     """Run one fit in a process of its own."""
-    command = [sys.executable, __file__, "--l2", str(l2), "--run", engine, str(words), str(n_pairs)]
-    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    result = ended(started(["--l2", str(l2), "--run", engine, str(words), str(n_pairs)]))
     print(f"{engine}, {n_pairs:,} pairs: {result['seconds']} s", file=sys.stderr)
     return result
 
@@ -118,7 +129,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
     begin = time.perf_counter()
     matrix, tested = matrices(engine, pairs, test)
     featured = time.perf_counter()
-    if engine == "ours":
+    if engine == OURS:
         model = fit(matrix, np.array(labels), l2=l2)
         probabilities, steps = model.probabilities(tested), model.steps
     else:
@@ -143,7 +154,7 @@ def run(engine: str, path: Path, n_pairs: int, l2: float) -> dict[str, Any]:
 
 def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Words, Words]]) -> tuple[Any, Any]:
     """Return the indicators of the pairs to fit and of those to score, as each engine makes them."""
-    if engine in ("ours", "scikit-learn on our matrix"):
+    if engine in (OURS, "scikit-learn on our matrix"):
         vocabulary, matrix = Vocabulary.fitted(pairs)
         return matrix, vocabulary.matrix(test)
     from sklearn.feature_extraction import FeatureHasher
@@ -157,12 +168,6 @@ def matrices(engine: str, pairs: list[tuple[Words, Words]], test: list[tuple[Wor
         return hasher.transform(fitted), hasher.transform(scored)
     counter = CountVectorizer(analyzer=lambda names: names, binary=True, dtype=np.float64)
     return counter.fit_transform(fitted), counter.transform(scored)
-
-
-def peak_mb() -> int:
-    """Return the most memory this process has had; not getrusage's figure, which a child inherits from its parent."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) // 1024
 
 
 def repaired(pairs: list[tuple[Words, Words]], labels: list[int], n: int) -> Pairs:

@@ -12,19 +12,16 @@ writes nothing. One JSON line on standard output.
 
 import argparse
 import json
-import os
 import random
-import resource
-import subprocess
-import sys
 import tempfile
 import time
 import warnings
 from pathlib import Path
 
+from children import ended, peak_mb, started
+
 TIMES = (1, 10)
 PEER_EXAMPLES = 40
-MB = 1024  # of the kilobytes that getrusage counts on Linux
 
 
 def main() -> None:
@@ -70,13 +67,7 @@ def write_pairs(path: Path, pairs: list[tuple[str, str, str]], times: int) -> No
 
 def run_alone(path: Path, q: int) -> dict[str, float]:
     """Build in a process of its own, for its memory to be its own, on one core."""
-    command = [sys.executable, __file__, "--build", str(path), "--q", str(q)]
-    core = {min(os.sched_getaffinity(0))}
-    done = subprocess.run(
-        command, check=True, stdout=subprocess.PIPE, text=True, preexec_fn=lambda: os.sched_setaffinity(0, core)
-    )
-    result: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
-    return result
+    return ended(started(["--build", str(path), "--q", str(q)], on_one_core=True))
 
 
 def build(path: str, q: int) -> dict[str, float]:
@@ -91,12 +82,11 @@ def build(path: str, q: int) -> dict[str, float]:
         rows = load("permuted", data=path, q=q, cache_dir=Path(cache))
         seconds = time.perf_counter() - begin
         permuted = len(rows) * q // (q + 1)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / MB
     return {
         "permuted_pairs": permuted,
         "seconds": round(seconds, 2),
         "pairs_per_second": round(permuted / seconds),
-        "peak_mb": round(peak),
+        "peak_mb": peak_mb(),
     }
 
 

@@ -13,7 +13,6 @@ rearrangement. One JSON line on standard output.
 
 import argparse
 import json
-import subprocess
 import sys
 import tempfile
 import time
@@ -26,6 +25,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from children import ended, peak_mb, started
 from unbag.examples import open_data
 from unbag.labels import LABELS, label_id
 from unbag.lexical import averaged, embeddings
@@ -65,9 +65,8 @@ def main() -> None:
 def alone(engine: str, n: int, args: argparse.Namespace, folder: Path) -> tuple[dict[str, Any], NDArray[np.float64]]:
     """Run one fit in a process of its own; return its record and the uncertainties."""
     out = folder / "uncertainty.npy"
-    command = [sys.executable, __file__, "--data", *args.data, "--embeddings", args.embeddings]
-    done = subprocess.run([*command, "--run", engine, str(n), str(out)], check=True, stdout=subprocess.PIPE, text=True)
-    result: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    files = ["--data", *args.data, "--embeddings", args.embeddings]
+    result = ended(started([*files, "--run", engine, str(n), str(out)]))
     print(f"{engine}, {n:,} pairs: {result}", file=sys.stderr)
     uncertainty: NDArray[np.float64] = np.load(out)
     return result, uncertainty
@@ -126,12 +125,6 @@ def repaired(pairs: list[tuple[str, str, int]], n: int) -> Iterator[tuple[str, s
         # The label goes with the hypothesis: it carries most of what words tell of a label (hypothesis-only baselines).
         _, hypothesis, label = pairs[(i + 7 * (i // size)) % size]
         yield pairs[i % size][0], hypothesis, label
-
-
-def peak_mb() -> int:
-    """Return the most memory this process has had; not getrusage's figure, which a child inherits from its parent."""
-    [line] = [line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith("VmHWM")]
-    return int(line.split()[1]) // 1024
 
 
 if __name__ == "__main__":
