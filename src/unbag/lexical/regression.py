@@ -7,7 +7,7 @@ Three things make it fast and leave the solution what it is:
   same predictions: on SNLI three columns of four go.
 - Three labels have two variables a column (`_contrasts`).
 - Variables are scaled by their curvature (the diagonal of the Hessian), so that a word of ten thousand examples and
-  one of two take steps of their own size.
+  one of two take steps of their own size; those of frequent columns by all of it (`unbag.lexical.whitening`).
 
 The optimiser is L-BFGS (`unbag.lexical.lbfgs`) on sparse products of SciPy. `benchmarks/lexical.py` runs it beside
 scikit-learn's `LogisticRegression`.
@@ -23,6 +23,8 @@ from scipy import sparse
 from threadpoolctl import threadpool_limits
 
 from unbag.lexical.lbfgs import Vector, minimise
+from unbag.lexical.objective import PenalisedCrossEntropy
+from unbag.lexical.whitening import Whitening
 
 _TYPICAL_VARIANCE: Final = 0.03  # p (1 - p) of a fitted probability, for the curvature: most are near 0 or 1
 DEFAULT_TOLERANCE: Final = 1e-4
@@ -72,49 +74,31 @@ def fit(
     if not l2 > 0:
         raise ValueError(f"expected a penalty above 0, found {l2}")
     merged, column_of, size = merge_equal_columns(matrix)
-    counts = np.asarray(merged.power(2).sum(axis=0)).ravel()
-    scale = (1 / np.sqrt(l2 + _TYPICAL_VARIANCE * counts)).astype(np.float32)
-    bias_scale = np.float32(1 / np.sqrt(_TYPICAL_VARIANCE * n))
-    rows = (merged @ sparse.diags(scale)).tocsr().astype(np.float32)
-    columns = rows.T.tocsr()
-    penalty = (l2 * scale * scale).astype(np.float32)
-    n_labels = int(labels.max()) + 1
-    contrasts = _contrasts(n_labels)
-    n_contrasts = n_labels - 1
-    gold = labels == np.arange(n_labels)[:, None]
-
-    # A row for each contrast, and none for each column: products with one vector at a time are the fastest of SciPy's,
-    # as are NumPy's along n numbers in a row.
-    def objective(x: Vector) -> tuple[float, Vector]:
-        weights, bias = x[n_contrasts:].reshape(n_contrasts, -1), x[:n_contrasts]
-        by_contrast = list(pool.map(rows.__matmul__, weights))
-        logits = contrasts @ (np.reshape(by_contrast, (n_contrasts, n)) + bias_scale * bias[:, None])
-        logits -= logits.max(axis=0)
-        of_gold = logits[labels, np.arange(n)]
-        np.exp(logits, out=logits)
-        sums = logits.sum(axis=0)
-        # Summed in float64: the loss decides when a step is good, and its digits run out first.
-        loss = np.log(sums).sum(dtype=np.float64) - of_gold.sum(dtype=np.float64)
-        error = logits / sums - gold
-        by_row = contrasts.T @ error
-        gradient = np.empty_like(x)
-        gradient[:n_contrasts] = bias_scale * by_row.sum(axis=1)
-        into = gradient[n_contrasts:].reshape(n_contrasts, -1)
-        for of_data, own, by_column in zip(pool.map(columns.__matmul__, by_row), weights, into, strict=True):
-            penalised = penalty * own
-            loss += 0.5 * np.sum(penalised * own, dtype=np.float64)
-            np.add(of_data, penalised, out=by_column)
-        return float(loss), gradient
-
-    start = np.zeros(n_contrasts * (merged.shape[1] + 1), dtype=np.float32)
+    # The bias is the weight of a column of ones, which has no penalty.
+    columns = sparse.hstack([np.ones((n, 1), dtype=merged.dtype), merged], format="csr")
+    strength = np.full(columns.shape[1], l2)
+    strength[0] = 0
+    counts = np.asarray(columns.power(2).sum(axis=0)).ravel()
+    scale = (1 / np.sqrt(strength + _TYPICAL_VARIANCE * counts)).astype(np.float32)
+    rows = (columns @ sparse.diags(scale)).tocsr().astype(np.float32)
+    penalty = (strength * scale * scale).astype(np.float32)
+    contrasts = _contrasts(int(labels.max()) + 1)
+    n_contrasts = contrasts.shape[1]
     # BLAS on one thread: sums then do not depend on how many processors there are, and vectors as short as these gain
-    # nothing by more; on a busy machine threads that wait for each other take ten times as long. Products for one
-    # contrast and another go side by side, each as it would alone.
+    # nothing by more; on a busy machine threads that wait for each other take ten times as long.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_contrasts) as pool:
-        x, steps = minimise(objective, start, tolerance)
-    scaled = x[n_contrasts:].reshape(n_contrasts, -1) * (scale / size)
-    bias = contrasts @ x[:n_contrasts] * bias_scale
-    return SoftmaxRegression((contrasts @ scaled).T[column_of], bias, steps)
+        loss = PenalisedCrossEntropy(rows, labels, contrasts, penalty, pool)
+        whitening = Whitening(rows, penalty, _TYPICAL_VARIANCE)
+
+        def objective(x: Vector) -> tuple[float, Vector]:
+            value, gradient = loss(whitening.weights(x.reshape(n_contrasts, -1)))
+            return value, whitening.gradient(gradient).ravel()
+
+        x, steps = minimise(objective, np.zeros(n_contrasts * rows.shape[1], dtype=np.float32), tolerance)
+        weights: Vector = contrasts @ (whitening.weights(x.reshape(n_contrasts, -1)) * scale)
+    bias, of_groups = weights[:, 0].copy(), weights[:, 1:]
+    of_groups /= size
+    return SoftmaxRegression(of_groups.T[column_of], bias, steps)
 
 
 def _contrasts(n_labels: int) -> Vector:

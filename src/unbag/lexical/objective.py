@@ -1,0 +1,70 @@
+"""What softmax regression minimises, on large sparse data: value and gradient, in the time of four sparse products.
+
+The products of two contrasts, and the logits of two pieces of the rows, go to two threads side by side, each as it
+would alone: SciPy and NumPy let go of the lock.
+"""
+
+from collections.abc import Iterable
+from concurrent.futures import Executor
+from itertools import chain
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from unbag.lexical.lbfgs import Vector
+
+_ROWS: Final = 2**15  # whose logits are gone through at a time: some hundred KB, which a processor's cache holds
+
+
+class PenalisedCrossEntropy:
+    """The sum of cross-entropies, and half of the weighted squares of the weights."""
+
+    def __init__(
+        self, rows: sparse.csr_matrix, labels: NDArray[np.int64], contrasts: Vector, penalty: Vector, pool: Executor
+    ) -> None:
+        """Prepare the sparse products.
+
+        Args:
+            rows: shape (n, columns), float32.
+            labels: label ids from 0, shape (n,).
+            contrasts: shape (labels, contrasts); logits are its products with those of the contrasts.
+            penalty: of the square of a column's weight, shape (columns,).
+            pool: threads, as many as there are contrasts.
+        """
+        self._rows, self._columns = rows, rows.T.tocsr()
+        self._labels, self._contrasts = labels, contrasts
+        self._penalty, self._pool = penalty, pool
+
+    def __call__(self, weights: Vector) -> tuple[float, Vector]:
+        """Return value and gradient at some weights, shape (contrasts, columns)."""
+        n = self._rows.shape[0]
+        by_row = np.empty((len(weights), n), dtype=np.float32)
+        gradient = np.empty_like(weights)
+
+        def of_rows(logits: Iterable[Vector], rows: slice) -> float:
+            """Write what the rows' losses change by with their logits, and return their sum."""
+            labels = self._labels[rows]
+            of_labels = self._contrasts @ np.stack([its[rows] for its in logits])
+            of_labels -= of_labels.max(axis=0)
+            of_gold = of_labels[labels, np.arange(len(labels))]
+            np.exp(of_labels, out=of_labels)
+            sums = of_labels.sum(axis=0)
+            of_labels /= sums
+            of_labels[labels, np.arange(len(labels))] -= 1
+            by_row[:, rows] = self._contrasts.T @ of_labels
+            # Summed in float64: the loss decides when a step is good, and its digits run out first.
+            return float(np.log(sums).sum(dtype=np.float64) - of_gold.sum(dtype=np.float64))
+
+        def of_contrast(c: int) -> float:
+            """Write the gradient by the weights of a contrast, and return their penalty."""
+            penalised = self._penalty * weights[c]
+            np.add(self._columns @ by_row[c], penalised, out=gradient[c])
+            return 0.5 * float(np.sum(penalised * weights[c], dtype=np.float64))
+
+        # A product for each contrast: those with one vector at a time are the fastest of SciPy's.
+        logits = list(self._pool.map(self._rows.__matmul__, weights))
+        pieces = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
+        losses = list(self._pool.map(lambda rows: of_rows(logits, rows), pieces))
+        return sum(chain(losses, self._pool.map(of_contrast, range(len(weights))))), gradient

@@ -1,0 +1,43 @@
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from unbag.lexical.objective import PenalisedCrossEntropy
+
+CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float32)
+
+
+@pytest.fixture
+def problem():
+    rng = np.random.default_rng(1)
+    rows = sparse.random(50, 8, density=0.4, random_state=2, format="csr", dtype=np.float32)
+    labels = rng.integers(0, 3, size=50)
+    penalty = rng.random(8).astype(np.float32)
+    return rows, labels, penalty, rng.normal(size=(2, 8)).astype(np.float32)
+
+
+def _value_and_gradient(rows, labels, penalty, weights):
+    with ThreadPoolExecutor(2) as pool:
+        return PenalisedCrossEntropy(rows, labels, CONTRASTS, penalty, pool)(weights)
+
+
+def test_value_and_gradient_are_those_of_the_formula(problem):
+    rows, labels, penalty, weights = problem
+    dense, double = rows.toarray().astype(np.float64), weights.astype(np.float64)
+    logits = dense @ double.T @ CONTRASTS.T
+    probabilities = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    value, gradient = _value_and_gradient(*problem)
+    expected = -np.log(probabilities[np.arange(50), labels]).sum() + 0.5 * (penalty * double**2).sum()
+    assert value == pytest.approx(expected, rel=1e-6)
+    by_weights = CONTRASTS.T @ (probabilities - np.eye(3)[labels]).T @ dense + penalty * double
+    np.testing.assert_allclose(gradient, by_weights, rtol=1e-4, atol=1e-5)
+
+
+def test_pieces_of_rows_change_nothing_but_the_order_of_the_sum(problem, monkeypatch):
+    value, gradient = _value_and_gradient(*problem)
+    monkeypatch.setattr("unbag.lexical.objective._ROWS", 7)
+    in_pieces, same = _value_and_gradient(*problem)
+    assert in_pieces == pytest.approx(value, rel=1e-12)
+    np.testing.assert_allclose(same, gradient, rtol=1e-6, atol=1e-7)
