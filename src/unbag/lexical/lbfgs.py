@@ -3,7 +3,7 @@
 SciPy's own L-BFGS-B takes most of its time to keep books of bounds, of which there are none here. The inverse Hessian
 is applied in its compact form (equation 7.24 as Byrd, Nocedal & Schnabel 1994 have it for the inverse, theorem 2.2):
 two products with one matrix, where the usual two loops read and write a vector four times for each step remembered. So
-it can remember many, and takes fewer: the number of steps hardly grows with the data.
+it can remember many, and takes fewer.
 """
 
 from collections.abc import Callable
