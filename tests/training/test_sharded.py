@@ -10,6 +10,7 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+import torch
 from accelerate.state import AcceleratorState
 from accelerate.utils import DistributedType
 from safetensors.torch import load_file
@@ -239,6 +240,18 @@ def test_that_there_are_no_shards_is_said(tmp_path, monkeypatch, caplog):
     assert not caplog.text
     sharding.settle(whole, config)
     assert "FSDP was asked for, and accelerate makes it of GPUs only" in caplog.text
+
+
+@pytest.mark.skipif(torch.accelerator.is_available(), reason="where there is a GPU, FSDP makes shards")
+def test_without_a_gpu_the_defaults_of_fsdp_train_as_without_it(finetune, options, monkeypatch, caplog):
+    _, plain = finetune(max_steps=2)
+    defaults = ("ACCELERATE_USE_FSDP", "FSDP_SYNC_MODULE_STATES", "FSDP_CPU_RAM_EFFICIENT_LOADING")
+    for name in defaults:  # as `accelerate launch` sets them
+        monkeypatch.setenv(name, "true")
+    record, weights = finetune(max_steps=2, out=options["out"].with_name("asked"))
+    assert record["sharding"] is None
+    assert "FSDP was asked for" in caplog.text
+    assert all(torch.equal(weights[name], plain[name]) for name in plain)
 
 
 def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, options):

@@ -240,7 +240,8 @@ def _show(done: Any, out: Path) -> None:
             continue
         spread = found["standard_deviation"]
         table.add_row(name, f"{found['mean']:.4f}", *(["" if spread is None else f"{spread:.4f}"] if several else []))
-    console().print(table)
+    if table.row_count:  # without validation pairs there is nothing to tell
+        console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
     typer.echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")

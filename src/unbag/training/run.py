@@ -135,16 +135,18 @@ def run(
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
     if missing := sorted(set(config.trackers) - {str(found.value) for found in get_available_trackers()}):
         raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(missing)}")
-    return Accelerator(
-        cpu=not torch.accelerator.is_available(),  # or torchrun's processes would not find each other
-        mixed_precision=config.precision,
-        gradient_accumulation_plugin=GradientAccumulationPlugin(
-            num_steps=config.accumulation, sync_with_dataloader=False
-        ),
-        dataloader_config=DataLoaderConfiguration(split_batches=True),  # a step is one batch, cut over the processes
-        log_with=list(config.trackers) or None,
-        project_dir=str(work / LOGS),
-    )
+    with sharding.without_gpu():
+        return Accelerator(
+            cpu=not torch.accelerator.is_available(),  # or torchrun's processes would not find each other
+            mixed_precision=config.precision,
+            gradient_accumulation_plugin=GradientAccumulationPlugin(
+                num_steps=config.accumulation, sync_with_dataloader=False
+            ),
+            # A step is one batch, cut over the processes.
+            dataloader_config=DataLoaderConfiguration(split_batches=True),
+            log_with=list(config.trackers) or None,
+            project_dir=str(work / LOGS),
+        )
 
 
 def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:

@@ -1,10 +1,12 @@
 """What FSDP and DeepSpeed, which accelerate's own config asks for, need of a run."""
 
 import logging
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from math import ceil
 
+import torch
 from accelerate import Accelerator
 from accelerate.utils import DistributedType, parse_flag_from_env, patch_environment
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
@@ -12,6 +14,19 @@ from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 from unbag.training.config import TrainConfig
 
 logger = logging.getLogger(__name__)
+
+
+@contextmanager
+def without_gpu() -> Iterator[None]:
+    """Let accelerate read a config of FSDP 1 where there is no GPU.
+
+    It then shards nothing (`settle` says so), but would refuse to start without a GPU to send weights through, as it
+    does by default (`fsdp_sync_module_states`).
+    """
+    of_fsdp_1 = os.environ.get("FSDP_VERSION", "1") == "1" and not torch.accelerator.is_available()
+    unused = {"FSDP_SYNC_MODULE_STATES": "false", "FSDP_CPU_RAM_EFFICIENT_LOADING": "false"}
+    with patch_environment(**unused) if of_fsdp_1 else nullcontext():
+        yield
 
 
 def kind(accelerator: Accelerator) -> str | None:
@@ -74,6 +89,5 @@ def whole_weights(accelerator: Accelerator) -> Iterator[None]:
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         # For good: what is loaded after the training, to evaluate it, is no shard either.
         unset_hf_deepspeed_config()  # type: ignore[no-untyped-call]
-    sparing = accelerator.distributed_type is DistributedType.FSDP
-    with patch_environment(FSDP_CPU_RAM_EFFICIENT_LOADING="false") if sparing else nullcontext():
+    with patch_environment(FSDP_CPU_RAM_EFFICIENT_LOADING="false"):
         yield
