@@ -15,7 +15,6 @@ from scipy.linalg import cholesky, solve_triangular
 from unbag.lexical.lbfgs import Vector
 
 _WORK: Final = 200  # cubed columns an entry of the data: a factor then costs as much as a few steps, at any size
-
 _LEAST: Final = 1e-6  # beside about 1: keeps the matrix regular, however small the penalty
 
 

@@ -108,7 +108,7 @@ def attestation(examples: Iterable[Example], parser: Parser, attested: Attestati
 
     Args:
         examples: pairs of a corpus, both sentences of which count.
-        parser: parses them.
+        parser: parses those that have an adjective.
         attested: what to count on to; a new one by default.
     """
     attested = attested or Attestation()
