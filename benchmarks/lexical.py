@@ -7,11 +7,11 @@ float32 matrix.
     python benchmarks/lexical.py --train train.parquet --test validation.parquet --pipeline spacy/en_core_web_sm
 
 Claims: on the pairs of the files, a fraction of scikit-learn's time and memory for the same held-out accuracy and the
-same order of examples by LMS; with pairs made by re-pairing the files' sentences, growth little above that of the
-pairs (a fit takes more steps too), and SNLI and MNLI's 942,854 in minutes and under 4 GB. Each fit runs in a process of
-its own, for its memory to be its own, and is timed from content words to LMS scores: features, fit, score. Tagging is
-measured apart: ours and the bare pipeline run on the same sentences at once, on one core that they share a slice at a
-time, in CPU seconds, with the median over turns of their ratio. One JSON line on standard output.
+same order of examples by LMS; with pairs made by re-pairing the files' sentences, time in proportion to the pairs, or
+little above it, and SNLI and MNLI's 942,854 in a minute and under 4 GB. Each fit runs in a process of its own, for its
+memory to be its own, and is timed from content words to LMS scores: features, fit, score. Tagging is measured apart:
+ours and the bare pipeline run on the same sentences at once, on one core that they share a slice at a time, in CPU
+seconds, with the median over turns of their ratio. One JSON line on standard output.
 """
 
 import argparse

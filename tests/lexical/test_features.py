@@ -31,6 +31,18 @@ def test_the_matrix_holds_exactly_the_features(pairs):
     assert set(matrix.data) <= {1.0}
 
 
+def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(monkeypatch):
+    words = ("dog", "cat", "run", "red", "old")
+    pairs = [((words[n % 5], words[(n + 2) % 5]), tuple(words[n % 3 :])) for n in range(40)] + [((), ())]
+    whole, expected = Vocabulary.fitted(pairs)
+    monkeypatch.setattr("unbag.lexical.features._PAIRS", 7)
+    vocabulary, matrix = Vocabulary.fitted(iter(pairs))
+    assert (vocabulary.words, vocabulary.codes.tolist()) == (whole.words, whole.codes.tolist())
+    assert matrix.shape == (41, len(vocabulary))
+    assert matrix.indptr.tolist() == expected.indptr.tolist()
+    assert matrix.indices.tolist() == expected.indices.tolist()
+
+
 def test_what_was_not_seen_is_left_out():
     vocabulary, _ = Vocabulary.fitted([(("dog",), ("animal",))])
     row = vocabulary.matrix([(("dog", "unseen"), ("animal", "new"))])

@@ -12,7 +12,8 @@ CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float32)
 @pytest.fixture
 def problem():
     rng = np.random.default_rng(1)
-    rows = sparse.random(50, 8, density=0.4, random_state=2, format="csr", dtype=np.float32)
+    entries = np.arange(50)[:, None] < [50, 40, 30, 25, 20, 10, 5, 2]
+    rows = sparse.csr_matrix(np.where(rng.permuted(entries, axis=0), rng.random((50, 8)), 0), dtype=np.float32)
     labels = rng.integers(0, 3, size=50)
     penalty = rng.random(8).astype(np.float32)
     return rows, labels, penalty, rng.normal(size=(2, 8)).astype(np.float32)
@@ -37,7 +38,9 @@ def test_value_and_gradient_are_those_of_the_formula(problem):
 
 def test_pieces_of_rows_change_nothing_but_the_order_of_the_sum(problem, monkeypatch):
     value, gradient = _value_and_gradient(*problem)
-    monkeypatch.setattr("unbag.lexical.objective._ROWS", 7)
+    monkeypatch.setattr("unbag.lexical.objective._LOGITS", 7)
+    monkeypatch.setattr("unbag.lexical.objective._PIECE", 11)
+    monkeypatch.setattr("unbag.lexical.objective._FREQUENT", 20)  # four columns of eight have more entries
     in_pieces, same = _value_and_gradient(*problem)
     assert in_pieces == pytest.approx(value, rel=1e-12)
     np.testing.assert_allclose(same, gradient, rtol=1e-6, atol=1e-7)

@@ -1,9 +1,12 @@
 import json
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from unbag.examples import Example, open_data
+from unbag.lexical import training
 from unbag.lexical.hub import is_lexical_model, open_lexical_model
 from unbag.lexical.model import LexicalModel
 from unbag.lexical.predictors import BASELINES
@@ -52,6 +55,13 @@ def test_a_model_is_fitted_once(pairs):
 def test_two_fits_give_the_same_bits(pairs, tmp_path):
     one, other = (fitted(recipe(pairs), cache=tmp_path / name) for name in ("a", "b"))
     assert (one / "model.safetensors").read_bytes() == (other / "model.safetensors").read_bytes()
+
+
+def test_every_module_of_a_fit_has_a_part_in_the_name_of_its_folder():
+    package = Path(training.__file__).parents[1]
+    for name in training._CODE:
+        imported = re.findall(r"^from unbag\.lexical\.(\w+) import", (package / name).read_text(), re.MULTILINE)
+        assert {f"lexical/{module}.py" for module in imported} <= set(training._CODE), name
 
 
 def test_a_fold_is_decided_by_what_a_pair_says():

@@ -2,51 +2,104 @@ import numpy as np
 import pytest
 from scipy import sparse
 
+from unbag.lexical import whitening as whitenings
 from unbag.lexical.whitening import Whitening
 
-CURVATURE = 0.25
-PENALTY = np.array([0.0, 1.0, 1.0, 1.0, 1.0, 1.0], dtype=np.float32)
+PENALTY = 0.01  # of second derivatives that are 1 in all
+
+
+def _scaled(dense, penalty=PENALTY):
+    """Return indicators scaled so that the data's second derivatives and the penalty's are 1 together."""
+    columns = dense.sum(axis=0)
+    return sparse.csr_matrix(dense * np.sqrt((1 - penalty) / columns), dtype=np.float32)
 
 
 @pytest.fixture
-def rows():
-    """Six columns of 4,000 rows: ones, three that lean on each other, and two of few rows."""
+def few():
+    """Rows and penalty of six columns: ones, three that lean on each other, and two of which the penalty says more."""
     rng = np.random.default_rng(3)
-    dense = np.zeros((4000, 6), dtype=np.float32)
+    dense = np.zeros((4000, 6))
     dense[:, 0] = 1
     dense[:, 1] = rng.random(4000) < 0.5
     dense[:, 2] = dense[:, 1] * (rng.random(4000) < 0.9)
     dense[:, 3] = dense[:, 2] * (rng.random(4000) < 0.3)
     dense[:3, 4] = 1
     dense[2:4, 5] = 1
-    return sparse.csr_matrix(dense)
+    penalty = np.array([0, PENALTY, PENALTY, PENALTY, 0.9, 0.9], dtype=np.float32)
+    return _scaled(dense, penalty), penalty
 
 
-def test_in_the_new_variables_the_frequent_columns_have_the_identity_for_second_derivatives(rows):
-    whitening = Whitening(rows, PENALTY, CURVATURE)
-    change = whitening.weights(np.eye(6, dtype=np.float32))  # row by row: the weights of each variable
-    hessian = CURVATURE * (rows.T @ rows).toarray() + np.diag(PENALTY)
-    np.testing.assert_allclose((change @ hessian @ change.T)[:4, :4], np.eye(4), atol=1e-3)
+@pytest.fixture
+def many():
+    """Rows and penalty of 300 columns of pairs of words: each leans on the words', and words come in company."""
+    rng = np.random.default_rng(5)
+    topic = rng.integers(5, size=(6000, 1))
+    words = rng.random((6000, 30)) < np.where(np.arange(30) % 5 == topic, 0.5, 0.05)
+    pairs = np.stack([words[:, a] & words[:, b] for a in range(30) for b in range(a)], axis=1)
+    dense = np.concatenate([np.ones((6000, 1)), words, pairs], axis=1)
+    dense = dense[:, np.argsort(-dense.sum(axis=0), kind="stable")[:300]]
+    return _scaled(dense), np.full(300, PENALTY, dtype=np.float32)
 
 
-def test_columns_of_which_the_penalty_says_more_stay(rows):
-    whitening = Whitening(rows, PENALTY, CURVATURE)
+def _hessians(rows, penalty):
+    """Return the second derivatives by the weights and by the variables."""
+    size = rows.shape[1]
+    change = Whitening(rows, penalty).weights(np.eye(size, dtype=np.float32)).astype(np.float64)
+    hessian = (rows.T @ rows).toarray().astype(np.float64) + np.diag(penalty)
+    return hessian, change @ hessian @ change.T
+
+
+def test_in_the_new_variables_the_frequent_columns_have_the_identity_for_second_derivatives(few):
+    hessian, whitened = _hessians(*few)
+    np.testing.assert_allclose(hessian.diagonal(), 1, rtol=1e-4)
+    np.testing.assert_allclose(whitened[:4, :4], np.eye(4), atol=1e-3)
+
+
+def test_columns_beyond_the_exact_ones_are_freed_from_those_they_come_with_most(many, monkeypatch):
+    monkeypatch.setattr(whitenings, "_EXACT", 40)
+    hessian, whitened = _hessians(*many)
+    np.testing.assert_allclose(whitened[:40, :40], np.eye(40), atol=2e-3)
+    np.testing.assert_allclose(whitened.diagonal(), 1, atol=2e-3)
+    assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
+
+
+def test_a_row_of_the_factor_is_what_the_whole_inverse_has_where_nothing_else_comes_along(monkeypatch):
+    """Where a column comes together with fewer than are looked at, the approximate factor is the exact one."""
+    monkeypatch.setattr(whitenings, "_EXACT", 20)
+    rng = np.random.default_rng(7)
+    dense = np.zeros((3000, 40))
+    dense[np.arange(3000), rng.integers(20, size=3000)] = 1  # twenty columns apart, each with a part of it
+    dense[:, 20:] = dense[:, :20] * (rng.random((3000, 20)) < 0.5)
+    _, whitened = _hessians(_scaled(dense), np.full(40, PENALTY, dtype=np.float32))
+    np.testing.assert_allclose(whitened, np.eye(40), atol=1e-3)
+
+
+def test_a_sample_of_the_rows_does_nearly_as_well(many, monkeypatch):
+    rows, penalty = many
+    monkeypatch.setattr(whitenings, "_ROWS", 3000)
+    hessian, whitened = _hessians(rows, penalty)
+    assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
+
+
+def test_columns_of_which_the_penalty_says_more_stay(few):
+    whitening = Whitening(*few)
     variables = np.arange(12, dtype=np.float32).reshape(2, 6)
     weights = whitening.weights(variables)
     assert weights[:, 4:].tolist() == variables[:, 4:].tolist()
-    assert (weights[:, 1:4] != variables[:, 1:4]).all()
+    assert (weights[:, 1:3] != variables[:, 1:3]).all()
     assert variables.ravel().tolist() == list(range(12)), "what is given is not changed"
 
 
-def test_a_step_changes_a_function_by_as_much_in_either_variables(rows):
-    whitening = Whitening(rows, PENALTY, CURVATURE)
+def test_a_step_changes_a_function_by_as_much_in_either_variables(few):
+    whitening = Whitening(*few)
     rng = np.random.default_rng(0)
     step, by_weights = rng.normal(size=(2, 2, 6)).astype(np.float32)
     change = (by_weights * whitening.weights(step)).sum()
     assert (whitening.gradient(by_weights.copy()) * step).sum() == pytest.approx(change, rel=1e-4)
 
 
-def test_equal_columns_without_a_penalty_do_no_harm(rows):
-    doubled = sparse.hstack([rows[:, [1]], rows[:, [1]]], format="csr")
-    whitening = Whitening(doubled, np.zeros(2, dtype=np.float32), 1 / rows[:, 1].sum())
+def test_equal_columns_without_a_penalty_do_no_harm():
+    column = np.repeat([[0.0], [1.0]], 50, axis=0)
+    none = np.zeros(2, dtype=np.float32)
+    whitening = Whitening(_scaled(np.hstack([column, column]), none), none)
     assert np.isfinite(whitening.weights(np.ones((1, 2), dtype=np.float32))).all()

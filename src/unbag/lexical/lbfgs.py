@@ -27,39 +27,48 @@ class NotConvergedError(RuntimeError):
 class InverseHessian:
     """The inverse Hessian as the last steps tell it: the BFGS updates by them of a multiple of the identity."""
 
-    def __init__(self, variables: int, memory: int = _MEMORY) -> None:
+    def __init__(self, gradient: Vector, memory: int = _MEMORY) -> None:
         """Begin with no step known.
 
         Args:
-            variables: the length of the vectors.
+            gradient: where the first step starts.
             memory: how many steps are remembered.
         """
+        self._gradient = gradient
         self._memory = memory
         self._known = 0  # steps remembered; the newest is in row `_newest` of each half
         self._newest = -1
-        self._steps_and_changes = np.zeros((2, memory, variables), dtype=np.float32)
+        self._steps_and_changes = np.zeros((2, memory, len(gradient)), dtype=np.float32)
+        self._by_gradient = np.zeros((2, memory))  # their products with the gradient
         self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
 
-    def update(self, step: Vector, change: Vector) -> None:
-        """Learn from one more step and the change of the gradient over it; of a concave stretch nothing is learnt."""
-        if not float(step @ change) > 0:
-            return
-        new = self._newest = (self._newest + 1) % self._memory
-        self._known = min(self._known + 1, self._memory)
-        self._steps_and_changes[:, new] = step, change
-        self._step_change[:, new], self._change_change[:, new] = self._products(change)
-        self._change_change[new] = self._change_change[:, new]
+    def move(self, step: Vector, gradient: Vector) -> None:
+        """Learn from a step and the gradient after it; of a concave stretch nothing is learnt."""
+        before, self._gradient = self._gradient, gradient
+        change = gradient - before
+        convex = float(step @ change) > 0
+        if convex:
+            new = self._newest = (self._newest + 1) % self._memory
+            self._known = min(self._known + 1, self._memory)
+            self._steps_and_changes[:, new] = step, change
+            self._by_gradient[:, new] = step @ before, change @ before
+        by_before, self._by_gradient = self._by_gradient, self._products(gradient)
+        if convex:
+            # Products with the change of the gradient are the change of those with it: a pass over all steps less.
+            self._step_change[:, new], self._change_change[:, new] = self._by_gradient - by_before
+            self._step_change[new, new], self._change_change[new, new] = step @ change, change @ change
+            self._change_change[new] = self._change_change[:, new]
 
-    def times(self, gradient: Vector) -> Vector:
-        """Return its product with a vector."""
+    def times_gradient(self) -> Vector:
+        """Return its product with the last gradient."""
         if not self._known:
-            return gradient.copy()
+            return self._gradient.copy()
         rows = (self._newest + 1 + np.arange(-self._known, 0)) % self._memory  # from the oldest step on
         in_order = np.ix_(rows, rows)
         later, changes = np.triu(self._step_change[in_order]), self._change_change[in_order]
         gamma = later[-1, -1] / changes[-1, -1]
-        by_step, by_change = self._products(gradient)[:, rows]
+        by_step, by_change = self._by_gradient[:, rows]
         of_changes = solve_triangular(later, by_step)
         of_steps = solve_triangular(
             later, later.diagonal() * of_changes + gamma * (changes @ of_changes - by_change), trans="T"
@@ -67,11 +76,12 @@ class InverseHessian:
         factors = np.zeros((2, self._memory), dtype=np.float32)
         factors[:, rows] = of_steps, -gamma * of_changes
         result: Vector = factors.ravel() @ self._flat
-        result += np.float32(gamma) * gradient
+        result += np.float32(gamma) * self._gradient
         return result
 
-    def _products(self, vector: Vector) -> NDArray[np.float32]:
-        return (self._flat @ vector).reshape(2, self._memory)
+    def _products(self, vector: Vector) -> NDArray[np.float64]:
+        products: NDArray[np.float64] = (self._flat @ vector).reshape(2, self._memory).astype(np.float64)
+        return products
 
     @property
     def _flat(self) -> NDArray[np.float32]:
@@ -89,14 +99,14 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
     Raises:
         NotConvergedError: if it takes over 2,000 steps.
     """
-    inverse = InverseHessian(len(x))
     value, gradient = objective(x)
+    inverse = InverseHessian(gradient)
     target = tolerance * float(np.linalg.norm(gradient))
     steps = 0
     while (norm := float(np.linalg.norm(gradient))) > target:
         if steps == _MOST_STEPS:
             raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges sooner")
-        direction = inverse.times(gradient)
+        direction = inverse.times_gradient()
         np.negative(direction, out=direction)
         slope = float(gradient @ direction)
         length = 1.0 if steps else min(1.0, 1 / norm)
@@ -109,7 +119,7 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
             if moved_value <= value + _ENOUGH_DECREASE * length * slope or flat:
                 break
             length /= 2
-        inverse.update(step, moved_gradient - gradient)
+        inverse.move(step, moved_gradient)
         x, value, gradient = moved, moved_value, moved_gradient
         steps += 1
     return x, steps

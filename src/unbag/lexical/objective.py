@@ -15,7 +15,11 @@ from scipy import sparse
 
 from unbag.lexical.lbfgs import Vector
 
-_ROWS: Final = 2**15  # whose logits are gone through at a time: some hundred KB, which a processor's cache holds
+# So much is gone through at a time as the caches of a processor hold: a gradient otherwise takes longer by the row, the
+# more rows there are.
+_LOGITS: Final = 2**15  # rows whose logits become probabilities at a time
+_PIECE: Final = 2**17  # rows whose share of the gradient by frequent columns is summed at a time
+_FREQUENT: Final = 32  # a column of more entries is frequent
 
 
 class PenalisedCrossEntropy:
@@ -27,13 +31,18 @@ class PenalisedCrossEntropy:
         """Prepare the sparse products.
 
         Args:
-            rows: shape (n, columns), float32.
+            rows: shape (n, columns), float32; the columns of most entries first.
             labels: label ids from 0, shape (n,).
             contrasts: shape (labels, contrasts); logits are its products with those of the contrasts.
             penalty: of the square of a column's weight, shape (columns,).
             pool: threads, as many as there are contrasts.
         """
-        self._rows, self._columns = rows, rows.T.tocsr()
+        self._rows = rows
+        entries = np.bincount(rows.indices, minlength=rows.shape[1])
+        self._frequent = int(np.append(entries <= _FREQUENT, True).argmax())
+        self._rare_columns = rows[:, self._frequent :].T.tocsr()
+        frequent, pieces = rows[:, : self._frequent], _slices(rows.shape[0], _PIECE)
+        self._frequent_columns = [(piece, frequent[piece].T.tocsr()) for piece in pieces]
         self._labels, self._contrasts = labels, contrasts
         self._penalty, self._pool = penalty, pool
 
@@ -60,11 +69,17 @@ class PenalisedCrossEntropy:
         def of_contrast(c: int) -> float:
             """Write the gradient by the weights of a contrast, and return their penalty."""
             penalised = self._penalty * weights[c]
-            np.add(self._columns @ by_row[c], penalised, out=gradient[c])
+            gradient[c] = penalised
+            for piece, columns in self._frequent_columns:
+                gradient[c, : self._frequent] += columns @ by_row[c, piece]
+            gradient[c, self._frequent :] += self._rare_columns @ by_row[c]
             return 0.5 * float(np.sum(penalised * weights[c], dtype=np.float64))
 
         # A product for each contrast: those with one vector at a time are the fastest of SciPy's.
         logits = list(self._pool.map(self._rows.__matmul__, weights))
-        pieces = [slice(start, start + _ROWS) for start in range(0, n, _ROWS)]
-        losses = list(self._pool.map(lambda rows: of_rows(logits, rows), pieces))
+        losses = list(self._pool.map(lambda rows: of_rows(logits, rows), _slices(n, _LOGITS)))
         return sum(chain(losses, self._pool.map(of_contrast, range(len(weights))))), gradient
+
+
+def _slices(n: int, size: int) -> list[slice]:
+    return [slice(start, start + size) for start in range(0, n, size)]

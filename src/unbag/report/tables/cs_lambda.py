@@ -39,7 +39,8 @@ def verdict(result: Result) -> str:
         return f"it leans on words: {where}, {constant}."
     if drop.low is not None and drop.low <= 0:
         return f"misleading words do not mislead it: {where}, no less than elsewhere."
-    return f"it reads more than words, and is misled by them still: {where}, {drop.value:.0%} less than on all pairs."
+    points = f"{100 * drop.value:.0f} points less than on all pairs"
+    return f"it reads more than words, and is misled by them still: {where}, {points}."
 
 
 def _hardest(subsets: list[dict[str, Any]]) -> dict[str, Any] | None:
