@@ -17,6 +17,8 @@ Vector = NDArray[np.float32]
 
 _MEMORY: Final = 10  # steps remembered; with more it takes a few steps fewer, each of them dearer
 _ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
+_NOISE: Final = 2e-6  # of a value that float32 can tell, as a share of it; the sum of few pairs has most
+_PATIENCE: Final = 20  # steps without progress after which float32 is taken to tell no more
 _MOST_STEPS: Final = 2000
 
 
@@ -94,7 +96,8 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
     Args:
         objective: returns value and gradient.
         x: where to start.
-        tolerance: it is the minimum when the gradient's norm is this share of the norm at the start.
+        tolerance: it is the minimum when the gradient's norm is this share of the norm at the start, or when for some
+            steps neither it nor the value gets smaller by what float32 can tell; the least norm then is the minimum's.
 
     Raises:
         NotConvergedError: if it takes over 2,000 steps.
@@ -103,9 +106,17 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
     inverse = InverseHessian(gradient)
     target = tolerance * float(np.linalg.norm(gradient))
     steps = 0
+    # Where the gradient was least, and the value when either was last seen to fall.
+    least, least_x, last_value, last_progress = float("inf"), x, value, 0
     while (norm := float(np.linalg.norm(gradient))) > target:
         if steps == _MOST_STEPS:
             raise NotConvergedError(f"the fit has not converged after {steps} steps; a larger l2 converges sooner")
+        if norm < least or value < last_value - _NOISE * abs(value):
+            last_value, last_progress = min(value, last_value), steps
+        if norm < least:
+            least, least_x = norm, x
+        if steps - last_progress >= _PATIENCE:
+            return least_x, steps
         direction = inverse.times_gradient()
         np.negative(direction, out=direction)
         slope = float(gradient @ direction)
@@ -114,9 +125,11 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
             step = np.float32(length) * direction
             moved = x + step
             moved_value, moved_gradient = objective(moved)
-            # At the end the value changes by less than its last digit: then a smaller gradient is progress enough.
-            flat = abs(moved_value - value) <= 1e-7 * abs(value)
-            if moved_value <= value + _ENOUGH_DECREASE * length * slope or flat:
+            # At the end the value changes by less than float32 tells: then the slope has to say that it is no higher
+            # (approximate Wolfe condition: Hager & Zhang 2005, equation 4.1).
+            flat = moved_value <= value + _NOISE * abs(value)
+            no_higher = float(moved_gradient @ direction) <= (2 * _ENOUGH_DECREASE - 1) * slope
+            if moved_value <= value + _ENOUGH_DECREASE * length * slope or (flat and no_higher):
                 break
             length /= 2
         inverse.move(step, moved_gradient)

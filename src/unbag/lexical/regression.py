@@ -83,7 +83,7 @@ def fit(
     scale = (1 / np.sqrt(strength + _TYPICAL_VARIANCE * counts)).astype(np.float32)
     columns.data *= np.repeat(scale, np.diff(columns.indptr))
     rows = columns.tocsr()
-    del columns
+    del merged, columns  # the rows are all that is needed of them
     penalty = (strength * scale * scale).astype(np.float32)
     contrasts = _contrasts(int(labels.max()) + 1)
     n_contrasts = contrasts.shape[1]
