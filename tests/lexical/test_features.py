@@ -1,9 +1,10 @@
 from collections import Counter
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.lexical.features import Feature, Vocabulary, content_words, features
+from unbag.lexical.features import Feature, Vocabulary, _ranked, content_words, features
 
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
     lambda some: tuple(sorted(some))
@@ -41,6 +42,15 @@ def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(m
     assert matrix.shape == (41, len(vocabulary))
     assert matrix.indptr.tolist() == expected.indptr.tolist()
     assert matrix.indices.tolist() == expected.indices.tolist()
+
+
+@given(st.lists(st.integers(0, 2**62) | st.integers(0, 5) | st.integers(0, 5).map(lambda word: word << 32)))
+def test_codes_are_ranked_as_numpy_does(values):
+    codes = np.array(values, dtype=np.int64)
+    distinct, ranks = _ranked(codes)
+    expected = np.unique(codes, return_inverse=True)
+    assert distinct.tolist() == expected[0].tolist()
+    assert ranks.tolist() == expected[1].tolist()
 
 
 def test_what_was_not_seen_is_left_out():

@@ -11,7 +11,7 @@ PENALTY = 0.01  # of second derivatives that are 1 in all
 def _scaled(dense, penalty=PENALTY):
     """Return indicators scaled so that the data's second derivatives and the penalty's are 1 together."""
     columns = dense.sum(axis=0)
-    return sparse.csr_matrix(dense * np.sqrt((1 - penalty) / columns), dtype=np.float32)
+    return sparse.csc_matrix(dense * np.sqrt((1 - penalty) / columns), dtype=np.float32)
 
 
 @pytest.fixture
@@ -63,6 +63,16 @@ def test_columns_beyond_the_exact_ones_are_freed_from_those_they_come_with_most(
     assert np.linalg.cond(whitened) < np.linalg.cond(hessian) / 10
 
 
+def test_every_column_is_freed_from_the_bias(few, many, monkeypatch):
+    hessian, whitened = _hessians(*few)
+    assert (hessian[0, 4:] > 0.005).all()
+    np.testing.assert_allclose(whitened[0], np.eye(6)[0], atol=1e-3)
+    monkeypatch.setattr(whitenings, "_EXACT", 40)
+    hessian, whitened = _hessians(*many)
+    assert (hessian[0] > 0.05).all()
+    np.testing.assert_allclose(whitened[0], np.eye(300)[0], atol=2e-3)
+
+
 def test_a_row_of_the_factor_is_what_the_whole_inverse_has_where_nothing_else_comes_along(monkeypatch):
     """Where a column comes together with fewer than are looked at, the approximate factor is the exact one."""
     monkeypatch.setattr(whitenings, "_EXACT", 20)
@@ -86,7 +96,7 @@ def test_columns_of_which_the_penalty_says_more_stay(few):
     variables = np.arange(12, dtype=np.float32).reshape(2, 6)
     weights = whitening.weights(variables)
     assert weights[:, 4:].tolist() == variables[:, 4:].tolist()
-    assert (weights[:, 1:3] != variables[:, 1:3]).all()
+    assert (weights[:, 1:4] != variables[:, 1:4]).all()
     assert variables.ravel().tolist() == list(range(12)), "what is given is not changed"
 
 

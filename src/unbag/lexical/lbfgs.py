@@ -2,8 +2,7 @@
 
 SciPy's own L-BFGS-B takes most of its time to keep books of bounds, of which there are none here. The inverse Hessian
 is applied in its compact form (equation 7.24 as Byrd, Nocedal & Schnabel 1994 have it for the inverse, theorem 2.2):
-two products with one matrix, where the usual two loops read and write a vector four times for each step remembered. So
-it can remember many, and takes fewer.
+two products with one matrix, where the usual two loops read and write a vector four times for each step remembered.
 """
 
 from collections.abc import Callable
@@ -15,7 +14,7 @@ from scipy.linalg import solve_triangular
 
 Vector = NDArray[np.float32]
 
-_MEMORY: Final = 10  # steps remembered; with more it takes a few steps fewer, each of them dearer
+_MEMORY: Final = 4  # steps remembered; in variables as well conditioned as they are here more spare none
 _ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
 _NOISE: Final = 2e-6  # of a value that float32 can tell, as a share of it; the sum of few pairs has most
 _PATIENCE: Final = 20  # steps without progress after which float32 is taken to tell no more

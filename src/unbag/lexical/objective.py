@@ -15,10 +15,10 @@ from scipy import sparse
 
 from unbag.lexical.lbfgs import Vector
 
-# So much is gone through at a time as the caches of a processor hold: a gradient otherwise takes longer by the row, the
+# So much is gone through at a time as the caches of a processor hold: a product otherwise takes longer by the row, the
 # more rows there are.
 _LOGITS: Final = 2**15  # rows whose logits become probabilities at a time
-_PIECE: Final = 2**17  # rows whose share of the gradient by frequent columns is summed at a time
+_PIECE: Final = 2**17  # rows that meet the frequent columns at a time
 _FREQUENT: Final = 32  # a column of more entries is frequent
 
 
@@ -26,31 +26,38 @@ class PenalisedCrossEntropy:
     """The sum of cross-entropies, and half of the weighted squares of the weights."""
 
     def __init__(
-        self, rows: sparse.csr_matrix, labels: NDArray[np.int64], contrasts: Vector, penalty: Vector, pool: Executor
+        self, columns: sparse.csc_matrix, labels: NDArray[np.int64], contrasts: Vector, penalty: Vector, pool: Executor
     ) -> None:
         """Prepare the sparse products.
 
         Args:
-            rows: shape (n, columns), float32; the columns of most entries first.
+            columns: shape (n, columns), float32; those of most entries first.
             labels: label ids from 0, shape (n,).
             contrasts: shape (labels, contrasts); logits are its products with those of the contrasts.
             penalty: of the square of a column's weight, shape (columns,).
             pool: threads, as many as there are contrasts.
         """
-        self._rows = rows
-        entries = np.bincount(rows.indices, minlength=rows.shape[1])
-        self._frequent = int(np.append(entries <= _FREQUENT, True).argmax())
-        self._rare_columns = rows[:, self._frequent :].T.tocsr()
-        frequent, pieces = rows[:, : self._frequent], _slices(rows.shape[0], _PIECE)
-        self._frequent_columns = [(piece, frequent[piece].T.tocsr()) for piece in pieces]
+        n = columns.shape[0]
+        n_frequent = int(np.append(np.diff(columns.indptr) <= _FREQUENT, True).argmax())
+        frequent, rest = slice(n_frequent), slice(n_frequent, None)
+        rows = columns[:, frequent].tocsr()
+        # Rows, columns, and the block of them, whose own rows are the columns.
+        self._blocks = [(slice(None), rest, columns[:, rest].T)]
+        self._blocks += [(piece, frequent, rows[piece].T.tocsr()) for piece in _slices(n, _PIECE)]
         self._labels, self._contrasts = labels, contrasts
         self._penalty, self._pool = penalty, pool
 
     def __call__(self, weights: Vector) -> tuple[float, Vector]:
         """Return value and gradient at some weights, shape (contrasts, columns)."""
-        n = self._rows.shape[0]
+        n = len(self._labels)
         by_row = np.empty((len(weights), n), dtype=np.float32)
         gradient = np.empty_like(weights)
+
+        def logits_of(weights_of_contrast: Vector) -> Vector:
+            logits = np.zeros(n, dtype=np.float32)
+            for rows, columns, block in self._blocks:
+                logits[rows] += block.T @ weights_of_contrast[columns]
+            return logits
 
         def of_rows(logits: Iterable[Vector], rows: slice) -> float:
             """Write what the rows' losses change by with their logits, and return their sum."""
@@ -70,13 +77,12 @@ class PenalisedCrossEntropy:
             """Write the gradient by the weights of a contrast, and return their penalty."""
             penalised = self._penalty * weights[c]
             gradient[c] = penalised
-            for piece, columns in self._frequent_columns:
-                gradient[c, : self._frequent] += columns @ by_row[c, piece]
-            gradient[c, self._frequent :] += self._rare_columns @ by_row[c]
+            for rows, columns, block in self._blocks:
+                gradient[c, columns] += block @ by_row[c, rows]
             return 0.5 * float(np.sum(penalised * weights[c], dtype=np.float64))
 
         # A product for each contrast: those with one vector at a time are the fastest of SciPy's.
-        logits = list(self._pool.map(self._rows.__matmul__, weights))
+        logits = list(self._pool.map(logits_of, weights))
         losses = list(self._pool.map(lambda rows: of_rows(logits, rows), _slices(n, _LOGITS)))
         return sum(chain(losses, self._pool.map(of_contrast, range(len(weights))))), gradient
 

@@ -28,7 +28,7 @@ from unbag.lexical.whitening import Whitening
 
 _TYPICAL_VARIANCE: Final = 0.01  # p (1 - p), for the curvature; less than most pairs have, it takes the fewest steps
 # Probabilities are then within 2e-4 of the optimum's, and no pair of SNLI's validation is in another CS_λ than there.
-DEFAULT_TOLERANCE: Final = 2e-5
+DEFAULT_TOLERANCE: Final = 1e-5
 
 
 @dataclass(frozen=True)
@@ -82,22 +82,22 @@ def fit(
     counts = np.asarray(columns.power(2).sum(axis=0)).ravel()
     scale = (1 / np.sqrt(strength + _TYPICAL_VARIANCE * counts)).astype(np.float32)
     columns.data *= np.repeat(scale, np.diff(columns.indptr))
-    rows = columns.tocsr()
-    del merged, columns  # the rows are all that is needed of them
+    del merged
     penalty = (strength * scale * scale).astype(np.float32)
     contrasts = _contrasts(int(labels.max()) + 1)
     n_contrasts = contrasts.shape[1]
     # BLAS on one thread: sums then do not depend on how many processors there are, and vectors as short as these gain
     # nothing by more; on a busy machine threads that wait for each other take ten times as long.
     with threadpool_limits(1, user_api="blas"), ThreadPoolExecutor(n_contrasts) as pool:
-        loss = PenalisedCrossEntropy(rows, labels, contrasts, penalty, pool)
-        whitening = Whitening(rows, penalty)
+        loss = PenalisedCrossEntropy(columns, labels, contrasts, penalty, pool)
+        whitening = Whitening(columns, penalty)
+        del columns  # what is needed of them is copied
 
         def objective(x: Vector) -> tuple[float, Vector]:
             value, gradient = loss(whitening.weights(x.reshape(n_contrasts, -1)))
             return value, whitening.gradient(gradient).ravel()
 
-        x, steps = minimise(objective, np.zeros(n_contrasts * rows.shape[1], dtype=np.float32), tolerance)
+        x, steps = minimise(objective, np.zeros(n_contrasts * len(penalty), dtype=np.float32), tolerance)
         weights: Vector = contrasts @ (whitening.weights(x.reshape(n_contrasts, -1)) * scale)
     bias, of_groups = weights[:, 0].copy(), weights[:, 1:]
     of_groups /= size
@@ -134,7 +134,8 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, N
     by_column = matrix.tocsc()
     # Columns are told apart by the sum of random numbers of their rows: two different ones agree once in 2^64.
     lots = np.random.default_rng(0).integers(0, 2**64, size=matrix.shape[0], dtype=np.uint64)
-    sums = np.concatenate([[np.uint64(0)], np.cumsum(lots[by_column.indices], dtype=np.uint64)])
+    sums = np.zeros(by_column.nnz + 1, dtype=np.uint64)
+    np.cumsum(lots[by_column.indices], out=sums[1:])
     with np.errstate(over="ignore"):  # wrapping around is what makes the difference of two sums exact
         signatures = sums[by_column.indptr[1:]] - sums[by_column.indptr[:-1]]
     _, first, group, sizes = np.unique(signatures, return_index=True, return_inverse=True, return_counts=True)

@@ -27,8 +27,7 @@ DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
 _CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
 _CODE: Final = (
-    *(f"lexical/{name}.py" for name in ("features", "lbfgs", "model", "objective", "regression", "training")),
-    *(f"lexical/{name}.py" for name in ("whitening", "words")),
+    *(f"lexical/{name}.py" for name in "features lbfgs model objective regression training whitening words".split()),
     *(f"text/{name}.py" for name in ("pipeline", "store", "tags", "tokens")),
     *("perturb/draws.py", "labels.py", "examples.py", "rows.py"),
 )

@@ -1,11 +1,14 @@
-"""A change of variables after which frequent columns hardly lean on each other.
+"""A change of variables after which columns hardly lean on each other.
 
-Frequent words come together (a word, and the word pairs it is part of), so that the loss is steep along some sums of
-their weights and flat along others, the more so the more data there are: that is what makes an optimiser take many
-steps. In variables that make the second derivatives by these columns the identity (preconditioning: Nocedal & Wright
-2006, section 5.1) a fit takes fewer, and as many with a million pairs as with a quarter of them. The most frequent
-columns are freed from each other exactly, each further one from those it comes together with most (a factorised sparse
-approximate inverse: Kolotilina & Yeremin 1993), which for ten thousand takes a second or two.
+Words come together (a word, and the word pairs it is part of), so that the loss is steep along some sums of their
+weights and flat along others, the more so the more data there are: that is what makes an optimiser take many steps. In
+variables that bring the second derivatives nearer to the identity (preconditioning: Nocedal & Wright 2006, section 5.1)
+a fit takes fewer, though still more for more data.
+
+Of a frequent column the data say more than the penalty. The thousand most frequent are freed from each other exactly,
+each further one from the bias and from those it comes together with most (a factorised sparse approximate inverse:
+Kolotilina & Yeremin 1993). Each of the other columns says little, but all together they lean on the bias: they are
+freed from that, as if centred.
 """
 
 from typing import Final
@@ -18,34 +21,39 @@ from scipy.linalg import cholesky, solve_triangular
 from unbag.lexical.lbfgs import Vector
 
 _EXACT: Final = 1000  # columns whose matrix is factored as a whole
-_NEAR: Final = 16  # that each further one is freed from; with 8 or 32 a fit takes as many steps
-_ROWS: Final = 2**18  # tell well enough how often columns come together: of more, a sample
+_NEAR: Final = 16  # that each further one is freed from; with 8 or 24 a fit takes as many steps
+_ROWS: Final = 2**16  # tell well enough how often frequent columns come together: of more, a sample
 _LEAST: Final = 1e-6  # beside 1: keeps the matrix regular, however small the penalty
 
 
 class Whitening:
-    """The change of variables for the frequent columns: those of which the data say more than the penalty."""
+    """The change of variables."""
 
-    def __init__(self, rows: sparse.csr_matrix, penalty: Vector) -> None:
+    def __init__(self, columns: sparse.csc_matrix, penalty: Vector) -> None:
         """Factor the inverse of the second derivatives by the frequent columns.
 
         Args:
-            rows: shape (n, columns); the most frequent columns first, scaled for second derivatives of 1.
+            columns: shape (n, columns), the bias's first, then the most frequent ones; scaled for second derivatives
+                of 1.
             penalty: its part of these, shape (columns,); the data's is the rest.
         """
         self._size = int(np.append(penalty > 0.5, True).argmax())
-        hessian = _hessian(rows[:, : self._size], penalty[: self._size].astype(np.float64))
+        hessian = _hessian(columns[:, : self._size].tocsr(), penalty[: self._size].astype(np.float64))
         self._factor = _inverse_factor(hessian).astype(np.float32)
         self._transposed = self._factor.T.tocsr()
+        bias = columns[:, 0].toarray().ravel()
+        self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # of the bias, in each of the other columns
 
     def weights(self, variables: Vector) -> Vector:
         """Return the weights of some variables, shape (contrasts, columns) both."""
         weights = variables.copy()
         weights[:, : self._size] = (self._transposed @ variables[:, : self._size].T).T
+        weights[:, 0] -= variables[:, self._size :] @ self._shares
         return weights
 
     def gradient(self, by_weights: Vector) -> Vector:
         """Return the gradient by the variables of one by the weights, in its place; shape (contrasts, columns)."""
+        by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights
 
@@ -85,8 +93,12 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
 
 
 def _nearest(hessian: sparse.csr_matrix, column: int) -> NDArray[np.intp]:
-    """Return the more frequent columns that one comes together with most."""
+    """Return the more frequent columns that one comes together with most, and the bias."""
     here = slice(hessian.indptr[column], hessian.indptr[column + 1])
     together = np.zeros(hessian.shape[0])
     together[hessian.indices[here]] = hessian.data[here]
-    return np.argpartition(together[:column], -_NEAR)[-_NEAR:]
+    together[0] = np.inf  # each column leans little on the bias, all of them much
+    # Most columns never come with this one; among all of them the search takes ten times as long.
+    some = np.union1d(np.arange(_NEAR), hessian.indices[here])
+    some = some[some < column]
+    return some[np.argpartition(together[some], -_NEAR)[-_NEAR:]]
