@@ -4,10 +4,9 @@ Three kinds: a word of the premise, a word of the hypothesis, and a pair of one 
 adjectives and adverbs count. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the third.
 """
 
-from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import count, islice, repeat
+from itertools import chain, count, islice, repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -97,7 +96,7 @@ class Vocabulary:
     def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
         """Return the indicators of pairs of content words, shape (n, features), float32; unknown features are none."""
         # A word that was never seen has the number -1, in no feature.
-        found, ends = _codes(*_sides(pairs, lambda words: map(self._numbers.get, words, repeat(-1))))
+        found, ends = _codes(*_sides(list(pairs), lambda words: map(self._numbers.get, words, repeat(-1))))
         columns = np.searchsorted(self.codes, found)
         known = np.append(self.codes, _UNKNOWN - 1)[columns] == found  # what is behind the last equals nothing
         counts = np.concatenate([[0], np.cumsum(known)])
@@ -113,16 +112,14 @@ Side = tuple[NDArray[np.int64], NDArray[np.int64]]
 """One side of n pairs: the numbers of their words, one pair's after the other's; and how many each pair has."""
 
 
-def _sides(pairs: Iterable[tuple[Words, Words]], numbered: Callable[[Words], Iterable[int]]) -> tuple[Side, Side]:
-    numbers, sizes = (array("q"), array("q")), (array("q"), array("q"))
-    for pair in pairs:
-        for side, words in enumerate(pair):
-            numbers[side].extend(numbered(words))
-            sizes[side].append(len(words))
-    premise, hypothesis = (
-        (np.frombuffer(numbers[side], dtype=np.int64), np.frombuffer(sizes[side], dtype=np.int64)) for side in (0, 1)
-    )
-    return premise, hypothesis
+def _sides(
+    pairs: Sequence[tuple[Words, Words]], numbered: Callable[[Iterable[str]], Iterable[int]]
+) -> tuple[Side, Side]:
+    sides = list(chain.from_iterable(pairs))
+    sizes = np.fromiter(map(len, sides), dtype=np.int64, count=len(sides))
+    numbers = np.fromiter(numbered(chain.from_iterable(sides)), dtype=np.int64, count=sizes.sum())
+    of_premise = np.repeat(np.arange(len(sides)) % 2 == 0, sizes)
+    return (numbers[of_premise], sizes[::2]), (numbers[~of_premise], sizes[1::2])
 
 
 def _codes(premise: Side, hypothesis: Side) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

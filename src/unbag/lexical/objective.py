@@ -44,12 +44,13 @@ class PenalisedCrossEntropy:
         # Rows, columns, and the block of them, whose own rows are the columns.
         self._blocks = [(slice(None), rest, columns[:, rest].T)]
         self._blocks += [(piece, frequent, rows[piece].T.tocsr()) for piece in _slices(n, _PIECE)]
-        self._labels, self._contrasts = labels, contrasts
+        self._contrasts = contrasts
+        self._gold = np.ascontiguousarray(contrasts.T[:, labels])  # by which a row's gold logit is its contrasts' sum
         self._penalty, self._pool = penalty, pool
 
     def __call__(self, weights: Vector) -> tuple[float, Vector]:
         """Return value and gradient at some weights, shape (contrasts, columns)."""
-        n = len(self._labels)
+        n = self._gold.shape[1]
         by_row = np.empty((len(weights), n), dtype=np.float32)
         gradient = np.empty_like(weights)
 
@@ -61,17 +62,18 @@ class PenalisedCrossEntropy:
 
         def of_rows(logits: Iterable[Vector], rows: slice) -> float:
             """Write what the rows' losses change by with their logits, and return their sum."""
-            labels = self._labels[rows]
-            of_labels = self._contrasts @ np.stack([its[rows] for its in logits])
-            of_labels -= of_labels.max(axis=0)
-            of_gold = of_labels[labels, np.arange(len(labels))]
+            here = np.stack([its[rows] for its in logits])
+            gold = self._gold[:, rows]
+            of_labels = self._contrasts @ here
+            highest = of_labels.max(axis=0)
+            of_labels -= highest
             np.exp(of_labels, out=of_labels)
             sums = of_labels.sum(axis=0)
             of_labels /= sums
-            of_labels[labels, np.arange(len(labels))] -= 1
-            by_row[:, rows] = self._contrasts.T @ of_labels
+            np.subtract(self._contrasts.T @ of_labels, gold, out=by_row[:, rows])
             # Summed in float64: the loss decides when a step is good, and its digits run out first.
-            return float(np.log(sums).sum(dtype=np.float64) - of_gold.sum(dtype=np.float64))
+            here *= gold
+            return float(np.sum(np.log(sums) + highest - here.sum(axis=0), dtype=np.float64))
 
         def of_contrast(c: int) -> float:
             """Write the gradient by the weights of a contrast, and return their penalty."""

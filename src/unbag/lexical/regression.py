@@ -26,7 +26,7 @@ from unbag.lexical.lbfgs import Vector, minimise
 from unbag.lexical.objective import PenalisedCrossEntropy
 from unbag.lexical.whitening import Whitening
 
-_TYPICAL_VARIANCE: Final = 0.01  # p (1 - p), for the curvature; less than most pairs have, it takes the fewest steps
+_TYPICAL_VARIANCE: Final = 0.02  # p (1 - p), for the curvature; less than most pairs have, it takes the fewest steps
 # Probabilities are then within 2e-4 of the optimum's, and no pair of SNLI's validation is in another CS_λ than there.
 DEFAULT_TOLERANCE: Final = 1e-5
 
