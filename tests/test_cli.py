@@ -1,9 +1,11 @@
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from dataclasses import fields
+from pathlib import Path
 from typing import get_args
 
 import pytest
@@ -250,6 +252,18 @@ def test_a_lexical_model_is_fitted_and_asked(folder):
     as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--out", "out", cwd=folder)
     assert as_model.returncode == 0, as_model.stderr
     assert results.read(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
+
+
+def test_training_is_named_with_commas_or_again(folder):
+    for name in ("more.csv", "most.csv"):
+        shutil.copy(folder / "pairs.csv", folder / name)
+    options = ("lexical", "fit", "--pipeline", "all", "--l2", "1", "--out", "mine", "--json")
+    environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
+    named = ("--training", "pairs.csv, more.csv", "--training", "most.csv")
+    made = run(*options, *named, cwd=folder, env=environment)
+    assert made.returncode == 0, made.stderr
+    found = [Path(part["origin"]).name for part in json.loads(made.stdout)["training"]]
+    assert found == ["pairs.csv", "more.csv", "most.csv"]
 
 
 def test_an_option_of_another_set_is_wrong_usage(folder):

@@ -34,6 +34,15 @@ def described(config: type, names: frozenset[str]) -> list[Option]:
     return [Option(f.name, f.default, said.get(f.name, "")) for f in fields(config) if f.name in names]
 
 
+def listed(*texts: str) -> tuple[str, ...]:
+    """Return the names of a list: comma between, or in several texts.
+
+    >>> listed("snli, mnli", "sick")
+    ('snli', 'mnli', 'sick')
+    """
+    return tuple(name.strip() for text in texts for name in text.split(","))
+
+
 def read(config: type, name: str, text: str) -> Any:
     """Return the value of a config's field from text: a number, a truth value, or names with commas between.
 
@@ -48,7 +57,7 @@ def read(config: type, name: str, text: str) -> Any:
             [value] = [value for value, words in ((True, _TRUE), (False, _FALSE)) if text.lower() in words]
             return value
         if get_origin(kind) is Sequence:
-            return tuple(part.strip() for part in text.split(","))
+            return listed(text)
         return kind(text)
     except ValueError:
         expected = {int: "a whole number", float: "a number", bool: "true or false"}[kind]

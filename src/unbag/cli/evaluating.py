@@ -12,6 +12,7 @@ from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.prefetching import Offline
 from unbag.cli.shown import AsJson, report
 from unbag.cli.watching import watch
+from unbag.options import listed
 
 if TYPE_CHECKING:
     from unbag.built import Request
@@ -93,7 +94,7 @@ def evaluate(
     as_json: AsJson = False,
     corpus: str | None = None,
     examples: int | None = None,
-    training: str | None = None,
+    training: list[str] | None = None,
 ) -> None:
     """Evaluate models on challenge sets.
 
@@ -123,7 +124,7 @@ def evaluate(
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
     failures: list[Failure] = []
     if cross:
-        requests = [_plain(name, examples) for name in (corpus or _CROSS).split(",")]
+        requests = [_plain(name, examples) for name in listed(corpus or _CROSS)]
         which = "cross"
     else:
         elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
@@ -140,7 +141,7 @@ def evaluate(
         "device": device,
         "head": head,
         "label_map": _label_map(label_map),
-        "training": tuple(training.split(",")) if training and set(models) & set(BASELINES) else None,
+        "training": listed(*training) if training and set(models) & set(BASELINES) else None,
         "shots": shots,
         "chat": chat,
         "base_url": base_url,

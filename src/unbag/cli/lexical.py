@@ -6,13 +6,14 @@ from typing import Annotated, Any
 import typer
 
 from unbag.cli.shown import AsJson, console, print_json
+from unbag.options import listed
 
 app = typer.Typer(
     no_args_is_help=True,
     help="What a bag of words knows: fit the lexical model, or ask it about a pair.",
 )
 Training = Annotated[
-    str | None, typer.Option(help="Corpora (their train splits) or files, comma between (default: snli,mnli).")
+    list[str] | None, typer.Option(help="Corpora (their train splits) or files, comma between (default: snli,mnli).")
 ]
 Pipeline = Annotated[
     str | None,
@@ -37,7 +38,7 @@ def fit(
     """
     from unbag.lexical.training import Recipe, fitted, load
 
-    recipe = Recipe(_parts(training), pipeline=pipeline, pairs=pairs, l2=l2, seed=seed)
+    recipe = Recipe(listed(*training) if training else None, pipeline=pipeline, pairs=pairs, l2=l2, seed=seed)
     model = load(fitted(recipe))
     model.save(out)
     if as_json:
@@ -73,7 +74,7 @@ def score(
 
     if model and training:
         raise typer.BadParameter("name either --model or --training")
-    lexical = load(open_lexical_model(model) if model else fitted(Recipe(_parts(training))))
+    lexical = load(open_lexical_model(model) if model else fitted(Recipe(listed(*training) if training else None)))
     gold = [canonical(label)] if label else list(LABELS)
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
@@ -94,10 +95,6 @@ def score(
         words = "\n".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in found.misleading) if found else ""
         table.add_row(name, f"{probabilities[name]:.3f}", f"{found.lms:.3f}" if found else "", words)
     console().print(table)
-
-
-def _parts(text: str | None) -> tuple[str, ...] | None:
-    return tuple(part.strip() for part in text.split(",")) if text else None
 
 
 def _plain(contribution: Any) -> dict[str, Any]:

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from unbag.options import listed
+
 if TYPE_CHECKING:
     from unbag.built import Request
     from unbag.failures import Failure
@@ -93,14 +95,14 @@ def _pairs(
         typer.Option(rich_help_panel=_PERMUTED, help="Words that both sentences must have (default: 8)."),
     ] = None,
     minitrees: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             rich_help_panel=_PERMUTED,
             help="Also acceptance by POS mini-tree: corpora or files to count usual neighbours in, comma between.",
         ),
     ] = None,
     training: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             rich_help_panel=_CS_LAMBDA,
             help="What the lexical model is fitted to: corpora or files, comma between (default: snli,mnli). "
@@ -170,13 +172,13 @@ def _pairs(
             expected = "--columns premise=…,hypothesis=…,label=…"
             where["columns"] = dict(_pair(part, expected) for part in columns.split(","))
         if labels:
-            where["labels"] = [label.strip() for label in labels.split(",")]
+            where["labels"] = list(listed(labels))
     given = {
         "mode": mode,
         "q": q,
         "min_words": min_words,
-        "minitrees": tuple(part.strip() for part in minitrees.split(",")) if minitrees else None,
-        "training": tuple(part.strip() for part in training.split(",")) if training else None,
+        "minitrees": listed(*minitrees) if minitrees else None,
+        "training": listed(*training) if training else None,
         "lexical": lexical,
         "least_lms": least_lms,
         "embeddings": embeddings,

@@ -7,6 +7,7 @@ import typer
 from unbag.cli.chosen import Full, Sets, chosen
 from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.shown import AsJson, print_json
+from unbag.options import listed
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
@@ -43,7 +44,7 @@ def prefetch(
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
     offline: Offline = False,
     as_json: AsJson = False,
-    training: str | None = None,
+    training: list[str] | None = None,
 ) -> None:
     """Fetch all that a run needs, for a machine or a time without a network.
 
@@ -59,14 +60,16 @@ def prefetch(
     """
     from unbag import needs
 
+    corpora = listed(*training) if training else None
+
     def tell(failure: "Failure") -> None:
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
     requests = chosen(pairs, sets, full=full, elsewhere=frozenset({"training"}), on_failure=tell)
-    wanted = needs.of_run(requests, models or (), revision=revision, training=_parts(training))
-    if training and models:
+    wanted = needs.of_run(requests, models or (), revision=revision, training=corpora)
+    if corpora and models:
         known = {need.name for need in wanted}
-        wanted += [need for need in needs.of_training(models[0], _parts(training) or ()) if need.name not in known]
+        wanted += [need for need in needs.of_training(models[0], corpora) if need.name not in known]
     lacking: dict[str, str] = {}
     for need in wanted:
         lacking |= needs.missing([need])
@@ -78,7 +81,3 @@ def prefetch(
         print_json(shown)
     if lacking:
         raise needs.MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")
-
-
-def _parts(text: str | None) -> tuple[str, ...] | None:
-    return tuple(part.strip() for part in text.split(",")) if text else None
