@@ -23,9 +23,9 @@ from typing import Any
 import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
-from unbag.examples import Example, open_data
 from unbag.labels import LABELS
 from unbag.perturb.soswap_addamod import attestation, tables
+from unbag.sources import Example, open_data
 from unbag.text.parses import Parser
 
 BARE, OURS = "spacy", "ours"

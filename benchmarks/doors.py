@@ -24,10 +24,10 @@ sys.path.insert(0, str(ROOT))  # the tests' model and endpoint
 from tests.llm.tiny_lm import save_tiny_lm  # noqa: E402
 from tests.llm_server import running_endpoint  # noqa: E402
 from unbag import results  # noqa: E402
-from unbag.built import Request  # noqa: E402
 from unbag.evaluation import evaluate  # noqa: E402
 from unbag.harness.export import export_tasks  # noqa: E402
 from unbag.harness.scores import HIGHER_IS_BETTER  # noqa: E402
+from unbag.request import Request  # noqa: E402
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "lm-eval": ("lm-eval[hf]==0.4.13",),

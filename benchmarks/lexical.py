@@ -28,10 +28,10 @@ from typing import Any
 import numpy as np
 
 from children import at_once, ended, peak_mb, started
-from unbag.examples import open_data
 from unbag.labels import LABELS, label_id
 from unbag.lexical.features import Vocabulary, Words, content_words, features
 from unbag.lexical.regression import fit, lms
+from unbag.sources import open_data
 from unbag.text.tags import Tagger
 
 BARE, OURS = "spacy", "ours"

@@ -51,7 +51,7 @@ def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
         from unbag.demo.corpus import generate
 
         return [(pair.premise, pair.hypothesis, pair.label) for pair in generate("train")]
-    from unbag.examples import open_data
+    from unbag.sources import open_data
 
     return [(example.premise, example.hypothesis, example.label) for example in open_data(data).examples()]
 

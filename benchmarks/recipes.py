@@ -26,11 +26,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unbag import measures, sets
-from unbag.built import BuiltSet, Request, build
 from unbag.columns import column, numbers
-from unbag.inference.naming import predictor_of
 from unbag.inference.run import predict_rows
 from unbag.measures import Answers
+from unbag.predictors import predictor_of
+from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.training.seeds import over_seeds
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 SOURCES, Q, ROUNDS = 9_901, 100, 5  # 1,000,001 rows
@@ -43,7 +43,7 @@ def main() -> None:
     probabilities = rng.dirichlet([1.0] * 3, SOURCES * (Q + 1))
     import evaluate
 
-    module = evaluate.load(str(rooms.folder("metrics", "permutation_acceptance")))
+    module = evaluate.load(str(scripts.folder("metrics", "permutation_acceptance")))
     record = {
         "benchmark": "scoring",
         "rows": len(rows["predictions"]),

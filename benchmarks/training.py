@@ -33,7 +33,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbag import rooms
+from unbag import scripts
 from unbag.training.config import TrainConfig
 from unbag.training.recipe import Recipe
 
@@ -43,7 +43,7 @@ PLAIN = "finetune"
 
 def recipes() -> dict[str, Recipe]:
     """Return the recipes that train one model with one objective."""
-    found: dict[str, Recipe] = {name: rooms.script("trainers", name).RECIPE for name in rooms.scripts("trainers")}
+    found: dict[str, Recipe] = {name: scripts.file("trainers", name).RECIPE for name in scripts.files("trainers")}
     return {name: recipe for name, recipe in found.items() if recipe.protocol is None}
 
 
@@ -84,8 +84,8 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train by transformers' Trainer on the batches that ours are."""
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
+    from unbag import counter_rng
     from unbag.inference.loading import load_to_train
-    from unbag.perturb import draws
     from unbag.training.batches import epoch_batches
     from unbag.training.data import gather
     from unbag.training.encoded import PairEncoder
@@ -93,7 +93,7 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         config = config_of(recipes()[PLAIN], options, Path(folder))
         classifier = load_to_train(
-            config.model, revision=None, label_map=None, seed=int(draws.key(config.seed, "head"))
+            config.model, revision=None, label_map=None, seed=int(counter_rng.key(config.seed, "head"))
         )
         examples = gather(config).training[0].examples
         encoder = PairEncoder.of(classifier)

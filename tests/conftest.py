@@ -21,8 +21,8 @@ def shared():
 @pytest.fixture(scope="session")
 def wordnet():
     """Give WordNet, installed as a user would where it is missing, or skip."""
-    from unbag.lexical.install_wordnet import install
-    from unbag.lexical.wordnet import is_installed, open_wordnet
+    from unbag.wordnet.database import is_installed, open_wordnet
+    from unbag.wordnet.install import install
 
     try:
         if not is_installed():

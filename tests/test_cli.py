@@ -11,8 +11,8 @@ from typing import get_args
 import pytest
 from typer.testing import CliRunner
 
-from unbag import cli, results, rooms
-from unbag.cli import evaluating, natlog, pairs
+from unbag import cli, results, scripts
+from unbag.cli import evaluating, natlog, request_options
 from unbag.cli import training as training_commands
 from unbag.lexical import training
 from unbag.perturb import modified, modifiers, permutation
@@ -68,8 +68,8 @@ def test_the_help_pages_defaults_are_the_operators():
         assert f"(default: {default})" in shown
     assert training.DEFAULT_SEED == permutation.DEFAULT_SEED
     assert f"(default: {','.join(training.DEFAULT_TRAINING['en'])})" in shown
-    assert get_args(pairs.Mode) == permutation.MODES
-    assert get_args(pairs.Space) == modified.SPACES
+    assert get_args(request_options.Mode) == permutation.MODES
+    assert get_args(request_options.Space) == modified.SPACES
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
@@ -135,9 +135,9 @@ def test_a_relation_is_proved():
 def test_a_pair_is_modified_and_labelled():
     shown = CliRunner().invoke(cli.app, ["natlog", "modify", *POODLE, "--json"])
     assert shown.exit_code == 0, shown.output
-    pairs = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
-    assert pairs["every poodle is chasing a cat", "every dog is chasing a cat"] == "reverse_entailment"
-    assert pairs["a poodle is chasing a cat", "a dog is never chasing a cat"] == "independence"
+    request_options = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
+    assert request_options["every poodle is chasing a cat", "every dog is chasing a cat"] == "reverse_entailment"
+    assert request_options["a poodle is chasing a cat", "a dog is never chasing a cat"] == "independence"
 
 
 @pytest.mark.parametrize(
@@ -307,9 +307,9 @@ def test_two_processes_share_a_run_and_one_reports(folder):
 
 
 def test_every_trainer_is_a_command_whose_help_is_its_configs():
-    assert rooms.scripts("trainers")
-    for name in rooms.scripts("trainers"):
-        recipe = rooms.script("trainers", name).RECIPE
+    assert scripts.files("trainers")
+    for name in scripts.files("trainers"):
+        recipe = scripts.file("trainers", name).RECIPE
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
         assert shown.exit_code == 0
         for declared in fields(recipe.config):

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 import unbag
 from unbag import cli, comparison, results, sets
-from unbag.built import Request
 from unbag.inference.function import CallablePredictor
+from unbag.request import Request
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity

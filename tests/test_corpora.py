@@ -20,7 +20,7 @@ COUNTS = [
 @runs_in("shared_hub_client")
 def test_rows_are_counted_and_labels_resolved_by_name(name, split, rows, unlabelled, first):
     from unbag.corpora import CORPORA
-    from unbag.examples import open_corpus
+    from unbag.sources import open_corpus
 
     source = open_corpus(CORPORA[name], split)
     assert source.count() == {"rows": rows, "unlabelled": unlabelled, "empty": 0, "labelled": rows - unlabelled}
@@ -43,7 +43,7 @@ def test_a_stream_has_the_same_pairs():
     from itertools import islice
 
     from unbag.corpora import CORPORA
-    from unbag.examples import open_corpus
+    from unbag.sources import open_corpus
 
     downloaded, streamed = (open_corpus(CORPORA["snli"], "test", streaming=streaming) for streaming in (False, True))
     assert list(islice(streamed.examples(), 500)) == list(islice(downloaded.examples(), 500))
@@ -54,7 +54,7 @@ def test_a_range_of_rows_has_the_ids_of_the_whole():
     from itertools import islice
 
     from unbag.corpora import CORPORA
-    from unbag.examples import open_corpus
+    from unbag.sources import open_corpus
 
     source = open_corpus(CORPORA["mnli"])
     assert list(source.examples(100, 110)) == list(islice(source.examples(), 100, 110))
@@ -67,8 +67,8 @@ def test_content_that_changed_is_refused():
     import pytest
 
     from unbag.corpora import CORPORA
-    from unbag.examples import open_corpus
     from unbag.rows import DataError
+    from unbag.sources import open_corpus
 
     tampered = replace(CORPORA["sick"], contents={"validation": "0" * 64})
     with pytest.raises(DataError, match=r"split validation, has other rows .*expected sha256 000"):
@@ -90,8 +90,8 @@ def test_what_the_hub_does_not_have_is_said(change, words):
     import pytest
 
     from unbag.corpora import CORPORA
-    from unbag.examples import open_corpus
     from unbag.rows import DataError
+    from unbag.sources import open_corpus
 
     with pytest.raises(DataError, match=words):
         open_corpus(replace(CORPORA["snli"], **change))
@@ -101,8 +101,8 @@ def test_what_the_hub_does_not_have_is_said(change, words):
 def test_a_data_set_of_the_users_is_read_from_the_hub():
     import pytest
 
-    from unbag.examples import open_data
     from unbag.rows import DataError
+    from unbag.sources import open_data
 
     labels = ["entailment", "neutral", "contradiction"]
     source = open_data("RobZamp/sick", split="validation", labels=labels)

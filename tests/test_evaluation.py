@@ -8,10 +8,10 @@ import pytest
 
 import unbag
 from unbag import results
-from unbag.built import Request, build, export
 from unbag.evaluation import evaluate_file
 from unbag.inference.function import CallablePredictor
 from unbag.labels import TWO_WAY
+from unbag.request import Request, build, export
 from unbag.rows import DataError
 from unbag.text.tokens import tokenize
 

@@ -3,7 +3,7 @@
 import pytest
 
 from unbag.corpora import CORPORA
-from unbag.examples import open_data
+from unbag.sources import open_data
 from unbag.text.tokens import tokenize
 
 # The rows at hand, used of them at 8 words, and the paper's count. SNLI is complete here and agrees to the row; MNLI

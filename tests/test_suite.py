@@ -9,11 +9,11 @@ from dataclasses import replace
 import pytest
 
 from unbag import results, sets, suite
-from unbag.built import Request
 from unbag.evaluation import evaluate, evaluate_all
 from unbag.failures import Failure
 from unbag.inference.function import CallablePredictor
 from unbag.pinned import MissingFileError
+from unbag.request import Request
 
 LABELS = ["entailment", "neutral", "contradiction"]
 WHO, WHAT = ("big", "small", "brown", "grey"), ("cat", "bone", "car")

@@ -23,4 +23,6 @@ ABOUT = "Ordinary fine-tuning: the cross-entropy of the gold label is minimised.
 RECIPE = Recipe("finetune", __doc__, about=ABOUT)
 
 if __name__ == "__main__":
-    sys.exit(RECIPE.main())
+    from unbag.cli.training import main
+
+    sys.exit(main(RECIPE))

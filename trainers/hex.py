@@ -58,4 +58,6 @@ is the unchanged architecture; the branch lies beside it, in `hex.safetensors`."
 RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
 
 if __name__ == "__main__":
-    sys.exit(RECIPE.main())
+    from unbag.cli.training import main
+
+    sys.exit(main(RECIPE))

@@ -50,4 +50,6 @@ def view(done: "Record") -> Any:
 RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))
 
 if __name__ == "__main__":
-    sys.exit(RECIPE.main())
+    from unbag.cli.training import main
+
+    sys.exit(main(RECIPE))

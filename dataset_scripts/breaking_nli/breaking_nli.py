@@ -14,19 +14,20 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from unbag import needs
-from unbag.building import source_configs
-from unbag.examples import Example, Source
+from unbag import requirements
+from unbag.builder import source_configs
 from unbag.lexical import embeddings
-from unbag.lexical.attested import Attested, attested
 from unbag.lexical.training import Recipe, training_sources
 from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
 from unbag.perturb import substituted
+from unbag.perturb.attested import Attested, attested
 from unbag.perturb.substituted import Row, WordPair
 from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
 from unbag.perturb.word_lists import WORD_LISTS
 from unbag.pinned import PinnedFile
+from unbag.requirements import Requirement
 from unbag.rows import DataError
+from unbag.sources import Example, Source
 
 PAPER = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -145,22 +146,22 @@ class BreakingNli(OfficialSet):
             ]
         }
         if self.config.wordnet:
-            from unbag.lexical.wordnet import open_wordnet
+            from unbag.wordnet.database import open_wordnet
 
             made["wordnet_version"] = open_wordnet().identity
         if rejected := self.kept_counts():
             made["rejected"] = rejected
         return made
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, what their words must be attested in, and what is known of the words."""
-        yield from super().needed()
+        yield from super().requirements()
         config = self.config
-        yield from needs.of_corpora(config.training or ([config.corpus] if config.corpus else []))
+        yield from requirements.of_corpora(config.training or ([config.corpus] if config.corpus else []))
         if config.embeddings:
-            yield needs.embeddings(config.embeddings)
+            yield requirements.embeddings(config.embeddings)
         if config.wordnet:
-            yield needs.wordnet()
+            yield requirements.wordnet()
 
     def _authors(self, examples: Iterator[Example]) -> Iterator[Row]:
         categories = {str(row["pairID"]): row["category"] for row in read_rows(self.official_file())}
@@ -189,8 +190,8 @@ class BreakingNli(OfficialSet):
         config = self.config
         more: Candidates | None = None
         if config.wordnet:
-            from unbag.lexical.wordnet import open_wordnet
-            from unbag.lexical.wordnet_candidates import WordNetCandidates
+            from unbag.perturb.wordnet_candidates import WordNetCandidates
+            from unbag.wordnet.database import open_wordnet
 
             more = WordNetCandidates(open_wordnet())
         return Substituter(self._attested, config.q, config.least_bigrams, config.seed, more=more)

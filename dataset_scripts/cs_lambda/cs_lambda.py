@@ -10,17 +10,18 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from unbag import needs
-from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag import requirements
+from unbag.builder import ChallengeSet, SourceConfig, source_configs
 from unbag.corpora import CORPORA
-from unbag.examples import Example, Source
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
 from unbag.lexical.model import CONFIG_FILE
 from unbag.lexical.scorer import Scorer, scorer_folders
 from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
 from unbag.lexical.words import ALL, PIPELINES
+from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
+from unbag.sources import Example, Source
 
 PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
@@ -90,18 +91,18 @@ class CsLambda(ChallengeSet):
         [source] = self.sources()
         return {"lexical_models": [_record(folder) for folder in self._models(source)]}
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, and the lexical model or what it is fitted to."""
-        yield from super().needed()
+        yield from super().requirements()
         config = self.config
         language = CORPORA[config.corpus].language if config.corpus else config.language
         if config.lexical:
             if is_hub_id(config.lexical):
-                yield needs.Need(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
+                yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
             return
-        yield from needs.of_corpora(config.training or DEFAULT_TRAINING[language])
+        yield from requirements.of_corpora(config.training or DEFAULT_TRAINING[language])
         if config.pipeline != ALL:
-            yield needs.pipeline(config.pipeline or PIPELINES[language])
+            yield requirements.pipeline(config.pipeline or PIPELINES[language])
 
     def _models(self, source: Source) -> tuple[Path, ...]:
         config = self.config

@@ -7,13 +7,14 @@ from functools import cached_property
 import datasets
 import pyarrow as pa
 
-from unbag import needs
-from unbag.building import ChallengeSet, SourceConfig
+from unbag import requirements
+from unbag.builder import ChallengeSet, SourceConfig
 from unbag.corpora import CORPORA, Corpus
-from unbag.examples import Example, Source
 from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
 from unbag.perturb.permuted import SCHEMA, permuted_tables
+from unbag.requirements import Requirement
+from unbag.sources import Example, Source
 from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
 from unbag.text.tags import Tagger
@@ -87,12 +88,12 @@ class Permuted(ChallengeSet):
             examples, permuter, min_words=config.min_words, language=source.language, ratios=self._ratios
         )
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, and for mini-trees the corpora and the pipeline."""
-        yield from super().needed()
+        yield from super().requirements()
         if self.config.minitrees:
-            yield from needs.of_corpora(self.config.minitrees)
-            yield needs.pipeline(self.config.pipeline)
+            yield from requirements.of_corpora(self.config.minitrees)
+            yield requirements.pipeline(self.config.pipeline)
 
     @cached_property
     def _ratios(self) -> Ratios | None:

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.building import ChallengeSet, SourceConfig, source_configs
-from unbag.examples import Example, Source
+from unbag.builder import ChallengeSet, SourceConfig, source_configs
 from unbag.plain import SCHEMA, plain_tables
+from unbag.sources import Example, Source
 
 PAPER = "Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810"
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,

@@ -10,16 +10,17 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag import needs
-from unbag.building import ChallengeSet, SourceConfig
+from unbag import requirements
+from unbag.builder import ChallengeSet, SourceConfig
 from unbag.columns import PAIR
 from unbag.corpora import CORPORA, Corpus
-from unbag.examples import Example, Source
 from unbag.labels import label_id
 from unbag.lexical import averaged, embeddings
 from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 from unbag.perturb.permutation import DEFAULT_SEED
+from unbag.requirements import Requirement
 from unbag.rows import DataError
+from unbag.sources import Example, Source
 
 PAPER = (
     "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference, "
@@ -124,10 +125,10 @@ class Resnli(ChallengeSet):
         splits = (*base.train, *base.validation, *base.test)
         return [replace(self.config, source_split=split).open(streaming=streaming) for split in splits]
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield all splits and the embeddings."""
-        yield from super().needed()
-        yield needs.embeddings(self.config.embeddings or embeddings.DEFAULT)
+        yield from super().requirements()
+        yield requirements.embeddings(self.config.embeddings or embeddings.DEFAULT)
 
     def made_with(self) -> dict[str, Any]:
         """Return which embeddings, exactly."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag import needs
-from unbag.building import source_configs
-from unbag.examples import Example, Source
-from unbag.natlog import sicck
-from unbag.natlog.sicck import FILE, Row
+from unbag import requirements
+from unbag.builder import source_configs
 from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
-from unbag.perturb import modified
+from unbag.perturb import modified, sicck
 from unbag.perturb.modified import FOUR_WAY, SPACES
 from unbag.perturb.modifiers import NONE
 from unbag.perturb.permutation import DEFAULT_SEED
+from unbag.perturb.sicck import FILE, Row
+from unbag.requirements import Requirement
+from unbag.sources import Example, Source
 from unbag.text.tags import Tagger
 
 PAPER = "Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12"
@@ -96,11 +96,11 @@ class Sicck(OfficialSet):
         ]
         return [self.official_source("seeds.jsonl", "".join(f"{line}\n" for line in lines).encode())]
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, and the pipeline where one tags."""
-        yield from super().needed()
+        yield from super().requirements()
         if self.config.pipeline:
-            yield needs.pipeline(self.config.pipeline)
+            yield requirements.pipeline(self.config.pipeline)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield both rows of each pair made from some seeds."""

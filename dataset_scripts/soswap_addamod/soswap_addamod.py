@@ -8,12 +8,13 @@ from typing import Any
 import datasets
 import pyarrow as pa
 
-from unbag import needs
-from unbag.building import ChallengeSet, SourceConfig, source_configs
+from unbag import requirements
+from unbag.builder import ChallengeSet, SourceConfig, source_configs
 from unbag.corpora import CORPORA
-from unbag.examples import Example, Source
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, attestation, tables
+from unbag.requirements import Requirement
+from unbag.sources import Example, Source
 from unbag.text.parses import Parser
 from unbag.text.pipeline import PIPELINE
 
@@ -107,12 +108,12 @@ class SoswapAddamod(ChallengeSet):
         )
         self.keep_counts(counts)
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, the split that attests adjectives too, and the pipeline that parses."""
-        yield from super().needed()
+        yield from super().requirements()
         if self.config.attested_split:
-            yield from needs.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
-        yield needs.pipeline(self.config.pipeline)
+            yield from requirements.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
+        yield requirements.pipeline(self.config.pipeline)
 
     def made_with(self) -> dict[str, Any]:
         """Return the parser's identity; how many premises there were, pairs of each kind, and refusals by reason."""

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.building import ChallengeSet, SourceConfig, source_configs
-from unbag.examples import Example, Source
+from unbag.builder import ChallengeSet, SourceConfig, source_configs
 from unbag.perturb.swap import SCHEMA, swapped_tables
+from unbag.sources import Example, Source
 
 PAPER = "Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136"
 _CITATION = """@inproceedings{wang-etal-2019-swap,

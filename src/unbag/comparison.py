@@ -11,7 +11,7 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
-from unbag import kept_examples, results
+from unbag import paired_samples, results
 from unbag.results import Result, estimates
 from unbag.scoring.bootstrap import Estimate, Sample, plain
 from unbag.scoring.mcnemar import mcnemar
@@ -65,7 +65,7 @@ class Run:
     @cached_property
     def samples(self) -> dict[str, Sample] | None:
         """The examples behind its numbers, where the run kept them."""
-        return kept_examples.read(self.file.parent, self.number, self.result)
+        return paired_samples.read(self.file.parent, self.number, self.result)
 
     @property
     def task(self) -> str:

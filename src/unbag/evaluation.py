@@ -8,11 +8,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import kept_examples, measures, results, suite
-from unbag.built import BuiltSet, Request, build
+from unbag import measures, paired_samples, results, suite
 from unbag.columns import column
 from unbag.failures import Failure
-from unbag.inference.naming import Model, predictor_of, prompted, prompted_options
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
@@ -20,8 +18,10 @@ from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
+from unbag.predictors import Model, predictor_of, prompted, prompted_options
 from unbag.report import examples
 from unbag.report.examples import Chosen
+from unbag.request import BuiltSet, Request, build
 from unbag.results import Result
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
@@ -56,7 +56,7 @@ def evaluate(
 
     Args:
         model: a Hub id, a folder, a built-in model, `module:function`, a function or a predictor
-            (`unbag.inference.naming`).
+            (`unbag.predictors`).
         sets: what to evaluate on; a name alone means all of that set of its default corpus. By default the suite: a
             sample of every set (`unbag.suite`), of which those that cannot be had are warned of and left out.
         out: the folder.
@@ -99,7 +99,7 @@ def evaluate_all(
         on_progress: see `OnProgress`.
         on_result: see `OnResult`.
         on_failure: see `OnFailure`; without it the first set that fails ends the run.
-        model_options: see `unbag.inference.naming.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
+        model_options: see `unbag.predictors.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
 
     Returns:
         One result for each model and set, model by model; none in the processes after the first.
@@ -161,7 +161,7 @@ def _written(found: Sequence[tuple[Result, Chosen]], out: Path) -> list[Result]:
     done = [result for result, _ in found]
     if done:
         examples.write([chosen for _, chosen in found], out / examples.FILE)
-        kept_examples.write(done, out)
+        paired_samples.write(done, out)
         results.write(done, out / results.FILE)
     return done
 

@@ -7,10 +7,10 @@ from typing import Any, ClassVar, Final
 
 import datasets
 
-from unbag.building import ChallengeSet, SourceConfig
-from unbag.examples import Source, open_data
+from unbag.builder import ChallengeSet, SourceConfig
 from unbag.files import cache_folder, whole
 from unbag.pinned import PinnedFile, fetch
+from unbag.sources import Source, open_data
 
 OFFICIAL: Final = "official"
 """The config of the authors' pairs; further ones of theirs are `official-…`."""
@@ -81,7 +81,7 @@ class OfficialSet(ChallengeSet):
         Args:
             name: of the file of lines.
             lines: its content.
-            columns: its names of our columns (`unbag.examples`).
+            columns: its names of our columns (`unbag.sources`).
         """
         path = cache_folder("files") / self.FILE.sha256[:16] / name
         with whole(path) as beside:

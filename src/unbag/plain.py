@@ -7,8 +7,8 @@ from typing import Final
 import pyarrow as pa
 
 from unbag.columns import PAIR, ROWS_PER_TABLE
-from unbag.examples import Example
 from unbag.labels import label_id
+from unbag.sources import Example
 
 SCHEMA: Final = pa.schema(PAIR)
 

@@ -10,7 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import rooms
+from unbag import scripts
 from unbag.files import whole
 from unbag.scoring.bootstrap import Estimate, plain
 
@@ -63,9 +63,9 @@ def environment() -> dict[str, str]:
             found[package] = version(package)
         except PackageNotFoundError:
             continue
-    if (rooms.ROOT / ".git").exists():
+    if (scripts.ROOT / ".git").exists():
         with suppress(OSError, subprocess.CalledProcessError):  # no git on the machine, or not ours to read
-            asked = ["git", "-C", str(rooms.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
+            asked = ["git", "-C", str(scripts.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
             found["unbag_commit"] = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
     return found
 

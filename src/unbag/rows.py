@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import IO, Any, Literal, NamedTuple, Protocol
 
 from unbag.fingerprint import content_hash, file_hash
-from unbag.hub.patience import patiently
+from unbag.retries import with_retries
 
 _BATCH = 1000
 
@@ -153,7 +153,7 @@ def hub_commit(repo_id: str, revision: str) -> str:
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        info = patiently(lambda: HfApi().dataset_info(repo_id, revision=revision), unreachable=False)
+        info = with_retries(lambda: HfApi().dataset_info(repo_id, revision=revision), unreachable=False)
         return str(info.sha or revision)
     except HfHubHTTPError as error:
         raise DataError(f"{repo_id} at {revision}: {_first_line(error)}") from error

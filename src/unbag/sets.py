@@ -5,7 +5,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import corpora, rooms
+from unbag import corpora, scripts
 from unbag.corpora import CORPORA
 from unbag.options import Option, described, read
 from unbag.rows import is_damage
@@ -20,7 +20,7 @@ class UnfitError(ValueError):
 
 def names() -> list[str]:
     """Return the names of the challenge sets."""
-    return rooms.names(ROOM)
+    return scripts.names(ROOM)
 
 
 def builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -53,7 +53,7 @@ def _class(name: str) -> Any:
     """Return a set's builder class: a `building.ChallengeSet`, whose base has no types."""
     [found] = [
         value
-        for value in vars(rooms.module(ROOM, name)).values()
+        for value in vars(scripts.module(ROOM, name)).values()
         if isinstance(value, type) and value.__module__.endswith(f".{name}") and hasattr(value, "BUILDER_CONFIG_CLASS")
     ]
     return found
@@ -65,7 +65,7 @@ def options(name: str) -> frozenset[str]:
     Raises:
         ValueError: if there is no such set.
     """
-    from unbag.building import own_option_names
+    from unbag.builder import own_option_names
 
     return own_option_names(_class(name).BUILDER_CONFIG_CLASS)
 
@@ -198,5 +198,5 @@ def summaries() -> list[dict[str, str]]:
     return [
         {"name": name, "summary": (module.__doc__ or "").strip().splitlines()[0], "paper": module.PAPER}
         for name in names()
-        for module in [rooms.module(ROOM, name)]
+        for module in [scripts.module(ROOM, name)]
     ]

@@ -9,8 +9,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from unbag import sets
-from unbag.built import Request
 from unbag.corpora import CORPORA
+from unbag.request import Request
 
 SAMPLES: Final[Mapping[str, int]] = {
     "plain": 2000,

@@ -8,12 +8,12 @@ from pathlib import Path
 import pytest
 
 from unbag import sets
-from unbag.built import Request, build
 from unbag.evaluation import evaluate
 from unbag.labels import LABELS
 from unbag.report.terminal import view
-from unbag.rooms import module
+from unbag.request import Request, build
 from unbag.rows import DataError
+from unbag.scripts import module
 
 builder = module("dataset_scripts", "breaking_nli")
 

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from unbag import sets
-from unbag.built import Request, build
 from unbag.evaluation import evaluate
 from unbag.labels import LABELS
-from unbag.rooms import module
+from unbag.request import Request, build
+from unbag.scripts import module
 
 VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neutral": ("sings", "walks")}
 

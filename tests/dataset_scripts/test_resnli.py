@@ -5,13 +5,13 @@ import numpy as np
 import pytest
 
 from tests.hub_server.client_process import runs_in
-from unbag import rooms, sets
-from unbag.built import Request, build
+from unbag import scripts, sets
 from unbag.corpora import CORPORA
 from unbag.labels import LABELS, label_id
 from unbag.lexical import embeddings
 from unbag.lexical.averaged import fit
 from unbag.lexical.rearrangement import rearrange
+from unbag.request import Request, build
 from unbag.rows import DataError
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
@@ -73,7 +73,7 @@ def test_the_splits_hold_each_labelled_pair_once_as_it_was(pairs, words):
     }
     assert found == labelled
     assert splits["test"].features["label"].names == list(LABELS)
-    assert splits["test"].column_names == rooms.module("dataset_scripts", "resnli").Resnli.SCHEMA.names
+    assert splits["test"].column_names == scripts.module("dataset_scripts", "resnli").Resnli.SCHEMA.names
 
 
 def test_the_rows_are_what_the_library_makes(pairs, words):

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 
 from unbag import measures, sets
-from unbag.built import Request, build
 from unbag.evaluation import evaluate
 from unbag.labels import LABELS, TWO_WAY
 from unbag.measures import Answers
+from unbag.request import Request, build
 
 PAIRS = [
     ("A black cat is eating a fish.", "A cat is eating a fish.", "entailment"),

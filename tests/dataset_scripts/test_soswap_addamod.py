@@ -3,10 +3,10 @@ import json
 import pytest
 
 from unbag import sets
-from unbag.built import Request, build
 from unbag.corpora import CORPORA
 from unbag.evaluation import evaluate
 from unbag.perturb.soswap_addamod import KINDS
+from unbag.request import Request, build
 
 PAIRS = [
     ("A man is pushing an old car.", "An old man has a car.", "neutral"),

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from unbag import sets
-from unbag.built import Request
 from unbag.evaluation import evaluate
 from unbag.lexical.features import features
 from unbag.perturb.swap import swapped_tables
+from unbag.request import Request
 
 ROWS = [
     ("A man sleeps.", "A person sleeps.", "entailment"),

@@ -11,7 +11,6 @@ import yaml
 from typer.testing import CliRunner
 
 from unbag import cli
-from unbag.built import Request
 from unbag.cli.exporting import Harness
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.export import HARNESSES, export_tasks
@@ -19,6 +18,7 @@ from unbag.harness.scores import HIGHER_IS_BETTER, SCORES_OF
 from unbag.harness.tasks import Task, scoring_source
 from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt
+from unbag.request import Request
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"

@@ -12,10 +12,10 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.harness.test_export import PAIRS
 from tests.llm.tiny_lm import save_tiny_lm
-from unbag.built import Request
 from unbag.evaluation import evaluate
 from unbag.harness.export import export_tasks
 from unbag.harness.scores import HIGHER_IS_BETTER
+from unbag.request import Request
 
 
 def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):

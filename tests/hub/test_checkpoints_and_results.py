@@ -17,7 +17,7 @@ from tests.hub_server.client_process import runs_in
 from tests.hub_server.running import RunningHub
 from tests.test_hub_server.callers import alice
 from unbag import results
-from unbag.built import Request
+from unbag.request import Request
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
@@ -59,14 +59,14 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
     """Give the folders of two models, finetuned and by HEX, with results on the pairs they were trained on."""
     from accelerate.state import AcceleratorState
 
-    from unbag import rooms
+    from unbag import scripts
     from unbag.evaluation import evaluate
     from unbag.training.run import run
 
     folders = {}
     for name in ("finetune", "hex"):
         AcceleratorState._reset_state(reset_partial_state=True)
-        recipe = rooms.script("trainers", name).RECIPE
+        recipe = scripts.file("trainers", name).RECIPE
         folder = tmp_path_factory.mktemp("runs") / name
         own = {"warm_start": 6} if name == "hex" else {}
         config = recipe.config(

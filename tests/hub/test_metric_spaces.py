@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.hub.metric_page import Card, columns, computed, lines, shown, table
 from unbag.hub.metric_space import metric_space
 from unbag.hub.spaces import GRADIO
@@ -18,7 +18,7 @@ from ..hub_server.accounts import ALICE
 from ..hub_server.running import RunningHub
 from .running_app import ask, running_app
 
-NAMES = rooms.names("metrics")
+NAMES = scripts.names("metrics")
 # The measurement's own inputs; its page takes what is worked out of them.
 MINITREES = {
     "words": [["sleeps", "the", "cat"], ["cat", "the", "sleeps"]],
@@ -41,7 +41,7 @@ def _function(name):
 
 
 def _example(name):
-    return columns(*table((rooms.folder("metrics", name) / "example.csv").read_text()))
+    return columns(*table((scripts.folder("metrics", name) / "example.csv").read_text()))
 
 
 def _write(publication, folder):
@@ -136,7 +136,7 @@ def test_a_metric_may_have_another_name_there(hub: RunningHub):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_page_explains_every_score_of_its_example(name):
-    card = Card.of((rooms.folder("metrics", name) / "README.md").read_text())
+    card = Card.of((scripts.folder("metrics", name) / "README.md").read_text())
     scores = computed(_function(name), _example(name), '{"seed": 1}' if name != "pos_minitree" else "")
     found = list(lines(scores))
     assert found

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
-from unbag import corpora, rooms
+from unbag import corpora, scripts
 from unbag.hub.checkpoint import base_of, checkpoint
 from unbag.inference.revision import folder_revision
 
@@ -31,7 +31,7 @@ def run(tmp_path):
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
         folder.mkdir()
-        made = rooms.script("trainers", recipe).RECIPE.config(
+        made = scripts.file("trainers", recipe).RECIPE.config(
             model=base, corpus=corpus or ("snli",), out=name, **config
         )
         evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
@@ -140,7 +140,7 @@ def test_what_a_recipe_and_its_regime_do_is_told(run):
 
 
 def test_every_recipe_that_leaves_a_model_says_what_it_does():
-    recipes = [rooms.script("trainers", name).RECIPE for name in rooms.scripts("trainers")]
+    recipes = [scripts.file("trainers", name).RECIPE for name in scripts.files("trainers")]
     assert [recipe.name for recipe in recipes if recipe.protocol is None and not recipe.about] == []
 
 

@@ -7,10 +7,10 @@ from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 from unbag.inference import BatchPredictor  # noqa: E402
 from unbag.inference.loading import ModelError  # noqa: E402
-from unbag.inference.naming import predictor_of  # noqa: E402
 from unbag.labels import LABELS  # noqa: E402
 from unbag.llm.causal import CausalPredictor, _Question  # noqa: E402
 from unbag.llm.prompts import WORDS, Prompt  # noqa: E402
+from unbag.predictors import predictor_of  # noqa: E402
 
 PAIRS = [
     ("An old man reads a paper.", "A man reads."),

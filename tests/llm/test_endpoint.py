@@ -18,7 +18,6 @@ from tests.llm_server import answer_by_letters
 from tests.llm_server.app import WORDS, EndpointApp
 from unbag import results
 from unbag.inference import BatchPredictor, probe
-from unbag.inference.naming import predictor_of
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import LABELS
 from unbag.llm import endpoint as endpoint_module
@@ -26,6 +25,7 @@ from unbag.llm.endpoint import KEY, EndpointError, EndpointPredictor
 from unbag.llm.prompts import WORDS as WORD_OF
 from unbag.llm.prompts import Prompt
 from unbag.llm.spending import Spending
+from unbag.predictors import predictor_of
 
 PREMISES = [f"A woman with {n} red apples waits." for n in range(12)]
 HYPOTHESES = [f"Somebody waits for {n} hours." for n in range(12)]
@@ -310,8 +310,8 @@ def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm)
     import unbag
 
     (tmp_path / "pairs.csv").write_text(ROWS)
-    from unbag.built import Request
     from unbag.evaluation import evaluate_all
+    from unbag.request import Request
 
     request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
     models = [f"causal:{make_lm()}", "endpoint:tiny"]

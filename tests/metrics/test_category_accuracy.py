@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.category_accuracy import category_accuracy
 
@@ -12,7 +12,7 @@ OPTIONS = {"similarities": [0.5, 0.9, None, None], "frequencies": [0, 7, None, N
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "category_accuracy")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "category_accuracy")), cache_dir=cache)
 
 
 def test_the_module_gives_what_the_function_gives(metric):

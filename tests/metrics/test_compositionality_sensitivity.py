@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
 ROWS = {"predictions": [0, 1, 2, 0], "references": [0, 1, 1, 2], "lms": [0.1, 0.6, 0.7, 0.9]}
@@ -10,7 +10,7 @@ ROWS = {"predictions": [0, 1, 2, 0], "references": [0, 1, 1, 2], "lms": [0.1, 0.
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "compositionality_sensitivity")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "compositionality_sensitivity")), cache_dir=cache)
 
 
 def test_the_module_gives_what_the_function_gives(metric):

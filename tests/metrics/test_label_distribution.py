@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.label_distribution import label_distribution
 
 ROWS = {"predictions": [0, 0, 1, 2], "references": [2, 2, 2, 1], "groups": ["a", "b", "c", "d"]}
@@ -10,7 +10,7 @@ ROWS = {"predictions": [0, 0, 1, 2], "references": [2, 2, 2, 1], "groups": ["a",
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "label_distribution")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "label_distribution")), cache_dir=cache)
 
 
 @pytest.mark.parametrize("options", [{}, {"subsets": ["swap", "swap", "add", "add"], "resamples": 50}])

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.natural_logic import natural_logic
 
 ROWS = {
@@ -17,7 +17,7 @@ OPTIONS = {
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "natural_logic")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "natural_logic")), cache_dir=cache)
 
 
 @pytest.mark.parametrize("options", [{}, OPTIONS])

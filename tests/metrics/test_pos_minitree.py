@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 
 ROWS = {
     "words": [["sleeps", "the", "cat"], ["the", "cat", "sleeps"]],
@@ -15,7 +15,7 @@ USUAL = {"cat": [0, 0, 0, 0, 0, 0.6, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0.4, 0]}
 def measurement(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "pos_minitree")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "pos_minitree")), cache_dir=cache)
 
 
 def test_the_card_says_what_comes_out(measurement):

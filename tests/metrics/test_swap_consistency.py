@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.swap_consistency import swap_consistency
 
 ROWS = {"predictions": [0, 1, 2, 2], "references": [0, 1, 2, 1], "swapped_predictions": [0, 1, 1, 2]}
@@ -10,7 +10,7 @@ ROWS = {"predictions": [0, 1, 2, 2], "references": [0, 1, 2, 1], "swapped_predic
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "swap_consistency")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "swap_consistency")), cache_dir=cache)
 
 
 @pytest.mark.parametrize("options", [{}, {"neutral": 2, "contradiction": 0}])

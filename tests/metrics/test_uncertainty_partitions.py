@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 ROWS = {
@@ -14,7 +14,7 @@ ROWS = {
 def metric(tmp_path_factory):
     evaluate = pytest.importorskip("evaluate")
     cache = str(tmp_path_factory.mktemp("cache"))
-    return evaluate.load(str(rooms.folder("metrics", "uncertainty_partitions")), cache_dir=cache)
+    return evaluate.load(str(scripts.folder("metrics", "uncertainty_partitions")), cache_dir=cache)
 
 
 def test_the_module_gives_what_the_function_gives(metric):

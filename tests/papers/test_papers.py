@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from unbag import cli, papers, rooms
-from unbag.papers.beside import beside
+from unbag import cli, papers, scripts
+from unbag.papers.counterparts import beside
 from unbag.report.published import cells, view
 
 TABLES = papers.tables()
@@ -25,7 +25,7 @@ def _row(short, number, *keys):
 
 
 def test_there_are_tables_of_every_set_and_they_are_named_once():
-    assert {table.set for table in TABLES} == set(rooms.names("dataset_scripts"))
+    assert {table.set for table in TABLES} == set(scripts.names("dataset_scripts"))
     assert len(set(IDS)) == len(IDS) == 39
 
 

@@ -3,10 +3,10 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.examples import Example, open_data
 from unbag.labels import LABELS
 from unbag.perturb.augmentation import augmentation
 from unbag.perturb.soswap_addamod import SCHEMA, attestation, tables
+from unbag.sources import Example, open_data
 
 PREMISES = [
     "A man is pushing a red car.",

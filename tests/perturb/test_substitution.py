@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.examples import Example
-from unbag.lexical.attested import attested
-from unbag.lexical.relations import Relation
 from unbag.perturb import substitution as sub
+from unbag.perturb.attested import attested
 from unbag.perturb.substitution import Candidate, Substituter
 from unbag.perturb.word_lists import WordList
+from unbag.sources import Example
 from unbag.text.replacement import replacement
+from unbag.wordnet.relations import Relation
 
 LISTS = (
     WordList("colors", Relation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),

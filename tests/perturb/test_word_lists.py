@@ -2,9 +2,9 @@ from collections import defaultdict
 
 import pytest
 
-from unbag.lexical.relations import Relation
 from unbag.perturb.word_lists import CATEGORIES, FIXED_PHRASES, LABEL_OF, WORD_LISTS, plural
 from unbag.text.words import words
+from unbag.wordnet.relations import Relation
 
 OFFICIAL = {
     *("cardinals", "ordinals", "colors", "countries", "nationalities", "materials", "rooms", "instruments", "planets"),

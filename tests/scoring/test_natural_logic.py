@@ -61,7 +61,7 @@ def test_a_constant_answer():
 
 def test_table_8_and_11_to_17_of_the_paper(shared):
     """The third system of these tables, ELMo-DAM, has the figures of one that answers entailment to every pair."""
-    from unbag.natlog.sicck import read
+    from unbag.perturb.sicck import read
 
     rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     scores = natural_logic(

@@ -76,9 +76,9 @@ def options(pretrained, pairs_file, tmp_path):
 @pytest.fixture(scope="session")
 def recipe():
     """Give the recipe of ordinary fine-tuning."""
-    from unbag import rooms
+    from unbag import scripts
 
-    return rooms.script("trainers", "finetune").RECIPE
+    return scripts.file("trainers", "finetune").RECIPE
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from accelerate.state import AcceleratorState, PartialState
 from accelerate.utils import DistributedType
 from torch.distributed.fsdp import _flat_param, _optim_utils
 
-from unbag import rooms
+from unbag import scripts
 from unbag.inference.processes import part
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.run import run
@@ -89,7 +89,7 @@ def main() -> None:
             if step == stop:
                 raise Stopped
 
-        recipe = rooms.script("trainers", name).RECIPE
+        recipe = scripts.file("trainers", name).RECIPE
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
         config = recipe.config(**options | lists | {"out": Path(options["out"])})
         Checkpoints.save = saved  # type: ignore[method-assign]

@@ -4,7 +4,7 @@ import shlex
 
 import pytest
 
-from unbag import rooms
+from unbag import scripts
 from unbag.cli import training
 from unbag.training.command import command
 
@@ -48,7 +48,7 @@ def test_the_command_makes_the_same_config(text, monkeypatch):
 
 
 def test_what_accelerate_was_configured_to_is_told():
-    recipe = rooms.script("trainers", "finetune").RECIPE
+    recipe = scripts.file("trainers", "finetune").RECIPE
     config = recipe.config(model="org/base", out="a").plain()
     record = {
         "recipe": "finetune",

@@ -17,10 +17,10 @@ from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
 
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
+from unbag.hex.residual import ResidualHead
 from unbag.inference import TransformerPredictor
 from unbag.training.hex import Hex
 from unbag.training.options import HexOptions
-from unbag.training.residual import ResidualHead
 
 NOW = HexOptions(warm_start=0)
 

@@ -15,8 +15,7 @@ from accelerate.state import AcceleratorState
 from rich.console import Console
 
 from tests.training.conftest import PAIRS
-from unbag import cli, measures, rooms
-from unbag.built import BuiltSet, Request
+from unbag import cli, measures, scripts
 from unbag.inference import TransformerPredictor
 from unbag.inference.loading import ModelError
 from unbag.inference.probe import ProbeReport
@@ -25,12 +24,13 @@ from unbag.measures import Answers
 from unbag.natlog.relations import Relation
 from unbag.perturb import modified
 from unbag.report.kfold import table
+from unbag.request import BuiltSet, Request
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
 from unbag.training.kfold import cross_validate, fold_data, out_of_fold, summarise
 
-RECIPE = rooms.script("trainers", "kfold").RECIPE
+RECIPE = scripts.file("trainers", "kfold").RECIPE
 RELATIONS = {
     "entailment": Relation.FORWARD_ENTAILMENT,
     "neutral": Relation.INDEPENDENCE,

@@ -8,13 +8,13 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.training.conftest import PAIRS
 from tests.training.test_finetune import close, same
-from unbag import rooms
+from unbag import scripts
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.training.run import run
 
-HEX = rooms.script("trainers", "hex").RECIPE
-MAX_ENTROPY = rooms.script("trainers", "max_entropy").RECIPE
+HEX = scripts.file("trainers", "hex").RECIPE
+MAX_ENTROPY = scripts.file("trainers", "max_entropy").RECIPE
 
 
 @pytest.fixture
@@ -69,7 +69,7 @@ def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with
 
 def test_the_warm_start_of_hex_counts_steps(train, options):
     """Two parts a step and a warm start of two steps are, but for rounding, two steps of ordinary fine-tuning."""
-    _, plain = train(rooms.script("trainers", "finetune").RECIPE, max_steps=2, out=options["out"].with_name("plain"))
+    _, plain = train(scripts.file("trainers", "finetune").RECIPE, max_steps=2, out=options["out"].with_name("plain"))
     _, warm = train(HEX, max_steps=2, warm_start=2, accumulation=2)
     _, early = train(HEX, max_steps=2, warm_start=1, accumulation=2, out=options["out"].with_name("early"))
     assert close(plain, warm, atol=1e-5)
@@ -77,7 +77,7 @@ def test_the_warm_start_of_hex_counts_steps(train, options):
 
 
 def test_max_entropy_leaves_a_model_undecided_about_other_orders(train, options):
-    train(rooms.script("trainers", "finetune").RECIPE, max_steps=60, out=options["out"].with_name("plain"))
+    train(scripts.file("trainers", "finetune").RECIPE, max_steps=60, out=options["out"].with_name("plain"))
     train(MAX_ENTROPY, max_steps=60)
     highest = {}
     for name in ("plain", "out"):

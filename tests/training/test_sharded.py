@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.training.test_finetune import close, same, stopped_after
-from unbag import rooms
+from unbag import scripts
 from unbag.training import sharding
 from unbag.training.config import TrainConfig
 from unbag.training.run import run
@@ -82,7 +82,7 @@ def alone(told, tmp_path_factory):
     """Give the folder with what one process leaves, by recipe."""
     folder = tmp_path_factory.mktemp("alone")
     for name, options in RECIPES.items():
-        recipe = rooms.script("trainers", name).RECIPE
+        recipe = scripts.file("trainers", name).RECIPE
         lists = {key: tuple(told[key]) for key in ("corpus", "validation")}
         AcceleratorState._reset_state(reset_partial_state=True)
         run(recipe, recipe.config(**told | lists | options | {"out": folder / name}))

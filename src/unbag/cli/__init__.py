@@ -3,10 +3,7 @@
 Nothing heavy is imported before a command needs it, so that `unbag --help` answers at once.
 """
 
-import logging
 import sys
-from collections.abc import Sequence
-from typing import Final
 
 import typer
 
@@ -27,9 +24,7 @@ from unbag.cli import (
     publishing_spaces,
     training,
 )
-
-FAILED: Final = 1
-USAGE: Final = 2
+from unbag.cli.running import run
 
 app = typer.Typer(
     name="unbag",
@@ -67,21 +62,3 @@ app.command()(making.demo)
 def main() -> None:
     """Run the command: exit 0 when done, 1 when failed, 2 on wrong usage."""
     sys.exit(run(app))
-
-
-def run(command: typer.Typer, arguments: Sequence[str] | None = None) -> int:
-    """Run a command with some arguments, by default those of the process, and return its exit code."""
-    logging.basicConfig(format="%(levelname)s %(message)s", level=logging.WARNING)
-    try:
-        command(args=arguments)
-    except (ValueError, ImportError, OSError) as error:  # ours, or what a disk or network says: no traceback needed
-        typer.secho(f"unbag: {error}", err=True, fg=typer.colors.RED)
-        return FAILED
-    except KeyboardInterrupt:
-        typer.secho("unbag: stopped; the same command goes on from here", err=True)
-        return FAILED
-    except SystemExit as done:  # how click ends a command, well or not
-        if processes := sys.modules.get("unbag.inference.processes"):  # no command of one process waits for the import
-            processes.part()  # not above: where one has failed, the others may wait for it elsewhere
-        return done.code if isinstance(done.code, int) else FAILED
-    return 0

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from unbag.cli.chosen import Full, Sets, chosen
-from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.output import AsJson, report
 from unbag.cli.prefetching import Offline
-from unbag.cli.shown import AsJson, report
+from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.set_selection import Full, Sets, chosen
 from unbag.cli.watching import watch
 from unbag.options import listed
 
 if TYPE_CHECKING:
-    from unbag.built import Request
     from unbag.failures import Failure
     from unbag.llm.spending import Spending
+    from unbag.request import Request
 
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -116,7 +116,7 @@ def evaluate(
       unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
-    from unbag import evaluation, needs
+    from unbag import evaluation, prefetch
     from unbag.inference.processes import processes
     from unbag.lexical.predictors import BASELINES
 
@@ -149,8 +149,8 @@ def evaluate(
     }
     if offline:
         in_suite = not (sets or cross)  # of which those are asked that are there
-        wanted = needs.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
-        needs.require(wanted)
+        wanted = prefetch.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
+        prefetch.require(wanted)
         requests = _at_hand(requests) if in_suite else requests
     several = len(requests) > 1
     first = processes().rank == 0
@@ -202,35 +202,35 @@ def score(
 
       unbag score predictions.csv --set permuted --corpus snli
     """
-    from unbag import evaluation, needs
+    from unbag import evaluation, prefetch
 
     folder = out or _RUNS / predictions.stem
     [request] = pairs([name])
     if offline:
-        needs.require(needs.of_run([request]))
+        prefetch.require(prefetch.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
     report([result], folder, as_json=as_json)
 
 
 def _at_hand(requests: "list[Request]") -> "list[Request]":
     """Return the sets of which nothing is missing on this machine, and tell at once what is of the others."""
-    from unbag import needs
+    from unbag import prefetch
 
     found = []
     for request in requests:
-        if lacking := needs.missing(needs.of_run([request])):
+        if lacking := prefetch.missing(prefetch.of_run([request])):
             typer.secho(f"{request.name}: left out, offline and without {', '.join(lacking)}", err=True, fg="yellow")
         else:
             found.append(request)
     if not found:
-        raise needs.MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
+        raise prefetch.MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
     return found
 
 
 @contextmanager
 def _spending(models: list[str], price_in: float | None, price_out: float | None) -> Iterator["Spending | None"]:
     """Give where to count what endpoints cost, and show it at the end, however that comes; None without endpoints."""
-    from unbag.inference.naming import prompted
+    from unbag.predictors import prompted
 
     if not any(prompted(model) == "endpoint" for model in models):
         if price_in is not None or price_out is not None:
@@ -248,7 +248,7 @@ def _spending(models: list[str], price_in: float | None, price_out: float | None
 
 def _plain(name: str, examples: int | None) -> Any:
     from unbag import sets
-    from unbag.built import Request
+    from unbag.request import Request
 
     corpus, _, split = name.strip().partition("-")
     return Request("plain", sets.config_name("plain", corpus, split or None, {})[0], examples=examples)

@@ -5,8 +5,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbag.cli.pairs import Requests, with_pairs
-from unbag.cli.shown import AsJson, print_json
+from unbag.cli.output import AsJson, print_json
+from unbag.cli.request_options import Requests, with_pairs
 
 # As in `unbag.harness.export`, which is too heavy to import for a help page; a test holds them together.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]

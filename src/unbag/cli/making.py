@@ -5,9 +5,9 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.pairs import Requests, with_pairs
+from unbag.cli.output import AsJson, console, print_json, progress, report
 from unbag.cli.prefetching import Offline
-from unbag.cli.shown import AsJson, console, print_json, progress, report
+from unbag.cli.request_options import Requests, with_pairs
 
 
 @with_pairs
@@ -23,13 +23,13 @@ def build(
     unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
     unbag build cs_lambda --corpus snli --least-lms 0.7 --out cs_0.7.parquet
     """
-    from unbag import needs
-    from unbag.built import export
+    from unbag import prefetch
     from unbag.report.cells import left_out
+    from unbag.request import export
 
     [request] = pairs([name])
     if offline:
-        needs.require(needs.of_run([request]))
+        prefetch.require(prefetch.of_run([request]))
     record = export(request, out)
     if as_json:
         print_json(record)

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
-from unbag.cli.shown import AsJson, console, print_json
+from unbag.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
     from unbag.perturb.modifiers import Modified, Seed

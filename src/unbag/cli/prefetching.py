@@ -4,9 +4,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbag.cli.chosen import Full, Sets, chosen
-from unbag.cli.pairs import Requests, with_pairs
-from unbag.cli.shown import AsJson, print_json
+from unbag.cli.output import AsJson, print_json
+from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.set_selection import Full, Sets, chosen
 from unbag.options import listed
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 def _go_offline(offline: bool) -> bool:
     if offline:
-        from unbag.needs import go_offline
+        from unbag.offline import go_offline
 
         go_offline()
     return offline
@@ -58,7 +58,7 @@ def prefetch(
       unbag prefetch --sets permuted --sets cs_lambda --corpus mnli
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
-    from unbag import needs
+    from unbag import prefetch
 
     corpora = listed(*training) if training else None
 
@@ -66,13 +66,13 @@ def prefetch(
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
     requests = chosen(pairs, sets, full=full, elsewhere=frozenset({"training"}), on_failure=tell)
-    wanted = needs.of_run(requests, models or (), revision=revision, training=corpora)
+    wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora)
     if corpora and models:
         known = {need.name for need in wanted}
-        wanted += [need for need in needs.of_training(models[0], corpora) if need.name not in known]
+        wanted += [need for need in prefetch.of_training(models[0], corpora) if need.name not in known]
     lacking: dict[str, str] = {}
     for need in wanted:
-        lacking |= needs.missing([need])
+        lacking |= prefetch.missing([need])
         if not as_json:
             state = f"missing: {lacking[need.name]}" if need.name in lacking else "here"
             typer.echo(f"{need.name}: {state}")
@@ -80,4 +80,4 @@ def prefetch(
         shown: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
         print_json(shown)
     if lacking:
-        raise needs.MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")
+        raise prefetch.MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.shown import AsJson, console, print_json
+from unbag.cli.output import AsJson, console, print_json
 
 
 def papers(

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli.shown import AsJson, console, print_json
+from unbag.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
     from unbag.hub.publication import Publication

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
 from unbag.cli.publishing_results import read_results
+from unbag.cli.request_options import Requests, with_pairs
 
 if TYPE_CHECKING:
     from unbag.hub.publication import Publication
@@ -39,7 +39,7 @@ def everything(
     told of at the end and does not cost the others. Trained models are
     published one by one: unbag publish model.
     """
-    from unbag import rooms, sets
+    from unbag import scripts, sets
     from unbag.failures import Failure
     from unbag.hub import dataset, leaderboard, metric_space, results_dataset
 
@@ -55,7 +55,7 @@ def everything(
             except Exception as error:
                 logger.debug("%s", request.name, exc_info=error)
                 failures.append(Failure(request.name, error))
-        publications += [metric_space.metric_space(name, options.repo(name)) for name in rooms.names("metrics")]
+        publications += [metric_space.metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
         if results:
             rows = options.repo(results_dataset.NAME)
             publications.append(results_dataset.publication(rows, read_results(results)))

@@ -7,8 +7,8 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.request_options import Requests, with_pairs
 
 
 @with_pairs

@@ -17,10 +17,10 @@ def metric(
     options: PublishingOptions,
 ) -> None:
     """Publish metrics as Spaces: `evaluate.load("ORG/NAME")` needs no unbag, and each has a page to try it on."""
-    from unbag import rooms
+    from unbag import scripts
     from unbag.hub.metric_space import metric_space
 
-    carry_out([metric_space(name, options.repo(name)) for name in names or rooms.names("metrics")], options)
+    carry_out([metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
 
 
 @with_publishing_options

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, g
 import typer
 from typer.core import TyperCommand
 
-from unbag import rooms
+from unbag import scripts
+from unbag.cli.output import AsJson, console, print_json, progress
 from unbag.cli.prefetching import Offline
-from unbag.cli.shown import AsJson, console, print_json, progress
 from unbag.training.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -61,7 +61,7 @@ def add(recipe: Recipe, to: typer.Typer) -> None:
 
 def main(recipe: Recipe, arguments: Sequence[str] | None = None) -> int:
     """Run a recipe's command alone, as `python trainers/RECIPE.py`; return its exit code."""
-    from unbag.cli import run
+    from unbag.cli.running import run
 
     alone = typer.Typer(
         add_completion=False,
@@ -153,12 +153,12 @@ _SHARED: Final = (
 
 def _require(config: Any) -> None:
     """Refuse to begin offline without the model or the corpora."""
-    from unbag import needs
+    from unbag import prefetch, requirements
     from unbag.training.config import weighted
 
     corpora = [weighted(entry)[0] for entry in (*getattr(config, "corpus", ()), *getattr(config, "validation", ()))]
-    found = needs.of_training(str(config.model), corpora, revision=config.revision)
-    needs.require([*found, needs.pipeline("")] if getattr(config, "augment", ()) else found)
+    found = prefetch.of_training(str(config.model), corpora, revision=config.revision)
+    prefetch.require([*found, requirements.pipeline("")] if getattr(config, "augment", ()) else found)
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
@@ -247,5 +247,5 @@ def _show(done: Any, out: Path) -> None:
     typer.echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")
 
 
-for _name in rooms.scripts(ROOM):
-    add(rooms.script(ROOM, _name).RECIPE, app)
+for _name in scripts.files(ROOM):
+    add(scripts.file(ROOM, _name).RECIPE, app)

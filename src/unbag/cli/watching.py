@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from unbag.cli.shown import console
+from unbag.cli.output import console
 
 if TYPE_CHECKING:
     from unbag.results import Result

@@ -3,12 +3,12 @@
 import json
 from pathlib import Path
 
-from unbag.built import Request
 from unbag.demo.baseline import LexicalBaseline
 from unbag.demo.corpus import generate
 from unbag.evaluation import OnProgress, evaluate
 from unbag.files import whole
 from unbag.lexical.words import ALL
+from unbag.request import Request
 from unbag.results import Result
 
 

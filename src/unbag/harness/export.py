@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.built import Request, export
 from unbag.files import whole
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
 from unbag.llm.prompts import Prompt
+from unbag.request import Request, export
 
 HARNESSES: Final = {"lm-eval": lm_eval.files, "lighteval": lighteval.files, "inspect-ai": inspect_ai.files}
 """What returns the files of tasks, as text by path, for each harness by the name of its package."""

@@ -13,13 +13,13 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unbag import sets
-from unbag.built import Request, build
 from unbag.corpora import CORPORA
 from unbag.hub.dataset_card import ConfigCard, merged_card
 from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Merge, Publication
 from unbag.labels import LABELS
+from unbag.request import Request, build
 from unbag.results import environment
 from unbag.rows import is_hub_id
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from unbag import rooms
+from unbag import scripts
 from unbag.hub.card import blocks, joined, parted, with_block
 from unbag.hub.licences import is_laxer
 from unbag.labels import LABELS
@@ -129,7 +129,7 @@ def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[st
 
 
 def _set_text(repo: str, set_name: str, default: str, licences: Any) -> str:
-    own = (rooms.folder(ROOM, set_name) / "README.md").read_text(encoding="utf-8")
+    own = (scripts.folder(ROOM, set_name) / "README.md").read_text(encoding="utf-8")
     own = _RELATIVE_LINK.sub(r"\1", own).strip()
     mixed = ""
     if not isinstance(licences, str):

@@ -53,12 +53,12 @@ def of_model(repo: str, revision: str | None = None) -> str | None:
     from huggingface_hub import HfApi
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
-    from unbag.hub.patience import patiently
     from unbag.hub.refusals import explained
+    from unbag.retries import with_retries
 
     with explained(repo, "model"):
         try:
-            info = patiently(lambda: HfApi().model_info(repo, revision=revision))
+            info = with_retries(lambda: HfApi().model_info(repo, revision=revision))
         except (RepositoryNotFoundError, RevisionNotFoundError):
             return None
     named = info.card_data.get("license") if info.card_data else None

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag import rooms
+from unbag import scripts
 from unbag.hub.publication import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice, without_us
@@ -35,7 +35,7 @@ def metric_space(name: str, repo: str) -> Publication:
     Raises:
         ValueError: if there is no such metric, or the Space's name cannot be a module's.
     """
-    folder = rooms.folder(_ROOM, name)
+    folder = scripts.folder(_ROOM, name)
     module = repo.rpartition("/")[2]
     if not module.isidentifier() or module in ("app", _SCORING, _PAGE):
         raise ValueError(f"expected a Space named like a Python module, e.g. org/{name}, found {repo!r}")

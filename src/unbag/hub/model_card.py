@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import headlines, rooms
+from unbag import headlines, scripts
 from unbag.corpora import CORPORA, Corpus
 from unbag.hub import eval_results
 from unbag.hub.inherited_licence import OTHER, inherited
@@ -175,7 +175,7 @@ the files beside it: `unbag evaluate {about.repo} --head residual`, or
 ```python
 from huggingface_hub import snapshot_download
 from pathlib import Path
-from unbag.training.residual import ResidualHead
+from unbag.hex.residual import ResidualHead
 
 ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
 ```"""
@@ -185,7 +185,7 @@ ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
 def _training(about: About) -> str:
     record = about.record
     config = record["config"]
-    recipe = rooms.script("trainers", record["recipe"]).RECIPE
+    recipe = scripts.file("trainers", record["recipe"]).RECIPE
     said = [recipe.about]
     said += [_ORDERS[config["order"]]] if config["order"] in _ORDERS else []
     said += ["The premises were left out."] if config["hypothesis_only"] else []

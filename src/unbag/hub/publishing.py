@@ -15,10 +15,10 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub.patience import TRIES, http_cause, patiently, pause, wait_before_next
 from unbag.hub.publication import Publication
 from unbag.hub.refusals import HubError, explained
 from unbag.hub.remote import Remote, look
+from unbag.retries import TRIES, http_cause, pause, wait_before_next, with_retries
 
 _MAIN: Final = "main"
 _CONFLICTS: Final = 20  # somebody's commit gets through each time, so this many others would have to be at it
@@ -110,7 +110,7 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
-                patiently(create)
+                with_retries(create)
                 continue
             if planned.is_empty:
                 # After a failed commit this is its work: what failed was the answer.
@@ -194,9 +194,9 @@ def _open_pull_request(publication: Publication) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = patiently(api.whoami)["name"]
+    author = with_retries(api.whoami)["name"]
     try:
-        found = patiently(
+        found = with_retries(
             lambda: list(
                 api.get_repo_discussions(
                     publication.repo,

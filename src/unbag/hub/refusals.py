@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
-from unbag.hub.patience import asked_wait, first_line, http_cause
+from unbag.retries import asked_wait, first_line, http_cause
 
 _LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub.patience import patiently
 from unbag.hub.publication import Kind
+from unbag.retries import with_retries
 
 _CHUNK: Final = 1 << 20
 
@@ -83,7 +83,7 @@ class Remote:
                 raise ConnectionAbortedError(f"{path} arrived as something else than the Hub holds")
             return content
 
-        return patiently(fetch)
+        return with_retries(fetch)
 
 
 def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
@@ -97,12 +97,12 @@ def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
 
     api = HfApi()
     try:
-        info: Any = patiently(lambda: api.repo_info(repo, repo_type=kind, revision=revision))
+        info: Any = with_retries(lambda: api.repo_info(repo, repo_type=kind, revision=revision))
     except GatedRepoError:
         raise
     except RepositoryNotFoundError:
         return None
-    listed: list[Any] = patiently(
+    listed: list[Any] = with_retries(
         lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=kind))
     )
     files = {

@@ -115,7 +115,7 @@ class TransformerPredictor:
             max_length: the most tokens a pair; by default, and at most, what the model and its tokenizer can read.
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
             head: what answers: the model's own head (`plain`), or, of a model trained by HEX, that head less what the
-                words alone explain (`residual`; see `unbag.training.residual`).
+                words alone explain (`residual`; see `unbag.hex.residual`).
 
         Raises:
             ModelError: if there is no such model, it has no trained classification head or a single output, it cannot
@@ -131,7 +131,7 @@ class TransformerPredictor:
         return predictor
 
     def _answer_with_residual(self, model: str | Path) -> None:
-        from unbag.training.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
+        from unbag.hex.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
 
         assert self.identity is not None
         folder = Path(model).expanduser()

@@ -7,9 +7,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from unbag.columns import PAIR, ROWS_PER_TABLE
-from unbag.examples import Example
 from unbag.labels import LABELS, label_id
 from unbag.lexical.scorer import Score, Scorer
+from unbag.sources import Example
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
 SCHEMA: Final = pa.schema(

@@ -4,9 +4,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unbag.examples import Source
 from unbag.lexical.model import CONFIG_FILE, MODEL_TYPE, WEIGHTS_FILE
 from unbag.rows import is_hub_id
+from unbag.sources import Source
 
 
 def is_lexical_model(name: str | Path, *, revision: str | None = None) -> bool:

@@ -10,11 +10,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag import counter_rng
 from unbag.files import whole
 from unbag.labels import LABELS, label_id
 from unbag.lexical.features import Feature, Vocabulary, Words
 from unbag.lexical.regression import SoftmaxRegression, fit
-from unbag.perturb import draws
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
 """The L2 penalties tried, strongest first: it converges soonest."""
@@ -148,7 +148,7 @@ def fit_lexical_model(
     vocabulary, matrix = Vocabulary.fitted(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
-        lots = draws.numbers(draws.key(seed, "held out"), np.arange(len(gold)))
+        lots = counter_rng.numbers(counter_rng.key(seed, "held out"), np.arange(len(gold)))
         held_out = lots < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
             raise ValueError(

@@ -84,7 +84,7 @@ def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
 
 def _wordnet(_: Recipe) -> Any:
     # Fitted to nothing: a recipe that is meant for the other baselines of a run says nothing here.
-    from unbag.inference.wordnet import WordNetPredictor  # NLTK only where it is asked for
+    from unbag.wordnet.predictor import WordNetPredictor  # NLTK only where it is asked for
 
     return WordNetPredictor.load()
 

@@ -5,7 +5,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.perturb import draws
+from unbag import counter_rng
 
 SPLITS: Final = ("train", "validation", "test")
 PARTITIONS: Final = 20
@@ -55,7 +55,7 @@ def rearrange(uncertainty: NDArray[np.float64], k_te: int, k_dv: int, *, seed: i
         raise ValueError("expected an uncertainty of each example, found NaN")
     hardest_first = np.argsort(-uncertainty, kind="stable")
     test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
-    lots = draws.numbers(draws.key(seed, "validation"), rest)
+    lots = counter_rng.numbers(counter_rng.key(seed, "validation"), rest)
     split = np.full(n, SPLITS.index("train"), dtype=np.int8)
     split[test] = SPLITS.index("test")
     split[rest[np.argsort(lots, kind="stable")[:k_dv]]] = SPLITS.index("validation")

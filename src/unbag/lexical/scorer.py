@@ -7,12 +7,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.examples import Example, Source
 from unbag.labels import label_id
 from unbag.lexical.model import Contribution, LexicalModel
 from unbag.lexical.regression import lms
 from unbag.lexical.training import FOLDS, Fold, Recipe, fitted, fold_of, training_sources
 from unbag.lexical.words import word_reader
+from unbag.sources import Example, Source
 
 
 class Score(NamedTuple):

@@ -12,13 +12,13 @@ from typing import Any, Final
 
 import numpy as np
 
+from unbag import counter_rng
 from unbag.corpora import CORPORA
-from unbag.examples import Example, Source, open_corpus, open_data
 from unbag.files import cache_folder
 from unbag.lexical.features import Words
 from unbag.lexical.model import CONFIG_FILE, LexicalModel, fit_lexical_model
 from unbag.lexical.words import WordReader, word_reader
-from unbag.perturb import draws
+from unbag.sources import Example, Source, open_corpus, open_data
 
 DEFAULT_TRAINING: Final = {"en": ("snli", "mnli"), "zh": ("ocnli",)}
 """What models are fitted to, by language; for English the paper's (Nie et al. 2019, section 5.2)."""
@@ -29,7 +29,7 @@ _CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
 _CODE: Final = (
     *(f"lexical/{name}.py" for name in "features lbfgs model objective regression training whitening words".split()),
     *(f"text/{name}.py" for name in ("pipeline", "store", "tags", "tokens")),
-    *("perturb/draws.py", "labels.py", "examples.py", "rows.py"),
+    *("counter_rng.py", "labels.py", "sources.py", "rows.py"),
 )
 
 
@@ -71,7 +71,7 @@ class Fold:
 
 def fold_of(example: Example, folds: int, seed: int) -> int:
     """Return the part that a pair is in, 0 … folds - 1: decided by the seed and its two sentences alone."""
-    return int(draws.key(seed, "fold", example.premise, example.hypothesis)) % folds
+    return int(counter_rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
 def training_sources(recipe: Recipe) -> list[Source]:
@@ -170,7 +170,7 @@ def _drawn(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
 
 
 def _lot(recipe: Recipe, example: Example) -> np.uint64:
-    return draws.key(recipe.seed, "training", example.source_id)
+    return counter_rng.key(recipe.seed, "training", example.source_id)
 
 
 def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:

@@ -24,7 +24,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag.perturb import draws
+from unbag import counter_rng
 from unbag.text.adjectives import COLOUR, ORIGIN, rank
 from unbag.text.articles import agree
 from unbag.text.capitals import lowered, named, raised
@@ -127,7 +127,7 @@ def addamod(
     fitting = [(pair, fit) for pair in pairs if (fit := _fitting(parse, words, attested, pair, min_count))]
     if not fitting:
         return Refusal.NOT_SHARED
-    choice, weight, direction = draws.numbers(draws.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
+    choice, weight, direction = counter_rng.numbers(counter_rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
     begin = choice % len(pairs)
     # The first that fits, from a pair on that is drawn among all.
     (one, other), fit = min(fitting, key=lambda found: (pairs.index(found[0]) - begin) % len(pairs))

@@ -10,11 +10,11 @@ from typing import Final
 
 import numpy as np
 
-from unbag.examples import Example
-from unbag.perturb import draws
+from unbag import counter_rng
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Attestation, addamod
 from unbag.perturb.soswap import Swap, soswap
 from unbag.perturb.soswap_addamod import LABELS_OF, SOSWAP
+from unbag.sources import Example
 from unbag.text.parses import Parser
 
 DEFAULT_PAIRS: Final = 20_000
@@ -62,8 +62,8 @@ def _pairs(
 ) -> Iterator[Example]:
     """Yield pairs without end."""
     for turn in count():
-        key = draws.key(seed, "augmentation", kind, epoch, turn)
-        order = np.argsort(draws.numbers(key, np.arange(len(premises))), kind="stable")
+        key = counter_rng.key(seed, "augmentation", kind, epoch, turn)
+        order = np.argsort(counter_rng.numbers(key, np.arange(len(premises))), kind="stable")
         made = 0
         for number, parse in zip(order.tolist(), parser.parses(premises[i] for i in order.tolist()), strict=True):
             found = soswap(parse) if kind == SOSWAP else addamod(parse, attested, seed=int(key), min_count=min_count)

@@ -8,11 +8,11 @@ import pyarrow as pa
 
 from unbag import columns
 from unbag.columns import PAIR
-from unbag.examples import Example
 from unbag.labels import label_id
 from unbag.natlog.relations import Relation, four_way, three_way
-from unbag.natlog.sicck import Row
 from unbag.perturb.modifiers import Seed, modify
+from unbag.perturb.sicck import Row
+from unbag.sources import Example
 from unbag.text.tags import Tagger
 
 FOUR_WAY: Final = "four_way"

@@ -10,7 +10,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.perturb import draws
+from unbag import counter_rng
 from unbag.scoring.bleu import bleu_of_reorderings
 from unbag.text.tokens import Tokens
 
@@ -116,8 +116,10 @@ class Permuter:
         """Return both sentences, their q orders, and the texts these give, each premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
-            _Shuffler(premise, draws.key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
-            _Shuffler(hypothesis, draws.key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
+            _Shuffler(premise, counter_rng.key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
+            _Shuffler(
+                hypothesis, counter_rng.key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True
+            ),
         )
         if sides[0].at_most * sides[1].at_most < self.q:
             raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
@@ -176,7 +178,7 @@ class _Shuffler:
             return units
         n = len(self._words)
         # The run begins at any place where it fits.
-        start = (draws.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._starts)).astype(np.int64)
+        start = (counter_rng.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._starts)).astype(np.int64)
         word = np.arange(n)[None, :]
         unit = np.clip(word - start[:, None] - self._run + 1, 0, None) + np.minimum(word, start[:, None])  # (q, n)
         rank = np.argsort(units, axis=1)  # (q, units): at which place each unit comes
@@ -192,7 +194,7 @@ class _Shuffler:
         while len(open_):
             tries = np.arange(tried, tried + _TRIES_AT_ONCE)
             counters = k[open_, None, None], draw[open_, None, None], tries[None, :, None], home[None, None, :]
-            candidates = np.argsort(draws.numbers(self._key, *counters), axis=2)  # (open, tries, units)
+            candidates = np.argsort(counter_rng.numbers(self._key, *counters), axis=2)  # (open, tries, units)
             deranged = (candidates != home).all(axis=2)
             hit = deranged.any(axis=1)
             found[open_[hit]] = candidates[hit, deranged[hit].argmax(axis=1)]  # the first try that is one

@@ -6,10 +6,10 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from unbag.examples import Example
 from unbag.labels import label_id
 from unbag.perturb.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
 from unbag.scoring.permutation_acceptance import ORIGINAL
+from unbag.sources import Example
 from unbag.text.minitrees import Ratios
 from unbag.text.tokens import Tokens, tokenize
 

@@ -10,11 +10,11 @@ import pyarrow as pa
 
 from unbag import columns
 from unbag.columns import PAIR
-from unbag.examples import Example
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
 from unbag.perturb.distinct import distinct
 from unbag.perturb.soswap import Swap, soswap
+from unbag.sources import Example
 from unbag.text.parses import Parse, Parser
 
 logger = logging.getLogger(__name__)

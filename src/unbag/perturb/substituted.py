@@ -9,10 +9,10 @@ import pyarrow as pa
 
 from unbag import columns
 from unbag.columns import PAIR
-from unbag.examples import Example
 from unbag.labels import label_id
 from unbag.perturb.distinct import distinct
 from unbag.perturb.substitution import Substituter
+from unbag.sources import Example
 from unbag.text.replacement import replacement
 
 SCHEMA: Final = pa.schema(

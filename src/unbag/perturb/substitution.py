@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
-from unbag.lexical.attested import Attested, with_edges
-from unbag.lexical.relations import Relation
-from unbag.perturb import draws
+from unbag import counter_rng
+from unbag.perturb.attested import Attested, with_edges
 from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, WORD_LISTS, WordList
 from unbag.text.articles import agree
 from unbag.text.words import Word, words
+from unbag.wordnet.relations import Relation
 
 DEFAULT_SEED: Final = 13
 DEFAULT_Q: Final = 3
@@ -69,7 +69,7 @@ class Substitute(NamedTuple):
 
 
 class Candidates(Protocol):
-    """What may come in the place of a word beside the word lists' (`unbag.lexical.wordnet_candidates`)."""
+    """What may come in the place of a word beside the word lists' (`unbag.perturb.wordnet_candidates`)."""
 
     def of(self, word: str) -> Sequence[Candidate]:
         """Return what may come in the place of a word in lower case."""
@@ -210,7 +210,7 @@ class Substituter:
         return min(names, key=lambda name: self._lot(premise, start, name))
 
     def _lot(self, premise: str, start: int, name: str) -> int:
-        return int(draws.key(self.seed, "substitution", premise, start, name))
+        return int(counter_rng.key(self.seed, "substitution", premise, start, name))
 
 
 _GENDERED: Final = frozenset(

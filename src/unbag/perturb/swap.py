@@ -6,8 +6,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from unbag.columns import PAIR, tables
-from unbag.examples import Example
 from unbag.labels import ENTAILMENT, label_id
+from unbag.sources import Example
 
 SCHEMA: Final = pa.schema(
     [

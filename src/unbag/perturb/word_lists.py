@@ -9,7 +9,7 @@ no two can be true of the same thing in the same event. Words that are often som
 from typing import Final, NamedTuple
 
 from unbag.labels import CONTRADICTION, ENTAILMENT
-from unbag.lexical.relations import Relation
+from unbag.wordnet.relations import Relation
 
 LABEL_OF: Final = {
     Relation.CO_HYPONYM: CONTRADICTION,

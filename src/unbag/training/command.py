@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields
 from typing import Any, Final
 
-from unbag import rooms
+from unbag import scripts
 from unbag.training.config import TrainConfig
 
 _HERE: Final = frozenset({"resume", "push_checkpoints"})  # how it went on one machine; the weights do not depend on it
@@ -17,7 +17,7 @@ def command(record: Mapping[str, Any]) -> str:
 
     Options that have their defaults are left out; the model is named with the commit that was trained.
     """
-    recipe = rooms.script("trainers", record["recipe"]).RECIPE
+    recipe = scripts.file("trainers", record["recipe"]).RECIPE
     given = dict(record["config"])
     name, revision = record["model"]["name"], record["model"]["revision"]
     if len(revision) == _COMMIT:

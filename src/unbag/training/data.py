@@ -6,10 +6,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final
 
+from unbag import counter_rng
 from unbag.corpora import CORPORA, Corpus
-from unbag.examples import Example, Source, open_corpus, open_data
 from unbag.fingerprint import text_hash
-from unbag.perturb import draws
+from unbag.sources import Example, Source, open_corpus, open_data
 from unbag.training.config import TrainConfig, weighted
 
 _HELD_OUT_OF: Final = 20
@@ -148,7 +148,7 @@ def left_out(part: Part, reason: str, kept: Sequence[Example]) -> Part:
 
 def _without(part: Part) -> tuple[Part, Part]:
     """Hold a twentieth of the premises out."""
-    is_out = [int(draws.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
+    is_out = [int(counter_rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
     return left_out(part, "held out", kept), left_out(part, "trained on", rest)
@@ -162,7 +162,7 @@ def _drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     if n > total:
         raise ValueError(f"expected at least {n:,} training pairs to draw from, found {total:,}")
     lots = sorted(
-        (int(draws.key(seed, "training", part.name, example.source_id)), p, e)
+        (int(counter_rng.key(seed, "training", part.name, example.source_id)), p, e)
         for p, part in enumerate(parts)
         for e, example in enumerate(part.examples)
     )
@@ -176,7 +176,7 @@ def _drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
 
 
 def _some(part: Part, n: int, seed: int | str) -> Part:
-    lots = sorted(range(len(part.examples)), key=lambda e: int(draws.key(seed, part.examples[e].source_id)))
+    lots = sorted(range(len(part.examples)), key=lambda e: int(counter_rng.key(seed, part.examples[e].source_id)))
     return left_out(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
 

@@ -24,13 +24,13 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from unbag.hex.residual import ResidualHead, both_outputs
+from unbag.hex.superficial import SuperficialBranch
 from unbag.training.last_linear import last_linear
 from unbag.training.objective import Loss, Objective
 from unbag.training.options import HexOptions
 from unbag.training.projection import coefficients, exact_dtype, project_out
-from unbag.training.residual import ResidualHead, both_outputs
 from unbag.training.seen import Watch
-from unbag.training.superficial import SuperficialBranch
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]

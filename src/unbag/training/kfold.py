@@ -11,9 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import measures, results
-from unbag.built import BuiltSet, Request, build
 from unbag.columns import column, numbers
-from unbag.examples import Example
 from unbag.files import whole
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.processes import processes
@@ -21,8 +19,10 @@ from unbag.inference.run import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.labels import LABELS, parse_label_map
 from unbag.measures import Answers
+from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES
+from unbag.sources import Example
 from unbag.training.checkpoints import differences
 from unbag.training.data import Part, TrainingData, left_out
 from unbag.training.kfold_config import KFoldConfig

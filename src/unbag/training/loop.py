@@ -14,7 +14,7 @@ from torch import nn
 from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
-from unbag.perturb import draws
+from unbag import counter_rng
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL, HeldOut, Metrics
@@ -109,7 +109,7 @@ def train(
     module.train()
     batches = _batches(epochs, history.step, config, accelerator)
     while history.step < total and not history.stopped(config.patience):
-        torch.manual_seed(int(draws.key(config.seed, "dropout", history.step, accelerator.process_index)))
+        torch.manual_seed(int(counter_rng.key(config.seed, "dropout", history.step, accelerator.process_index)))
         for _ in range(config.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):

@@ -1,6 +1,6 @@
 """What a file in `trainers/` says of itself; nothing heavy is imported until it runs."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -54,9 +54,3 @@ class Recipe:
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
     about: str = ""
-
-    def main(self, arguments: Sequence[str] | None = None) -> int:
-        """Run the command of the recipe alone, without `unbag train`; return its exit code."""
-        from unbag.cli.training import main
-
-        return main(self, arguments)

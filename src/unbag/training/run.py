@@ -14,11 +14,10 @@ try:
 except ImportError as error:
     raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
-from unbag import results
+from unbag import counter_rng, results
 from unbag.inference.loading import load_to_train
 from unbag.inference.processes import processes
 from unbag.labels import parse_label_map
-from unbag.perturb import draws
 from unbag.training import regimes, sharding
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.config import TrainConfig
@@ -71,9 +70,9 @@ def run(
             config.model,
             revision=config.revision,
             label_map=parse_label_map(config.label_map) if config.label_map else None,
-            seed=int(draws.key(config.seed, "head")),
+            seed=int(counter_rng.key(config.seed, "head")),
         )
-    torch.manual_seed(int(draws.key(config.seed, "objective")))
+    torch.manual_seed(int(counter_rng.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
     place = Place(accelerator.process_index, accelerator.num_processes, config.accumulation)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from unbag.examples import Example
+from unbag.sources import Example
 from unbag.training.batches import epoch_batches, share
 from unbag.training.config import TrainConfig
 from unbag.training.data import Part

@@ -6,12 +6,12 @@ import shutil
 import numpy as np
 import pytest
 
-from unbag.built import Request
 from unbag.demo import generate
 from unbag.evaluation import evaluate_all
 from unbag.labels import LABELS
 from unbag.lexical.words import ALL
 from unbag.report import html
+from unbag.request import Request
 
 HOSTILE = (
     "<img src=x onerror=\"alert('premise')\"> & </script><script>alert('in a sentence')</script> two dogs run today"

@@ -5,7 +5,7 @@ import pytest
 from typer.testing import CliRunner
 
 from unbag import cli, results
-from unbag.cli import shown
+from unbag.cli import output
 from unbag.report import html
 
 
@@ -18,14 +18,14 @@ def test_the_command_makes_the_report_again_of_several_folders(folders, report, 
 
 
 def test_a_run_leaves_it_beside_the_results(folders, capsys):
-    shown.report(_results(folders[1]), folders[1], as_json=False)
+    output.report(_results(folders[1]), folders[1], as_json=False)
     assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "shown.json" in capsys.readouterr().out
 
 
 def test_without_the_extra_a_run_says_what_is_missing_and_goes_on(folders, capsys, monkeypatch):
     monkeypatch.setitem(sys.modules, "unbag.report.html.page", None)
-    shown.report(_results(folders[1]), folders[1], as_json=False)
+    output.report(_results(folders[1]), folders[1], as_json=False)
     assert "pip install 'unbag[report]'" in capsys.readouterr().out
     with pytest.raises(ImportError, match="the HTML report needs"):
         html.write(folders, folders[1] / "none.html")

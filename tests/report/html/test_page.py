@@ -7,7 +7,7 @@ from importlib import import_module
 import pytest
 
 from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
-from unbag import papers, results, rooms
+from unbag import papers, results, scripts
 from unbag.report import html
 from unbag.report.html import figures, headline
 from unbag.report.html.figures import Figure, Point, Series
@@ -142,7 +142,7 @@ def test_the_command_asks_the_same_again(written):
     }
 
 
-@pytest.mark.parametrize("name", rooms.names("dataset_scripts"))
+@pytest.mark.parametrize("name", scripts.names("dataset_scripts"))
 def test_every_set_has_its_part_of_the_report(name):
     shown = import_module(f"unbag.report.html.sets.{name}")
     assert shown.QUESTION.endswith("?")

@@ -58,7 +58,7 @@ class Group:
 
     @property
     def corpus(self) -> str:
-        """What the pairs come from, as `papers.beside` names it."""
+        """What the pairs come from, as `papers.counterparts` names it."""
         data = self.scored[0].result.data
         return f"{data['name']} {data['split']}".strip()
 

@@ -4,7 +4,7 @@ from typing import Final, NamedTuple
 
 from unbag.headlines import Headline as Quoted
 from unbag.headlines import headlines
-from unbag.papers.beside import Published, beside
+from unbag.papers.counterparts import Published, beside
 from unbag.report.html.gathered import Gathered, Group, Scored
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
@@ -18,7 +18,7 @@ class Measure(NamedTuple):
     Attributes:
         metric: its name in `unbag.headlines`.
         words: set and measure in a few words.
-        published: its name for `papers.beside`.
+        published: its name for `papers.counterparts`.
     """
 
     metric: str

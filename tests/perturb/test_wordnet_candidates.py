@@ -1,7 +1,7 @@
 import pytest
 
-from unbag.lexical.relations import Relation
-from unbag.lexical.wordnet_candidates import WordNetCandidates
+from unbag.perturb.wordnet_candidates import WordNetCandidates
+from unbag.wordnet.relations import Relation
 
 
 @pytest.fixture(scope="module")

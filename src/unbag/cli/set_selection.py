@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli.pairs import Requests
+from unbag.cli.request_options import Requests
 
 if TYPE_CHECKING:
-    from unbag.built import Request
     from unbag.failures import Failure
+    from unbag.request import Request
 
 Sets = Annotated[
     list[str] | None,

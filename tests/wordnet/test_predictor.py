@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from tests.lexical.tiny_lexicon import TinyLexicon
+from tests.wordnet.tiny_lexicon import TinyLexicon
 from unbag.inference.predictor import Predictor, checked_probabilities
-from unbag.inference.wordnet import WordNetPredictor
 from unbag.labels import LABELS
+from unbag.wordnet.predictor import WordNetPredictor
 
 
 @pytest.fixture

@@ -12,11 +12,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unbag import sets
+from unbag import counter_rng, sets
 from unbag.columns import column
 from unbag.files import whole
 from unbag.fingerprint import content_hash
-from unbag.perturb import draws
 from unbag.perturb.permutation import DEFAULT_SEED
 
 _BATCH: Final = 10_000  # rows read from disk at a time
@@ -97,7 +96,9 @@ def build(request: Request) -> BuiltSet:
 
 def draw_examples(rows: Any, n: int, seed: int) -> Any:
     """Keep the rows of n source examples, chosen by the seed and the source ids alone, in their order."""
-    chosen = sorted(rows.unique("source_id"), key=lambda source_id: int(draws.key(seed, "examples", source_id)))[:n]
+    chosen = sorted(rows.unique("source_id"), key=lambda source_id: int(counter_rng.key(seed, "examples", source_id)))[
+        :n
+    ]
     is_chosen = pc.is_in(column(rows, "source_id"), value_set=pa.array(chosen, type=pa.string()))
     return rows.select(np.flatnonzero(is_chosen.to_numpy(zero_copy_only=False)))
 

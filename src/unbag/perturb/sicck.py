@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from unbag import counter_rng
 from unbag.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.natlog.relations import Relation, four_way, three_way
-from unbag.perturb import draws
 from unbag.pinned import PinnedFile
 
 COMMIT: Final = "05e41251ddc30ca463d1f2daba92b1444cc9e969"
@@ -170,7 +170,7 @@ def folds(seeds: Sequence[str], n: int = 5, *, seed: int = 13, whole: bool = Fal
     Raises:
         ValueError: if there are fewer seed pairs, or rows, than folds.
     """
-    names = sorted(set(seeds), key=lambda name: (int(draws.key(seed, "fold", name)), name))
+    names = sorted(set(seeds), key=lambda name: (int(counter_rng.key(seed, "fold", name)), name))
     if n < 2 or len(names if whole else seeds) < n:
         raise ValueError(f"expected from 2 to {len(names if whole else seeds)} folds, found {n}")
     if whole:
@@ -180,7 +180,9 @@ def folds(seeds: Sequence[str], n: int = 5, *, seed: int = 13, whole: bool = Fal
     dealt = 0  # dealing goes on from one seed pair to the next, so that the folds end up even
     for name in names:
         places = np.flatnonzero([other == name for other in seeds])
-        order = np.argsort(draws.numbers(draws.key(seed, "rows", name), np.arange(len(places))), kind="stable")
+        order = np.argsort(
+            counter_rng.numbers(counter_rng.key(seed, "rows", name), np.arange(len(places))), kind="stable"
+        )
         for place in places[order]:
             folds[place] = dealt % n
             dealt += 1

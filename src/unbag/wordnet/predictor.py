@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from unbag.inference.predictor import checked_pairs
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.lexical.relations import DEFAULT_EDGES, Lexicon, Relation, relation
-from unbag.lexical.wordnet import open_wordnet
 from unbag.text.replacement import Replacement, replacement
+from unbag.wordnet.database import open_wordnet
+from unbag.wordnet.relations import DEFAULT_EDGES, Lexicon, Relation, relation
 
 LABEL_OF: Final[Mapping[Relation, str]] = {
     Relation.SYNONYM: ENTAILMENT,
@@ -46,7 +46,7 @@ class WordNetPredictor:
 
         Args:
             lexicon: where to look words up.
-            edges: as in `unbag.lexical.relations`.
+            edges: as in `unbag.wordnet.relations`.
             name: what identifies the lexicon, its version too.
 
         Raises:

@@ -12,18 +12,20 @@ from typing import Any, ClassVar, Final, TypeVar
 import datasets
 import pyarrow as pa
 
-from unbag import needs
+from unbag import requirements
 from unbag.corpora import CORPORA, corpus
-from unbag.examples import Example, Source, open_corpus, open_data
 from unbag.files import whole
 from unbag.labels import LABELS
+from unbag.requirements import Requirement
 from unbag.rows import hub_commit, is_hub_id
+from unbag.sources import Example, Source, open_corpus, open_data
 
 _COUNTS: Final = "counts.json"
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
-    *("labels.py", "corpora.py", "examples.py", "rows.py", "columns.py", "plain.py", "building.py", "official.py"),
-    *("text", "perturb", "lexical", "natlog", "scoring/bleu.py", "scoring/pos_minitree.py"),
+    *("labels.py", "corpora.py", "sources.py", "rows.py", "columns.py", "plain.py", "builder.py", "official.py"),
+    *("counter_rng.py", "text", "perturb", "lexical", "natlog", "wordnet"),
+    *("scoring/bleu.py", "scoring/pos_minitree.py"),
 )
 """The code that decides what rows a set has; a change of it makes every cached set stale."""
 
@@ -36,7 +38,7 @@ class SourceConfig(datasets.BuilderConfig):
         corpus: a base corpus (`unbag.corpora`), or nothing if `data` is given.
         source_split: the split of the corpus or Hub data set.
         revision: another revision than the pinned one.
-        data: a file or Hub data set of the user's own; the fields below say how to read it (`unbag.examples`).
+        data: a file or Hub data set of the user's own; the fields below say how to read it (`unbag.sources`).
         columns: their names of our columns.
         labels: names of its label ids.
         language: `en` or `zh`.
@@ -123,15 +125,15 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
         """Return what else decides the rows (a fitted model, say), for the record; no more than JSON can hold."""
         return {}
 
-    def needed(self) -> Iterator[needs.Need]:
+    def requirements(self) -> Iterator[Requirement]:
         """Yield what the rows are made from that is elsewhere; a set adds what else it reads."""
         config = self.config
         if config.corpus:
             base = CORPORA[config.corpus]
             splits = [config.source_split] if config.source_split else [*base.train, *base.validation, *base.test]
-            yield from needs.of_corpus(config.corpus, splits, config.revision)
+            yield from requirements.of_corpus(config.corpus, splits, config.revision)
         elif not config.data or is_hub_id(str(config.data)):
-            yield needs.Need(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
+            yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 
     def keep_counts(self, counts: Mapping[str, int]) -> None:
         """Keep what was counted while the rows were made, such as why others were not, beside them."""

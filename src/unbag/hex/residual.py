@@ -16,7 +16,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from unbag.files import whole
-from unbag.training.superficial import SuperficialBranch
+from unbag.hex.superficial import SuperficialBranch
 
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"

@@ -1,7 +1,7 @@
 import pytest
 
-from tests.lexical.tiny_lexicon import TinyLexicon
-from unbag.lexical.relations import Relation, are_antonyms, are_co_hyponyms, are_synonyms, hyponym_distance, relation
+from tests.wordnet.tiny_lexicon import TinyLexicon
+from unbag.wordnet.relations import Relation, are_antonyms, are_co_hyponyms, are_synonyms, hyponym_distance, relation
 
 LEXICON = TinyLexicon()
 

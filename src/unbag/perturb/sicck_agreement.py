@@ -11,7 +11,6 @@ from unbag.natlog.clauses import Shape
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import four_way
 from unbag.natlog.seeds import Parts
-from unbag.natlog.sicck import Row
 from unbag.perturb.modifiers import (
     ADJECTIVE_ADVERB,
     BOTH,
@@ -26,6 +25,7 @@ from unbag.perturb.modifiers import (
     sentence,
     sides,
 )
+from unbag.perturb.sicck import Row
 
 
 def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:

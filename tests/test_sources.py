@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.examples import Example, open_data
 from unbag.labels import LABELS
 from unbag.rows import DataError
+from unbag.sources import Example, open_data
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
 

@@ -10,8 +10,8 @@ import typer
 from unbag.options import listed
 
 if TYPE_CHECKING:
-    from unbag.built import Request
     from unbag.failures import Failure
+    from unbag.request import Request
 
 _WHICH: Final = "Which pairs"
 _PERMUTED: Final = "For the permuted set"
@@ -160,8 +160,8 @@ def _pairs(
     ] = None,
 ) -> Requests:
     """Return what makes the requests for some sets from the options that say which pairs."""
-    from unbag.built import Request
     from unbag.failures import Failure
+    from unbag.request import Request
 
     if data is not None and corpus is not None:
         raise typer.BadParameter("name either --corpus or --data")

@@ -23,7 +23,7 @@ from unbag.scoring.paired import STATISTICS, value
 
 FOLDER: Final = "examples"
 SCHEMA: Final = 1
-_META: Final = b"unbag.examples"
+_META: Final = b"unbag.sources"
 _CLOSE: Final = 1e-9
 
 

@@ -5,8 +5,8 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from unbag.examples import Example
 from unbag.labels import CONTRADICTION
+from unbag.sources import Example
 from unbag.text.words import words
 
 EDGE: Final = ""

@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from unbag.natlog.relations import Relation
-from unbag.natlog.sicck import FILE, folds, group_sizes, read
+from unbag.perturb.sicck import FILE, folds, group_sizes, read
 from unbag.pinned import fetch
 
 HEADER = [

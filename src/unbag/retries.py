@@ -25,7 +25,7 @@ _CUT_OFF: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError
 logger = logging.getLogger(__name__)
 
 
-def patiently(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
+def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool = True) -> T:
     """Return what a call returns, made again while it fails for reasons that pass.
 
     Args:

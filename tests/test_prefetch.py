@@ -2,8 +2,9 @@
 
 import pytest
 
-from unbag import needs
-from unbag.built import Request
+from unbag import prefetch
+from unbag.request import Request
+from unbag.requirements import Requirement
 
 _SPACY = "the spaCy pipeline spacy/en_core_web_sm"
 _SNLI = "the corpus snli, split {} (stanfordnlp/snli)"
@@ -43,14 +44,14 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
     ],
 )
 def test_a_set_says_what_it_reads(request_, expected):
-    assert [need.name for need in needs.of_run([request_])] == expected
+    assert [need.name for need in prefetch.of_run([request_])] == expected
 
 
 def test_models_say_what_they_read_and_each_thing_is_named_once():
-    found = needs.of_run([Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1")
+    found = prefetch.of_run([Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1")
     assert [need.name for need in found] == [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
-    assert [need.name for need in needs.of_run([], ["wordnet", __file__])] == ["WordNet 3.0"]
-    assert [need.name for need in needs.of_training("org/model", ["snli", "mine.csv"])] == [
+    assert [need.name for need in prefetch.of_run([], ["wordnet", __file__])] == ["WordNet 3.0"]
+    assert [need.name for need in prefetch.of_training("org/model", ["snli", "mine.csv"])] == [
         "the model org/model",
         *map(_SNLI.format, ("train", "validation")),
     ]
@@ -60,7 +61,7 @@ def test_all_that_is_missing_is_named():
     def fail():
         raise ValueError("not\nthere")
 
-    some = [needs.Need("a", fail), needs.Need("b", dict), needs.Need("c", fail)]
-    assert needs.missing(some) == {"a": "not there", "c": "not there"}
-    with pytest.raises(needs.MissingError, match="2 of the things this needs are not on this machine: a; c"):
-        needs.require(some)
+    some = [Requirement("a", fail), Requirement("b", dict), Requirement("c", fail)]
+    assert prefetch.missing(some) == {"a": "not there", "c": "not there"}
+    with pytest.raises(prefetch.MissingError, match="2 of the things this needs are not on this machine: a; c"):
+        prefetch.require(some)

@@ -1,5 +1,5 @@
-from unbag.examples import Example
-from unbag.lexical.attested import EDGE, attested, with_edges
+from unbag.perturb.attested import EDGE, attested, with_edges
+from unbag.sources import Example
 
 EXAMPLES = [
     Example("a", "A red dog runs.", "A dog is asleep.", "contradiction"),

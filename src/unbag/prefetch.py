@@ -1,0 +1,130 @@
+"""All that a run reads from elsewhere: fetched beforehand, or, offline, listed at once where it is not there."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Final
+
+from unbag import requirements, sets
+from unbag.corpora import CORPORA
+from unbag.request import Request
+from unbag.requirements import Requirement
+from unbag.retries import with_retries
+from unbag.rows import is_hub_id
+
+_MODEL_FILES: Final = ("*.json", "*.txt", "*.model", "*.safetensors", "*.tiktoken")
+_OLD_WEIGHTS: Final = "*.bin"  # where there are no others
+
+
+class MissingError(ValueError):
+    """Things that a run needs are not on this machine; the message names each of them."""
+
+
+def of_run(
+    requests: Iterable[Request],
+    models: Sequence[str] = (),
+    *,
+    revision: str | None = None,
+    training: Sequence[str] | None = None,
+) -> list[Requirement]:
+    """Return what evaluating models on challenge sets reads, each thing once.
+
+    Args:
+        requests: the sets.
+        models: Hub ids, or whatever else names a model.
+        revision: of the models.
+        training: what built-in models are fitted to; None for the default.
+    """
+    found: list[Requirement] = []
+    for request in requests:
+        found += sets.builder(request.name, request.config, **request.options).requirements()
+    for model in models:
+        found += of_model(model, revision=revision, training=training)
+    return list({each.name: each for each in found}.values())
+
+
+def of_model(
+    model: str, *, revision: str | None = None, training: Sequence[str] | None = None
+) -> Iterator[Requirement]:
+    """Yield what a model reads: its files, or for a built-in model what it is fitted to."""
+    from unbag.lexical.predictors import BASELINES
+    from unbag.lexical.training import DEFAULT_TRAINING
+
+    if model == "wordnet":
+        yield requirements.wordnet()
+    elif model in BASELINES:
+        yield from requirements.of_corpora(training or DEFAULT_TRAINING["en"])
+        yield requirements.pipeline("")
+    elif is_hub_id(model) and ":" not in model:
+        at = f" at {revision}" if revision else ""
+        yield Requirement(f"the model {model}{at}", lambda: _model_files(model, revision))
+
+
+def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
+    """Return what training a model reads: its files, and the train and validation splits of corpora."""
+    return [
+        *of_model(model, revision=revision),
+        *requirements.of_corpora(corpora),
+        *(
+            each
+            for name in corpora
+            if name in CORPORA
+            for each in requirements.of_corpus(name, CORPORA[name].validation)
+        ),
+    ]
+
+
+def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
+    """Get things, and return for each that cannot be had why not, by name."""
+    reasons = {}
+    for each in wanted:
+        try:
+            _quietly(lambda get=each.get: with_retries(get, unreachable=False))  # type: ignore[misc]
+        except (ValueError, ImportError, OSError) as error:
+            reasons[each.name] = " ".join(str(error).split()) or type(error).__name__
+    return reasons
+
+
+def require(wanted: Iterable[Requirement]) -> None:
+    """Refuse to begin, offline, without something that is needed.
+
+    Raises:
+        MissingError: naming everything that is missing.
+    """
+    if lacking := missing(wanted):
+        raise MissingError(
+            f"offline, and {len(lacking)} of the things this needs {'is' if len(lacking) == 1 else 'are'} not on this "
+            f"machine: {'; '.join(lacking)}. Fetch them while there is a network: the same command with `unbag "
+            "prefetch` in place of `unbag evaluate`"
+        )
+
+
+def _model_files(model: str, revision: str | None) -> Path:
+    """Return the folder of a model's files: all that loading it may read, and no weights twice."""
+    from huggingface_hub import HfApi, is_offline_mode, snapshot_download
+
+    from unbag.lexical.hub import is_lexical_model, open_lexical_model
+
+    if is_lexical_model(model, revision=revision):
+        return open_lexical_model(model, revision=revision)
+    patterns = [*_MODEL_FILES, _OLD_WEIGHTS]
+    if not is_offline_mode():
+        listed = with_retries(lambda: HfApi().list_repo_files(model, revision=revision))
+        if any(path.endswith(".safetensors") for path in listed):
+            patterns.remove(_OLD_WEIGHTS)
+    folder = Path(with_retries(lambda: snapshot_download(model, revision=revision, allow_patterns=patterns)))
+    if not any(folder.glob("*.safetensors")) and not any(folder.glob(_OLD_WEIGHTS)):
+        raise ValueError(f"{model}: found no weights in {folder}")
+    return folder
+
+
+def _quietly(get: Callable[[], object]) -> None:
+    """Get something without the progress bars of `datasets`: there is one line for each thing."""
+    import datasets
+
+    shown = datasets.is_progress_bar_enabled()
+    datasets.disable_progress_bars()
+    try:
+        get()
+    finally:
+        if shown:
+            datasets.enable_progress_bars()

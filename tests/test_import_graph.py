@@ -1,0 +1,68 @@
+"""The arrows between modules point down: no two rooms, and no two files, import each other in a circle."""
+
+import ast
+from collections import defaultdict
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+from unbag import scripts
+
+_FOLDERS = ("dataset_scripts", "metrics", "trainers")
+
+
+def _modules():
+    """Return every file of the package and its scripts by its module's name."""
+    package = Path(scripts.__file__).parents[1]
+    files = {path: path.relative_to(package.parent) for path in package.rglob("*.py")}
+    files |= {path: path.relative_to(scripts.ROOT) for name in _FOLDERS for path in (scripts.ROOT / name).rglob("*.py")}
+    return {".".join(name.with_suffix("").parts).removesuffix(".__init__"): path for path, name in files.items()}
+
+
+def _imports():
+    """Return which modules each module imports, at its top, inside functions and for types alike."""
+    modules = _modules()
+    arrows = {name: set() for name in modules}
+    for name, path in modules.items():
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            targets = []
+            if isinstance(node, ast.Import):
+                targets = [alias.name for alias in node.names]
+            elif isinstance(node, ast.ImportFrom):
+                assert node.level == 0, f"{name}: a relative import"
+                inner = [f"{node.module}.{alias.name}" for alias in node.names]
+                targets = [each if each in modules else node.module for each in inner]
+            arrows[name].update(each for each in targets if each in modules and each != name)
+    return arrows
+
+
+def _room(module):
+    """Return the room of a module: a folder of the package, or a file beside the folders."""
+    parts = module.split(".")
+    return parts[0] if parts[0] != "unbag" else ".".join(parts[:2])
+
+
+def _check(arrows, what):
+    try:
+        tuple(TopologicalSorter(arrows).static_order())
+    except CycleError as error:
+        pytest.fail(f"{what} import each other in a circle: {' <- '.join(error.args[1])}")
+
+
+def test_no_files_import_each_other_in_a_circle():
+    _check(_imports(), "files")
+
+
+def test_no_rooms_import_each_other_in_a_circle():
+    rooms = defaultdict(set)
+    for module, imported in _imports().items():
+        rooms[_room(module)].update(_room(each) for each in imported if _room(each) != _room(module))
+    _check(rooms, "rooms")
+
+
+def test_labels_and_scoring_stand_on_the_ground():
+    """They are copied into the metrics' Spaces and other harnesses' tasks, which have numpy and nothing of ours."""
+    for module, imported in _imports().items():
+        if _room(module) in ("unbag.labels", "unbag.scoring"):
+            assert {_room(each) for each in imported} <= {"unbag.labels", "unbag.scoring"}, module
