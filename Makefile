@@ -7,7 +7,7 @@ BIN := $(VENV)/bin
 # Dependency groups (the developers' tools) need a pip of 2025.
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint format hub bench doors
+.PHONY: demo test lint format hub bench harnesses
 
 demo: $(VENV)/demo.installed  ## show the whole flow offline, with a bag of words as the model
 	$(BIN)/unbag demo
@@ -32,8 +32,8 @@ bench: $(VENV)/dev.installed  ## the claims of speed, beside a peer, one JSON li
 	$(BIN)/python benchmarks/permute.py
 	$(BIN)/python benchmarks/scoring.py
 
-doors: $(VENV)/dev.installed  ## our tasks in three evaluation harnesses themselves, each installed apart: minutes, gigabytes
-	$(BIN)/python benchmarks/doors.py $(if $(KEEP),--keep $(KEEP))
+harnesses: $(VENV)/dev.installed  ## our tasks in three evaluation harnesses themselves, each installed apart: minutes, gigabytes
+	$(BIN)/python benchmarks/harnesses.py $(if $(KEEP),--keep $(KEEP))
 
 $(VENV)/bin/python:
 	$(PYTHON) -m venv $(VENV)

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.corpora import CORPORA, corpus
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.labels import LABELS
 from unbag.requirements import Requirement
 from unbag.rows import hub_commit, is_hub_id
@@ -138,8 +138,8 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
     def keep_counts(self, counts: Mapping[str, int]) -> None:
         """Keep what was counted while the rows were made, such as why others were not, beside them."""
         if self._counts_file.parent.suffix == ".incomplete":  # being prepared, not streamed
-            with whole(self._counts_file) as beside:
-                beside.write_text(json.dumps(dict(sorted(counts.items()))))
+            with atomic_write(self._counts_file) as tmp:
+                tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
     def kept_counts(self) -> dict[str, int]:
         """Return what `keep_counts` kept when the rows were made; nothing if it kept nothing."""

@@ -13,7 +13,7 @@ from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, probe
-from unbag.inference.processes import processes
+from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
 from unbag.measures import Answers
@@ -108,7 +108,7 @@ def evaluate_all(
     named = [predictor_of(model, **(_fitting(model, model_options) if several else model_options)) for model in models]
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
-    here = processes()
+    group = process_group()
     probed: dict[tuple[int, str], dict[str, str]] = {}
     done: dict[tuple[int, int], tuple[Result, Chosen]] = {}
 
@@ -122,7 +122,7 @@ def evaluate_all(
         if on_set is not None:
             on_set(request.name)
         try:
-            item = here.in_turn(lambda request=request: build(request))  # type: ignore[misc]
+            item = group.in_turn(lambda request=request: build(request))  # type: ignore[misc]
         except Exception as error:
             failed(request.name, error)
             continue
@@ -139,7 +139,7 @@ def evaluate_all(
             tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
             try:
                 found = predict_rows(item.rows, predictor, store, progress=tell)
-                if here.rank == 0:
+                if group.rank == 0:
                     probabilities = found.array()
                     unanswered = _unanswered(probabilities, request.name) if known.get("kind") == "endpoint" else None
                     answers = Answers(probabilities, found.space, found.has_probabilities, unanswered)
@@ -151,7 +151,7 @@ def evaluate_all(
             except Exception as error:
                 failed(request.name, error, name)
                 continue
-            if here.rank == 0 and on_result is not None:
+            if group.rank == 0 and on_result is not None:
                 on_result(done[number, place][0])
     return _written([done[key] for key in sorted(done)], Path(out))
 
@@ -184,7 +184,7 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     built = build(request)
     found = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    answers = Answers(found.probabilities, found.space, found.doubts)
+    answers = Answers(found.probabilities, found.space, found.has_probabilities)
     result = score(built, answers, model)
     _written([(result, examples.choose(result, built.rows, answers))], Path(out))
     return result

@@ -1,4 +1,4 @@
-"""Files appear whole or not at all; and where ours are kept between runs."""
+"""Atomic writes, and where files of ours are kept between runs."""
 
 import os
 import tempfile
@@ -13,7 +13,7 @@ def cache_folder(name: str) -> Path:
 
 
 @contextmanager
-def whole(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """Give a path beside `path` to write to; on success it becomes `path` in one step, on failure it is removed.
 
     Args:
@@ -21,8 +21,8 @@ def whole(path: Path) -> Iterator[Path]:
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder:
-    ...     with whole(Path(folder) / "a.txt") as beside:
-    ...         _ = beside.write_text("all of it")
+    ...     with atomic_write(Path(folder) / "a.txt") as tmp:
+    ...         _ = tmp.write_text("all of it")
     ...     (Path(folder) / "a.txt").read_text()
     'all of it'
     """
@@ -31,29 +31,29 @@ def whole(path: Path) -> Iterator[Path]:
     # so two processes that write the same file do not mix their bytes: the later one wins, whole.
     handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".part")
     os.close(handle)
-    beside = Path(name)
+    tmp = Path(name)
     try:
-        yield beside
-        with beside.open("rb") as file:
+        yield tmp
+        with tmp.open("rb") as file:
             os.fsync(file.fileno())  # or a power cut could leave the new name on an empty file
         umask = os.umask(0)
         os.umask(umask)
-        beside.chmod(0o666 & ~umask)  # mkstemp makes it private; others may read what a run leaves
-        beside.replace(path)
+        tmp.chmod(0o666 & ~umask)  # mkstemp makes it private; others may read what a run leaves
+        tmp.replace(path)
     finally:
-        beside.unlink(missing_ok=True)
+        tmp.unlink(missing_ok=True)
 
 
-def appear(beside: Path, path: Path) -> None:
+def atomic_rename(tmp: Path, path: Path) -> None:
     """Give a finished folder its name in one step, once all that is in it is on the disk.
 
     Args:
-        beside: the folder as it was written; in the same folder as `path`, for only there is a rename one step.
+        tmp: the folder as it was written; in the same folder as `path`, for only there is a rename one step.
         path: the name, which must be free.
     """
-    for written in (*beside.rglob("*"), beside):
+    for written in (*tmp.rglob("*"), tmp):
         _sync(written)
-    beside.rename(path)
+    tmp.rename(path)
     _sync(path.parent)
 
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import datasets
 
 from unbag.builder import ChallengeSet, SourceConfig
-from unbag.files import cache_folder, whole
+from unbag.files import atomic_write, cache_folder
 from unbag.pinned import PinnedFile, fetch
 from unbag.sources import Source, open_data
 
@@ -84,8 +84,8 @@ class OfficialSet(ChallengeSet):
             columns: its names of our columns (`unbag.sources`).
         """
         path = cache_folder("files") / self.FILE.sha256[:16] / name
-        with whole(path) as beside:
-            beside.write_bytes(lines)
+        with atomic_write(path) as tmp:
+            tmp.write_bytes(lines)
         source = open_data(path, columns=columns)
         return replace(source, name=OFFICIAL, licence=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
 

@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.results import Result, estimates
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.paired import STATISTICS, value
@@ -40,9 +40,9 @@ def write(results: Sequence[Result], run: Path) -> None:
         n = len(found[0][1].columns)
         file = _file(run, number, result)
         written.add(file)
-        with whole(file) as beside:
+        with atomic_write(file) as tmp:
             kept = {path: sample for path, sample in found if len(sample.columns) == n}
-            pq.write_table(_table(kept, result), beside, compression="zstd")
+            pq.write_table(_table(kept, result), tmp, compression="zstd")
     for old in (run / FOLDER).glob("*.parquet"):
         if old not in written:
             old.unlink()

@@ -4,7 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from unbag.files import cache_folder, whole
+from unbag.files import atomic_write, cache_folder
 from unbag.rows import DataError
 
 _CHUNK = 1 << 20
@@ -54,8 +54,8 @@ def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None =
     path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
     if path.is_file() and _sha256(path) == pinned.sha256:
         return path
-    with whole(path) as beside:
-        _check(pinned, _download(pinned, beside), pinned.url)
+    with atomic_write(path) as tmp:
+        _check(pinned, _download(pinned, tmp), pinned.url)
     return path
 
 

@@ -17,7 +17,7 @@ class FilePredictions(NamedTuple):
 
     probabilities: NDArray[np.float32]  # (n, labels)
     space: tuple[str, ...]
-    doubts: bool  # whether the probabilities say how sure the model is; False for bare labels
+    has_probabilities: bool  # whether the probabilities say how sure the model is; False for bare labels
     sha256: str
 
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 
 from unbag import counter_rng, sets
 from unbag.columns import column
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.fingerprint import content_hash
 from unbag.perturb.permutation import DEFAULT_SEED
 
@@ -119,7 +119,7 @@ def export(request: Request, path: Path) -> dict[str, Any]:
     tables = built.rows.with_format("arrow").iter(batch_size=_BATCH)
     first = next(tables)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), b"unbag": json.dumps(record).encode()})
-    with whole(path) as beside, pq.ParquetWriter(beside, schema, compression="zstd") as writer:
+    with atomic_write(path) as tmp, pq.ParquetWriter(tmp, schema, compression="zstd") as writer:
         for table in (first, *tables):
             writer.write_table(table.cast(schema))
     return record

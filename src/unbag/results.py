@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import scripts
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.scoring.bootstrap import Estimate, plain
 
 SCHEMA: Final = 1
@@ -73,8 +73,8 @@ def environment() -> dict[str, str]:
 def write(results: Sequence[Result], path: Path) -> None:
     """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`."""
     record = {"schema": SCHEMA, "results": [plain(vars(result)) for result in results]}
-    with whole(path) as beside:
-        beside.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    with atomic_write(path) as tmp:
+        tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> list[Result]:

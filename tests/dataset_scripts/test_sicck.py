@@ -144,7 +144,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
 
 def test_two_label_models_are_scored_on_three(file):
     rows = sets.load("sicck", "official", file=file)
-    answers = Answers(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, doubts=True)
+    answers = Answers(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
     scores = measures.score("sicck", rows, answers)
     assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
     assert scores["accuracy"].value == (593 + 422) / 1304

@@ -1,4 +1,4 @@
-"""The files for the harnesses: `make doors` runs them with the harnesses themselves, here they are read."""
+"""The files for the harnesses: `make harnesses` runs them with the harnesses themselves, here they are read."""
 
 import ast
 import importlib.util

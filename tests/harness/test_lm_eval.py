@@ -1,4 +1,4 @@
-"""lm-evaluation-harness itself runs our tasks, and says what we say. For the other harnesses see `make doors`."""
+"""lm-evaluation-harness itself runs our tasks, and says what we say. For the other harnesses see `make harnesses`."""
 
 import json
 import os

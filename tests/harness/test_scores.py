@@ -55,7 +55,7 @@ def test_scores_are_those_of_the_measure(name):
     records = answered(rows_of(name))
     rows = datasets.Dataset.from_list(records)
     probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
-    expected = measures.score(name, rows, Answers(probabilities, LABELS, doubts=False))
+    expected = measures.score(name, rows, Answers(probabilities, LABELS, has_probabilities=False))
     found = SCORES_OF[name]([{c: r[c] for c in (*COLUMNS[name], "label", "predicted")} for r in records])
     assert list(found) == list(HIGHER_IS_BETTER[name])
     for score, value in found.items():
@@ -94,7 +94,9 @@ def test_no_answer_is_wrong(name):
     records = [record | {"predicted": -1} for record in answered(rows)]
     found = SCORES_OF[name](records)
     assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
-    nothing = Answers(np.full((len(rows), 3), 1 / 3), LABELS, doubts=False, unanswered=np.ones(len(rows), dtype=bool))
+    nothing = Answers(
+        np.full((len(rows), 3), 1 / 3), LABELS, has_probabilities=False, unanswered=np.ones(len(rows), dtype=bool)
+    )
     expected = measures.score(name, datasets.Dataset.from_list(rows), nothing)
     assert {score: number(name, expected, score) for score in found} == pytest.approx(
         {score: None if math.isnan(value) else value for score, value in found.items()}

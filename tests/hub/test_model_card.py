@@ -100,7 +100,7 @@ def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
     base = model("org/base", "b" * 40)
     asked_less = replace(swapped(base), config={"examples": 9}, data=SNLI | {"sha256": "7" * 64})
     publication = checkpoint(
-        folder, "me/model", results=[own(folder), own(folder, swapped)], beside=[plain(base, seed=2), asked_less]
+        folder, "me/model", results=[own(folder), own(folder, swapped)], compare_with=[plain(base, seed=2), asked_less]
     )
     text = card(publication).text
     [row] = [line for line in text.splitlines() if line.startswith("| plain, snli test |")]
@@ -146,10 +146,10 @@ def test_every_recipe_that_leaves_a_model_says_what_it_does():
 
 def test_results_of_another_model_are_refused(run):
     folder, other = run(), run(name="other")
-    with pytest.raises(ValueError, match="results of other models are for --beside"):
+    with pytest.raises(ValueError, match="results of other models are for --compare-with"):
         checkpoint(folder, "me/model", results=[own(other)])
     with pytest.raises(ValueError, match="found this model's own"):
-        checkpoint(folder, "me/model", beside=[own(folder)])
+        checkpoint(folder, "me/model", compare_with=[own(folder)])
 
 
 def test_labels_in_another_order_are_refused(run):

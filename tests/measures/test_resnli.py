@@ -23,7 +23,7 @@ PREDICTED = [0, 1, 1, 2]
 
 
 def _answers(predicted, space=LABELS):
-    return Answers(np.eye(len(space))[predicted], space, doubts=False)
+    return Answers(np.eye(len(space))[predicted], space, has_probabilities=False)
 
 
 def test_partitions_are_scored_and_what_was_trained_on_told_apart():

@@ -205,40 +205,40 @@ def deepspeed(told):
 
 def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused(tmp_path):
     config = TrainConfig(model="m", out=tmp_path / "out")
-    sharding.settle(fsdp(), config)
-    sharding.settle(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), config)
+    sharding.configure(fsdp(), config)
+    sharding.configure(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), config)
     with pytest.raises(ValueError, match=r"expected fsdp_use_orig_params: true .* found false"):
-        sharding.settle(fsdp(use_orig_params=False), config)
+        sharding.configure(fsdp(use_orig_params=False), config)
     with pytest.raises(ValueError, match=r"expected fsdp_state_dict_type: FULL_STATE_DICT .* found SHARDED_STATE_DICT"):
-        sharding.settle(fsdp(state_dict_type="SHARDED_STATE_DICT"), config)
+        sharding.configure(fsdp(state_dict_type="SHARDED_STATE_DICT"), config)
 
 
 def test_deepspeed_is_told_what_the_run_is_told(tmp_path):
     config = TrainConfig(model="m", out=tmp_path / "out", batch_size=13, accumulation=3, clip=0.5)
     told = dict.fromkeys(AUTO, "auto")
-    sharding.settle(deepspeed(told), config)
+    sharding.configure(deepspeed(told), config)
     assert told == {
         "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 parts
         "train_batch_size": "auto",
         "gradient_accumulation_steps": 3,
         "gradient_clipping": 0.5,
     }
-    sharding.settle(deepspeed(told), config)
+    sharding.configure(deepspeed(told), config)
     with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* found 1.0"):
-        sharding.settle(deepspeed({**told, "gradient_clipping": 1.0}), config)
+        sharding.configure(deepspeed({**told, "gradient_clipping": 1.0}), config)
     with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* found 1"):
-        sharding.settle(deepspeed({**told, "gradient_accumulation_steps": 1}), config)
+        sharding.configure(deepspeed({**told, "gradient_accumulation_steps": 1}), config)
 
 
 def test_that_there_are_no_shards_is_said(tmp_path, monkeypatch, caplog):
     config = TrainConfig(model="m", out=tmp_path / "out")
     whole = SimpleNamespace(distributed_type=DistributedType.MULTI_CPU)
-    sharding.settle(whole, config)
+    sharding.configure(whole, config)
     assert not caplog.text
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    sharding.settle(fsdp(), config)
+    sharding.configure(fsdp(), config)
     assert not caplog.text
-    sharding.settle(whole, config)
+    sharding.configure(whole, config)
     assert "FSDP was asked for, and accelerate makes it of GPUs only" in caplog.text
 
 

@@ -117,7 +117,7 @@ def evaluate(
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
     from unbag import evaluation, prefetch
-    from unbag.inference.processes import processes
+    from unbag.inference.process_group import process_group
     from unbag.lexical.predictors import BASELINES
 
     if cross and (sets or full):
@@ -153,7 +153,7 @@ def evaluate(
         prefetch.require(wanted)
         requests = _at_hand(requests) if in_suite else requests
     several = len(requests) > 1
-    first = processes().rank == 0
+    first = process_group().rank == 0
     with (
         _spending(models, price_in, price_out) as spending,
         watch(len(requests), shown=not as_json and first, quiet=cross) as watched,
@@ -172,7 +172,7 @@ def evaluate(
             spending=spending,
         )
     report(results, folder, as_json=as_json, cross=cross, seen=not cross)
-    if processes().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
+    if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
     for failure in failures:
         told = "left out" if failure.is_left_out else "failed"

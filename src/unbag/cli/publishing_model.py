@@ -22,7 +22,7 @@ def model(
             "option again for others."
         ),
     ] = None,
-    beside: Annotated[
+    compare_with: Annotated[
         list[Path] | None,
         typer.Option(help="Results of other models to show next to them, such as the one it was trained from."),
     ] = None,
@@ -45,7 +45,7 @@ def model(
         folder,
         options.repo(folder.resolve().name),
         results=read_results(results or ()),
-        beside=read_results(beside or ()),
+        compare_with=read_results(compare_with or ()),
         organisation=sets,
         base_licence=of_model(*base) if base else None,
     )

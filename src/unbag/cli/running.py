@@ -22,7 +22,8 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None) -> int:
         typer.secho("unbag: stopped; the same command goes on from here", err=True)
         return FAILED
     except SystemExit as done:  # how click ends a command, well or not
-        if processes := sys.modules.get("unbag.inference.processes"):  # no command of one process waits for the import
-            processes.part()  # not above: where one has failed, the others may wait for it elsewhere
+        # Looked up, not imported: a command of one process need not wait for it.
+        if connected := sys.modules.get("unbag.inference.process_group"):
+            connected.disconnect()  # not above: where one has failed, the others may wait for it elsewhere
         return done.code if isinstance(done.code, int) else FAILED
     return 0

@@ -169,10 +169,10 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
 
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> None:
-    from unbag.inference.processes import processes
+    from unbag.inference.process_group import process_group
     from unbag.training.seeds import run_seeds
 
-    first = processes().rank == 0
+    first = process_group().rank == 0
     shown = first and not as_json
     _quiet(first=first)
     with _bars(shown=shown) as on_step, progress(shown=shown) as on_progress:

@@ -6,7 +6,7 @@ from pathlib import Path
 from unbag.demo.baseline import LexicalBaseline
 from unbag.demo.corpus import generate
 from unbag.evaluation import OnProgress, evaluate
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.lexical.words import ALL
 from unbag.request import Request
 from unbag.results import Result
@@ -34,7 +34,7 @@ def run(out: Path, *, on_progress: OnProgress | None = None) -> list[Result]:
 
 def _written(path: Path, split: str) -> str:
     """Write a split of the demonstration corpus, and return where."""
-    with whole(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
         for pair in generate(split):
             file.write(json.dumps(pair._asdict()) + "\n")
     return str(path)

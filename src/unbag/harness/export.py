@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
 from unbag.llm.prompts import Prompt
@@ -62,8 +62,8 @@ def export_tasks(
     tasks = [_on_hub(request, hub, names) if hub else _built(request, folder) for request in requests]
     texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(shots))
     for path, text in texts.items():
-        with whole(folder / path) as beside:
-            beside.write_text(text, encoding="utf-8")
+        with atomic_write(folder / path) as tmp:
+            tmp.write_text(text, encoding="utf-8")
     data = [] if hub else [f"data/{name}/{_SPLIT}.parquet" for name in names]
     return Exported([*data, *texts], _COMMANDS[harness].format(folder=folder, tasks=",".join(t.id for t in tasks)))
 

@@ -15,7 +15,7 @@ import torch
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.hex.superficial import SuperficialBranch
 
 WEIGHTS_FILE: Final = "hex.safetensors"
@@ -74,16 +74,16 @@ class ResidualHead(nn.Module):
     def save(self, folder: Path) -> None:
         """Write `hex.safetensors` and `hex.json`: numbers and text, nothing that runs."""
         tensors = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
-        with whole(folder / WEIGHTS_FILE) as beside:
-            save_file({name: tensor.detach().float().contiguous().cpu() for name, tensor in tensors.items()}, beside)
+        with atomic_write(folder / WEIGHTS_FILE) as tmp:
+            save_file({name: tensor.detach().float().contiguous().cpu() for name, tensor in tensors.items()}, tmp)
         config = {
             "format": _FORMAT,
             "layer": self.layer,
             "normalise": self.branch.normalise,
             "special_ids": self.branch.special.tolist(),
         }
-        with whole(folder / CONFIG_FILE) as beside:  # last: a folder with it is complete
-            beside.write_text(json.dumps(config) + "\n", encoding="utf-8")
+        with atomic_write(folder / CONFIG_FILE) as tmp:  # last: a folder with it is complete
+            tmp.write_text(json.dumps(config) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "ResidualHead":

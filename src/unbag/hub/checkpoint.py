@@ -24,7 +24,7 @@ def checkpoint(
     repo: str,
     *,
     results: Sequence[Result] = (),
-    beside: Sequence[Result] = (),
+    compare_with: Sequence[Result] = (),
     organisation: str | None = None,
     base_licence: str | None = None,
 ) -> Publication:
@@ -36,7 +36,7 @@ def checkpoint(
         folder: as a run left it.
         repo: `organisation/name`.
         results: of this very model, evaluated from the folder; of a HEX model also with its residual head.
-        beside: of other models, the one it was trained from above all, to be shown next to them.
+        compare_with: of other models, the one it was trained from above all, to be shown next to them.
         organisation: where the challenge sets are published; by default the repository's.
         base_licence: of the model that was trained (`inherited_licence.of_model`); None if it is not known.
 
@@ -52,7 +52,7 @@ def checkpoint(
             raise ValueError(
                 f"expected results of the model in {folder} ({revision[:19]}…), found {result.set} results of "
                 f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); results of other models are for "
-                "--beside"
+                "--compare-with"
             )
     own = [result for result in results if is_own_head(result)]
     organisation = organisation or repo.partition("/")[0]
@@ -61,7 +61,7 @@ def checkpoint(
         record=record,
         own=own,
         residual=[result for result in results if not is_own_head(result)],
-        beside=_by_model(beside, revision),
+        compare_with=_by_model(compare_with, revision),
         organisation=organisation,
         base_licence=base_licence,
     )
@@ -120,7 +120,7 @@ def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result
     found: dict[str, list[Result]] = {}
     for result in results:
         if result.model.get("revision") == revision:
-            raise ValueError("expected results of other models with --beside, found this model's own")
+            raise ValueError("expected results of other models with --compare-with, found this model's own")
         head = "" if is_own_head(result) else ", residual head"
         name = model_of(result) or Path(result.model["name"]).name
         found.setdefault(f"{name}{head}", []).append(result)

@@ -47,7 +47,7 @@ class About:
         record: the run's `training.json`.
         own: results of the model's own head.
         residual: those of a HEX model's residual head.
-        beside: results of other models, by what to call them.
+        compare_with: results of other models, by what to call them.
         organisation: where the challenge sets are published.
         base_licence: of the model that was trained; None if it is not known.
     """
@@ -56,7 +56,7 @@ class About:
     record: Mapping[str, Any]
     own: Sequence[Result]
     residual: Sequence[Result]
-    beside: Mapping[str, Sequence[Result]]
+    compare_with: Mapping[str, Sequence[Result]]
     organisation: str
     base_licence: str | None
 
@@ -268,7 +268,7 @@ def _results(about: About) -> str:
     asked: dict[tuple[str, ...], Result] = {}
     for result in (*about.own, *about.residual):
         asked.setdefault(_rows_asked(result), result)
-    compared = {name: [r for r in results if _rows_asked(r) in asked] for name, results in about.beside.items()}
+    compared = {name: [r for r in results if _rows_asked(r) in asked] for name, results in about.compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
     table, verdicts = [], []
     for place, first in asked.items():

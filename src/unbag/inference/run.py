@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from unbag.fingerprint import content_hash
 from unbag.inference.predictor import BatchPredictor, Predictor, checked_probabilities
-from unbag.inference.processes import processes
+from unbag.inference.process_group import process_group
 from unbag.inference.store import CHUNK_ROWS, NAMED, Predictions, Store, key_material, store_key
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def predict_rows(
     if chunk_rows < 1:
         raise ValueError(f"expected at least 1 row a chunk, got {chunk_rows}")
     rows = rows.select_columns(list(_COLUMNS)).with_format("arrow")
-    here = processes()
+    group = process_group()
     material = key_material(
         predictor.identity,
         content_hash(_tables(rows), _COLUMNS),
@@ -64,22 +64,22 @@ def predict_rows(
         chunk_rows=chunk_rows,
         space=predictor.space,
     )
-    if here.agree(material) != material:
+    if group.agree(material) != material:
         raise ValueError(
-            f"expected all processes to predict the same rows with the same predictor, process {here.rank} has another "
-            "than process 0; give all the same model, data and options"
+            f"expected all processes to predict the same rows with the same predictor, process {group.rank} has "
+            "another than process 0; give all the same model, data and options"
         )
-    key = here.agree(store_key(material))  # drawn, where the predictor has no identity
+    key = group.agree(store_key(material))  # drawn, where the predictor has no identity
     store = Store(Path(folder) / key, key, len(rows), chunk_rows, tuple(predictor.space))
     todo: list[int] = []
-    if here.rank == 0:
+    if group.rank == 0:
         store.describe(material)
         store.clean()
         todo = [part for part in range(store.parts) if not store.holds(part, _slice(rows, store, part))]
     # Agreed before anyone writes, or a slower process would leave out what a faster one has finished meanwhile.
-    todo = here.agree(todo)
+    todo = group.agree(todo)
     reused = store.rows - _count(store, todo)
-    mine = todo[here.rank :: here.world]
+    mine = todo[group.rank :: group.world]
     done, total = reused, reused + _count(store, mine)
     if progress is not None:
         progress(done, total)
@@ -103,7 +103,7 @@ def predict_rows(
                 truncated=getattr(predictor, "truncated", 0) - truncated_before,
             )
 
-    here.together(predict)
+    group.together(predict)
     return Predictions(store, reused=reused)
 
 

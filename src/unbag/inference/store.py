@@ -23,7 +23,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.fingerprint import content_hash
 
 SCHEMA: Final = 1
@@ -80,8 +80,8 @@ class Store:
         file = self.path / "manifest.json"
         if not file.is_file():
             manifest = {"key": self.key, **material, "created": datetime.now(UTC).isoformat(timespec="seconds")}
-            with whole(file) as beside:
-                beside.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            with atomic_write(file) as tmp:
+                tmp.write_text(json.dumps(manifest, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
     def write(
         self,
@@ -112,8 +112,8 @@ class Store:
         }
         meta["sha256"] = _signature(table, meta)
         table = table.replace_schema_metadata({_META: json.dumps(meta).encode()})
-        with whole(self.file(part)) as beside:
-            pq.write_table(table, beside)
+        with atomic_write(self.file(part)) as tmp:
+            pq.write_table(table, tmp)
 
     def read(self, part: int) -> tuple[pa.Table, dict[str, Any]]:
         """Return a part's rows and what it says of them.

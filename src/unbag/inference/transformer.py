@@ -22,7 +22,7 @@ from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
 from unbag.inference.first_token import use_first_token
 from unbag.inference.loading import Classifier, ModelError, load_classifier
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
-from unbag.inference.processes import default_device
+from unbag.inference.process_group import default_device
 from unbag.labels import space_of
 
 if TYPE_CHECKING:

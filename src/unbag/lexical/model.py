@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import counter_rng
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.labels import LABELS, label_id
 from unbag.lexical.features import Feature, Vocabulary, Words
 from unbag.lexical.regression import SoftmaxRegression, fit
@@ -92,8 +92,8 @@ class LexicalModel:
             "weights": np.ascontiguousarray(self.regression.weights),
             "bias": self.regression.bias,
         }
-        with whole(folder / WEIGHTS_FILE) as beside:
-            save_file(tensors, beside)
+        with atomic_write(folder / WEIGHTS_FILE) as tmp:
+            save_file(tensors, tmp)
         config = {
             "model_type": MODEL_TYPE,
             "format": _FORMAT,
@@ -101,8 +101,8 @@ class LexicalModel:
             "record": self.record,
             "words": self.vocabulary.words,
         }
-        with whole(folder / CONFIG_FILE) as beside:  # last: a folder with it is complete
-            beside.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
+        with atomic_write(folder / CONFIG_FILE) as tmp:  # last: a folder with it is complete
+            tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":

@@ -26,13 +26,13 @@ class Answers(NamedTuple):
     Attributes:
         probabilities: shape (n, len(space)).
         space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
-        doubts: whether the probabilities say how sure the model is; False where it gave labels only.
+        has_probabilities: whether the probabilities say how sure the model is; False where it gave labels only.
         unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
     """
 
     probabilities: NDArray[Any]
     space: Sequence[str]
-    doubts: bool
+    has_probabilities: bool
     unanswered: NDArray[np.bool_] | None = None
 
     @property

@@ -19,7 +19,7 @@ def score(rows: Any, answers: Answers) -> dict[str, Any]:
         answers.gold(rows),
         pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy(),
         numbers(rows, "permutation"),
-        probabilities=answers.probabilities if answers.doubts else None,
+        probabilities=answers.probabilities if answers.has_probabilities else None,
         bleu=bleu,
         minitree=None if np.isnan(minitree).all() else minitree,
         lengths=numbers(rows, "premise_words") + numbers(rows, "hypothesis_words"),

@@ -7,7 +7,7 @@ from pathlib import Path
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.report import cross, summary
 from unbag.results import Result
 
@@ -30,7 +30,7 @@ def together(results: Sequence[Result]) -> list[RenderableType]:
 
 def write(shown: Sequence[RenderableType], path: Path) -> None:
     """Write views as a text file, 80 columns wide."""
-    with whole(path) as beside, beside.open("w", encoding="utf-8") as file:
+    with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
         show(shown, Console(file=file, width=80, highlight=False))
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final
 from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
-from unbag.files import appear
+from unbag.files import atomic_rename
 from unbag.training import sharding
 
 _STATE: Final = "state.json"
@@ -58,13 +58,13 @@ class Checkpoints:
             state: what is beside the weights, as JSON holds it.
             best: the step of the checkpoint to keep.
         """
-        path, beside = self.path(step), self._folder / f".{step}.part"
+        path, tmp = self.path(step), self._folder / f".{step}.part"
         main = self._accelerator.is_main_process
         if main:
-            _remove(beside)
-            beside.mkdir(parents=True)
+            _remove(tmp)
+            tmp.mkdir(parents=True)
         self._accelerator.wait_for_everyone()
-        self._accelerator.save_state(str(beside))
+        self._accelerator.save_state(str(tmp))
         self._accelerator.wait_for_everyone()
         if main:
             record = {
@@ -74,9 +74,9 @@ class Checkpoints:
                 "identity": self._identity,
                 "state": state,
             }
-            (beside / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            (tmp / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
             _remove(path)
-            appear(beside, path)
+            atomic_rename(tmp, path)
             kept = {*sorted(self._steps())[-_KEPT:], best}
             for old in self._steps() - kept:
                 _remove(self.path(old))

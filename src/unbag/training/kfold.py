@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from unbag import measures, results
 from unbag.columns import column, numbers
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.inference.probe import MislabelledError, probe
-from unbag.inference.processes import processes
+from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.labels import LABELS, parse_label_map
@@ -115,7 +115,7 @@ def cross_validate(
         "environment": results.environment(),
     }
     record = dict(plain(record))
-    if processes().rank == 0:
+    if process_group().rank == 0:
         _write(record, config.out / FILE)
     return record
 
@@ -199,7 +199,7 @@ def _as_it_is(
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
     """Return the record of one fold with its predictions; train and predict it if it is not there."""
-    here = processes()
+    group = process_group()
     data = fold_data(built, fold)
     path = _predictions(config.out)
     if not path.is_file():
@@ -208,7 +208,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = _load(config, config.out, trained=True)
         found = predict_rows(rows, predictor, config.out / "predictions")
-        if here.rank == 0:
+        if group.rank == 0:
             probabilities = found.array(LABELS).tolist()
             record = {
                 "schema": _SCHEMA,
@@ -222,7 +222,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
             _write(record, path)
             if not config.keep_models:
                 shutil.rmtree(config.out)
-        here.wait()
+        group.wait()
     return _read(path, config, data)
 
 
@@ -242,7 +242,7 @@ def _predictions(out: Path) -> Path:
 
 
 def _load(config: KFoldConfig, model: str | Path, *, trained: bool = False) -> TransformerPredictor:
-    """Load the model as it is, or one that was trained here, which says itself what its outputs are."""
+    """Load the model as it is, or one that was trained group, which says itself what its outputs are."""
     label_map = parse_label_map(config.label_map) if config.label_map and not trained else None
     return TransformerPredictor.load(
         model, revision=None if trained else config.revision, label_map=label_map, max_length=config.max_length
@@ -255,9 +255,9 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
-    return measures.score(_SET, built.rows, Answers(probabilities, LABELS, doubts=True))
+    return measures.score(_SET, built.rows, Answers(probabilities, LABELS, has_probabilities=True))
 
 
 def _write(record: Record, path: Path) -> None:
-    with whole(path) as beside:
-        beside.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    with atomic_write(path) as tmp:
+        tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

@@ -8,7 +8,7 @@ from typing import Any, Final
 
 from accelerate import Accelerator
 
-from unbag.files import appear
+from unbag.files import atomic_rename
 from unbag.fingerprint import file_hash
 from unbag.inference.loading import Classifier
 from unbag.inference.revision import folder_revision
@@ -41,17 +41,17 @@ def publish(
         weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
         for name in objective.network.all_tied_weights_keys:  # gathered from shards, it is a copy of what it is tied to
             weights.pop(name, None)
-        beside = out.with_name(f".{out.name}.part")
-        shutil.rmtree(beside, ignore_errors=True)
-        beside.mkdir(parents=True)
-        objective.network.save_pretrained(beside, state_dict=weights)
-        _save_tokenizer(classifier.tokenizer, beside)
-        objective.save(beside, gathered)
-        (beside / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+        tmp = out.with_name(f".{out.name}.part")
+        shutil.rmtree(tmp, ignore_errors=True)
+        tmp.mkdir(parents=True)
+        objective.network.save_pretrained(tmp, state_dict=weights)
+        _save_tokenizer(classifier.tokenizer, tmp)
+        objective.save(tmp, gathered)
+        (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
         logs = work_folder(out) / LOGS
         if logs.is_dir():
-            shutil.copytree(logs, beside / LOGS)
-        appear(beside, out)
+            shutil.copytree(logs, tmp / LOGS)
+        atomic_rename(tmp, out)
         shutil.rmtree(work_folder(out), ignore_errors=True)
     accelerator.wait_for_everyone()
 

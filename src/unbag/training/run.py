@@ -16,7 +16,7 @@ except ImportError as error:
 
 from unbag import counter_rng, results
 from unbag.inference.loading import load_to_train
-from unbag.inference.processes import processes
+from unbag.inference.process_group import process_group
 from unbag.labels import parse_label_map
 from unbag.training import regimes, sharding
 from unbag.training.checkpoints import Checkpoints
@@ -57,9 +57,9 @@ def run(
     if config.out.exists():
         return finished(recipe, config)
     work = work_folder(config.out)
-    processes()  # connects those of a launcher, which wait for each other as long as it takes
+    process_group()  # connects those of a launcher, which wait for each other as long as it takes
     accelerator = _accelerator(config, work)
-    sharding.settle(accelerator, config)
+    sharding.configure(accelerator, config)
     with accelerator.main_process_first():  # who fills the caches for the others
         raw = data or gather(config)
         pairs = _in_regime(raw, config)

@@ -6,8 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.files import whole
-from unbag.inference.processes import processes
+from unbag.files import atomic_write
+from unbag.inference.process_group import process_group
 from unbag.results import estimates
 from unbag.scoring.seeds import spread
 from unbag.training.config import TrainConfig
@@ -56,9 +56,9 @@ def run_seeds(
         scores = _evaluated(each.out, sets, on_progress) if sets else {}
         runs.append({**record, "scores": scores})
     summary = summarise(runs)
-    if seeds and processes().rank == 0:
-        with whole(config.out / FILE) as beside:
-            beside.write_text(
+    if seeds and process_group().rank == 0:
+        with atomic_write(config.out / FILE) as tmp:
+            tmp.write_text(
                 json.dumps({"recipe": recipe.name, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
             )
     return {"runs": runs, "summary": summary}

@@ -20,7 +20,7 @@ logger = logging.getLogger(__name__)
 def without_gpu() -> Iterator[None]:
     """Let accelerate read a config of FSDP 1 where there is no GPU.
 
-    It then shards nothing (`settle` says so), but would refuse to start without a GPU to send weights through, as it
+    It then shards nothing (`configure` says so), but would refuse to start without a GPU to send weights through, as it
     does by default (`fsdp_sync_module_states`).
     """
     of_fsdp_1 = os.environ.get("FSDP_VERSION", "1") == "1" and not torch.accelerator.is_available()
@@ -39,7 +39,7 @@ def kind(accelerator: Accelerator) -> str | None:
     return None
 
 
-def settle(accelerator: Accelerator, config: TrainConfig) -> None:
+def configure(accelerator: Accelerator, config: TrainConfig) -> None:
     """Tell DeepSpeed what it reads in its own config, and refuse a config by which training would be another.
 
     Raises:

@@ -51,10 +51,10 @@ def install(into: Path | None = None) -> Path:
     except ImportError as error:
         raise ImportError(f"WordNet needs NLTK and lemminflect: pip install 'unbag[wordnet]' ({error})") from error
     target.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".wordnet.") as beside:
-        made = Path(beside) / "wordnet"
+    with tempfile.TemporaryDirectory(dir=target.parent, prefix=".wordnet.") as tmp:
+        made = Path(tmp) / "wordnet"
         made.mkdir()
-        _unpack(_download(Path(beside)), made)
+        _unpack(_download(Path(tmp)), made)
         halves = [made / f"data.noun{part}" for part in (1, 2)]
         (made / "data.noun").write_bytes(b"\n".join(half.read_bytes() for half in halves))  # offsets count that byte
         for half in halves:

@@ -159,13 +159,13 @@ def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
     assert [line.marks != () for line in shown.lines] == [True, False]
 
 
-@pytest.mark.parametrize("doubts", [True, False])
-def test_what_is_written_is_what_is_read(tmp_path, doubts):
+@pytest.mark.parametrize("has_probabilities", [True, False])
+def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
     rows = _pairs(3)
-    answers = _answers("entailment", "neutral", "contradiction")._replace(doubts=doubts)
+    answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
     chosen = examples.choose(result, rows, answers)
-    assert all((each.probability is not None) == doubts for each in chosen.examples)
+    assert all((each.probability is not None) == has_probabilities for each in chosen.examples)
     examples.write([chosen], tmp_path / "shown.json")
     assert examples.read(tmp_path / "shown.json") == [chosen]
 

@@ -13,7 +13,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.measures import NONE, Answers
 from unbag.results import Result
 
@@ -102,8 +102,8 @@ def choose(result: Result, rows: Any, answers: Answers) -> Chosen:
 def write(chosen: Sequence[Chosen], path: Path) -> None:
     """Write what was chosen, in the order of the results, as JSON."""
     record = {"schema": SCHEMA, "chosen": [asdict(each) for each in chosen]}
-    with whole(path) as beside:
-        beside.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
+    with atomic_write(path) as tmp:
+        tmp.write_text(json.dumps(record, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> list[Chosen]:
@@ -152,7 +152,7 @@ class Pairs:
     ) -> Shown:
         """Return a row as an example; `labels` are gold label and answer, where they are not the row's own."""
         gold, answer = labels or (self.answers.space[self.gold[place]], str(self.said[place]))
-        told = self.answers.doubts and labels is None and answer != NONE
+        told = self.answers.has_probabilities and labels is None and answer != NONE
         sure = round(float(self.sure[place]), 4) if told else None
         return Shown(kind, self.row(place)["id"], tuple(lines), gold, answer, sure, note)
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag.files import whole
+from unbag.files import atomic_write
 from unbag.report.html.gathered import gather
 
 FILE: Final = "report.html"
@@ -31,5 +31,5 @@ def write(folders: Sequence[Path], path: Path) -> None:
     except ImportError as error:
         raise ImportError(f"the HTML report needs two more packages: pip install 'unbag[report]' ({error})") from error
     text = render(gathered)
-    with whole(path) as beside:
-        beside.write_text(text, encoding="utf-8")
+    with atomic_write(path) as tmp:
+        tmp.write_text(text, encoding="utf-8")

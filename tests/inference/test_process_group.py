@@ -56,7 +56,7 @@ LEAVES = '''
 import atexit, os, time
 import torch, typer
 from unbag import cli
-from unbag.inference.processes import processes
+from unbag.inference.process_group import process_group
 
 app = typer.Typer()
 
@@ -64,7 +64,7 @@ app = typer.Typer()
 def tell(folder: str) -> None:
     """Leave at once, but for the first, which has still to tell something and then fails."""
     atexit.register(lambda: open(f"{folder}/{rank}", "w").write(f"{said}{torch.distributed.is_initialized()}"))
-    said, rank = "", processes().rank
+    said, rank = "", process_group().rank
     if rank == 0:
         time.sleep(3)
         said = "told, "

@@ -23,8 +23,8 @@ and where a process fails it is the launcher that ends the others, at once."""
 
 
 @dataclass(frozen=True)
-class Processes:
-    """One of `world` processes that share the work."""
+class ProcessGroup:
+    """The place of this process among the `world` processes that share the work."""
 
     rank: int
     world: int
@@ -87,16 +87,16 @@ def launched() -> bool:
     return "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
-def processes() -> Processes:
+def process_group() -> ProcessGroup:
     """Return this process's place; under a launcher, connect it to the others first.
 
     Raises:
         ImportError: under a launcher without the `models` extra.
     """
     if not launched():
-        return Processes(rank=0, world=1)
+        return ProcessGroup(rank=0, world=1)
     state = partial_state()
-    return Processes(rank=state.process_index, world=state.num_processes)
+    return ProcessGroup(rank=state.process_index, world=state.num_processes)
 
 
 def partial_state() -> "PartialState":
@@ -109,7 +109,7 @@ def partial_state() -> "PartialState":
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENCE)
 
 
-def part() -> None:
+def disconnect() -> None:
     """Wait until every process has come to its end, and disconnect; nothing where none was connected.
 
     A process that left while another still worked would take that one with it: a launcher ends the rest when one leaves

@@ -1,6 +1,6 @@
 """Run our tasks with lm-evaluation-harness, lighteval and inspect-ai themselves, and compare their numbers with ours.
 
-    python benchmarks/doors.py [--keep FOLDER] [HARNESS...]
+    python benchmarks/harnesses.py [--keep FOLDER] [HARNESS...]
 
 Each harness gets a virtual environment of its own, since they disagree about versions with each other or with us:
 minutes, and gigabytes of torch. A tiny random language model answers the first two, the tests' endpoint the third; both
