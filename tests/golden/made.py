@@ -28,18 +28,18 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from unbag import comparison, results, sets
-from unbag.built import Request, export
 from unbag.cli import app
 from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
-from unbag.inference.wordnet import WordNetPredictor
 from unbag.labels import LABELS
 from unbag.llm.prompts import Prompt
 from unbag.official import OFFICIAL
 from unbag.report import compared, html, terminal
+from unbag.request import Request, export
 from unbag.results import Result
+from unbag.wordnet.predictor import WordNetPredictor
 
 HERE = Path(__file__).parent
 BYTES = "bytes.json"
@@ -48,8 +48,8 @@ SHARED = "shared/"
 """What the names of texts that need ../shared begin with."""
 WORDNET = "wordnet/"
 """What the names of texts that need WordNet begin with."""
-ROUNDED = ("transformer", "causal")
-"""The runs whose numbers are right to some digits: another processor adds in another order."""
+_IN_A_FOLDER = ("transformer", "causal")
+"""The runs whose models lie in a folder of the run's name."""
 
 _ENVIRONMENT = {"python": "3", "unbag": "0"}
 _VERSIONS = {"torch", "transformers", "tokenizers", "scikit_learn", "scipy", "numpy", "openai"}
@@ -58,6 +58,9 @@ _OWN = {"data": "pairs.jsonl"}
 _SEEDS = {"data": "seeds.jsonl"}
 _ARE_SEEDS = ("h1", "h3", "h4", "h5", "h9")  # of each SICCK makes a hundred pairs and more
 _RESULTS = "results.json"
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_FITTED = ("cs_lambda", "resnli", "breaking_nli-similarity")
+"""Sets with numbers of a fit, whose last bits are the processor's: their bytes are not compared."""
 _TOGETHER = ("function", "words", "transformer")  # on one page
 _COLUMNS = "100"  # of the terminal
 
@@ -163,7 +166,7 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
         "file": [evaluate_file(_predictions(asked["permuted"], names=False), asked["permuted"], out=Path("file"))],
         "names": [evaluate_file(_predictions(asked["swapped"], names=True), asked["swapped"], out=Path("names"))],
     }
-    folders = {name: Path(f"{name}-run" if name in ROUNDED else name) for name in runs}
+    folders = {name: Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in runs}
     yield from _shown(runs, folders)
     yield f"runs/{'-'.join(_TOGETHER)}/report.txt", _report([folders[name] for name in _TOGETHER])
     yield from _compared("function", "transformer")
@@ -240,7 +243,7 @@ def _report(folders: Sequence[Path]) -> str:
 
 
 def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
-    folders = [Path(f"{name}-run" if name in ROUNDED else name) for name in (one, two)]
+    folders = [Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in (one, two)]
     found = comparison.compare(*folders, across_data=True, resamples=200)
     name = f"compared/{one}-{two}"
     yield f"{name}.json", json.dumps(found.as_json(), indent=1, ensure_ascii=False)
@@ -265,7 +268,8 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
         }
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in about.items())
         yield f"{under}sets/{name}.json", "{{\n{}\n}}".format(",\n".join(lines))
-        stored[file.as_posix()] = sha256(file.read_bytes()).hexdigest()
+        if not name.startswith(_FITTED):
+            stored[file.as_posix()] = sha256(file.read_bytes()).hexdigest()
     for name in dict.fromkeys(request.name for request in asked.values()):
         configs = [
             replace(request, config=request.config or called)
@@ -286,7 +290,8 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
             about = [published.message, *published.owns, *published.files]
             yield f"{under}hub/{name}-{kind}.txt", "".join(f"{line}\n" for line in about)
             files = {path: file for path, file in published.files.items() if isinstance(file, Path)}
-            stored |= {f"{name}/{path}": sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
+            if not name.startswith(_FITTED) and name != "breaking_nli":
+                stored |= {f"{name}/{path}": sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
     written = {library: version(library) for library in _WRITERS}
     yield f"{under}{BYTES}", json.dumps({"written with": written, "sha256": stored}, indent=1)
 
@@ -364,7 +369,7 @@ def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> It
         record=json.loads((HERE / "training.json").read_text(encoding="utf-8")),
         own=ours,
         residual=[],
-        beside={"lexical": [result for result in theirs if result.model["name"] == "lexical"]} if theirs else {},
+        compare_with={"lexical": [result for result in theirs if result.model["name"] == "lexical"]} if theirs else {},
         organisation="org",
         base_licence="mit",
     )
@@ -425,6 +430,8 @@ def _without_versions(path: Path) -> None:
         result["environment"] = _ENVIRONMENT
         model = result["model"]
         result["model"] = {name: value for name, value in model.items() if name not in _VERSIONS}
+        if "weights" in model:  # of a lexical model, whose last bits are the processor's
+            result["model"]["weights"] = "sha256 of its weights"
         if model.get("kind") in ("transformer", "causal"):
             result["model"]["revision"] = "sha256:of its files"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
@@ -446,8 +453,14 @@ def _kept(request: Request, table: pa.Table) -> tuple[int, ...]:
     return (0, 1, table.num_rows - 1) if "data" in request.options else ()
 
 
-def _content(table: pa.Table, column: str) -> str:
-    return sha256(json.dumps(table.column(column).to_pylist()).encode()).hexdigest()
+def _content(table: pa.Table, column: str) -> str | list[float]:
+    """Return what tells a column's values: a hash; of fractions, which processors round differently, two means."""
+    values = table.column(column).to_pylist()
+    if pa.types.is_floating(table.schema.field(column).type):
+        known = [0.0 if value is None or math.isnan(value) else value for value in values]
+        turned = [math.cos(place) * value for place, value in enumerate(known)]  # an exchange of two shows
+        return [sum(each) / max(1, len(values)) for each in (known, turned)]
+    return sha256(_FRACTION.sub("#", json.dumps(values)).encode()).hexdigest()
 
 
 def _lines(entries: Sequence[Any]) -> str:
