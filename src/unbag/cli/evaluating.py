@@ -10,7 +10,7 @@ import typer
 from unbag.cli.chosen import Full, Sets, chosen
 from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.prefetching import Offline
-from unbag.cli.shown import AsJson, report
+from unbag.cli.shown import AsJson, failed, report
 from unbag.cli.watching import watch
 from unbag.options import listed
 
@@ -174,10 +174,7 @@ def evaluate(
     report(results, folder, as_json=as_json, cross=cross, seen=not cross)
     if processes().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
-    for failure in failures:
-        told = "left out" if failure.is_left_out else "failed"
-        of_model = f", {failure.model}" if failure.model and len(models) > 1 else ""
-        typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
+    failed(failures, several=len(models) > 1)
     # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
     if not results or any(sets or not failure.is_left_out for failure in failures):
         raise typer.Exit(1)
