@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 .PHONY: demo test lint format hub bench harnesses
 
-demo: $(VENV)/demo.installed  ## show the whole flow offline, with a bag of words as the model
+demo: $(VENV)/demo.installed  ## show every set offline, put to a bag of words
 	$(BIN)/unbag demo
 
 test: $(VENV)/dev.installed  ## run all tests; those that need ../shared skip without it

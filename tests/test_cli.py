@@ -214,19 +214,6 @@ def test_the_sets_are_listed(folder):
     assert "sinha" in run("sets").stdout.lower()
 
 
-def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
-    done = run("demo", "--out", tmp_path / "demo")
-    assert done.returncode == 0, done.stderr
-    assert "Verdict: it counts words" in done.stdout
-    permuted, misleading, swapped = results.read(tmp_path / "demo" / "results.json")
-    assert permuted.scores["p_c"].value == 1
-    assert permuted.scores["n_f"] == 0
-    assert 0.6 < permuted.scores["accuracy"].value < 0.95
-    whole, *_, hardest = misleading.scores["subsets"]
-    assert hardest["accuracy"].value < whole["accuracy"].value
-    assert swapped.scores["n_examples"] == misleading.data["rows"]
-
-
 def test_a_lexical_model_is_fitted_and_asked(folder):
     options = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from unbag.cli.output import AsJson, report
+from unbag.cli.output import AsJson, failed, report
 from unbag.cli.prefetching import Offline
 from unbag.cli.request_options import Requests, with_pairs
 from unbag.cli.set_selection import Full, Sets, chosen
@@ -174,10 +174,7 @@ def evaluate(
     report(results, folder, as_json=as_json, cross=cross, seen=not cross)
     if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
-    for failure in failures:
-        told = "left out" if failure.is_left_out else "failed"
-        of_model = f", {failure.model}" if failure.model and len(models) > 1 else ""
-        typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
+    failed(failures, several=len(models) > 1)
     # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
     if not results or any(sets or not failure.is_left_out for failure in failures):
         raise typer.Exit(1)

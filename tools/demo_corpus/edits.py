@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from typing import TypeVar
 
-from unbag.demo.lexicon import (
+from tools.demo_corpus.lexicon import (
     ADJECTIVES,
     COUNTS,
     INDEPENDENT,
@@ -25,7 +25,7 @@ from unbag.demo.lexicon import (
     VERBS,
     nouns_under,
 )
-from unbag.demo.scenes import Entity, Gear, Scene, gear_of, is_sound
+from tools.demo_corpus.scenes import Entity, Gear, Scene, gear_of, is_sound
 
 Edit = Callable[[Scene, random.Random], Scene | None]
 T = TypeVar("T")

@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from unbag.demo.taxonomy import Taxonomy
+from tools.demo_corpus.taxonomy import Taxonomy
 
 
 def test_exclusion_holds_for_all_that_lies_below():

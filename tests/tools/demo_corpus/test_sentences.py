@@ -4,10 +4,10 @@ from collections import Counter
 
 import pytest
 
-from unbag.demo import edits
-from unbag.demo.lexicon import ADJECTIVE, NOUN
-from unbag.demo.scenes import Entity, Gear, Scene, is_sound
-from unbag.demo.sentences import FORMS, forms_of, say
+from tools.demo_corpus import edits
+from tools.demo_corpus.lexicon import ADJECTIVE, NOUN
+from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound
+from tools.demo_corpus.sentences import FORMS, forms_of, say
 
 WOMEN = Entity("woman", "two", ("young",), Gear("coat", "red"))
 DOG = Entity("dog", "one", ("small",))

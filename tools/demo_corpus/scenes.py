@@ -3,7 +3,7 @@
 from functools import cache
 from typing import NamedTuple
 
-from unbag.demo.lexicon import (
+from tools.demo_corpus.lexicon import (
     ADJECTIVE,
     ADJECTIVES,
     CARRIED,

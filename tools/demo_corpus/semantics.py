@@ -15,8 +15,7 @@ A scene is a set of constraints on a picture. The conventions, after those of SN
 from collections.abc import Callable, Sequence
 from itertools import permutations
 
-from unbag import labels
-from unbag.demo.lexicon import (
+from tools.demo_corpus.lexicon import (
     ADJECTIVES,
     COUNTS,
     INDEPENDENT,
@@ -28,8 +27,9 @@ from unbag.demo.lexicon import (
     VERBS,
     traits_of,
 )
-from unbag.demo.scenes import Entity, Gear, Scene
-from unbag.demo.taxonomy import Taxonomy
+from tools.demo_corpus.scenes import Entity, Gear, Scene
+from tools.demo_corpus.taxonomy import Taxonomy
+from unbag import labels
 
 
 def entails(premise: Scene, hypothesis: Scene) -> bool:

@@ -6,8 +6,8 @@ no hyphens, so that any tokenizer finds the same words.
 
 import random
 
-from unbag.demo.lexicon import ADJECTIVE, COUNTS, NOUN, PLACE, TIME, VERB, WORN, nouns_under
-from unbag.demo.scenes import Entity, Gear, Scene, passive_of
+from tools.demo_corpus.lexicon import ADJECTIVE, COUNTS, NOUN, PLACE, TIME, VERB, WORN, nouns_under
+from tools.demo_corpus.scenes import Entity, Gear, Scene, passive_of
 
 FORMS = ("active", "fronted", "passive", "there", "relative", "with", "located")
 """The surface forms: "A boy is feeding a dog in the park." "In the park, a boy …" "A dog is being fed by a boy …"

@@ -5,13 +5,13 @@ import zlib
 from collections.abc import Iterator, Sequence
 from typing import Final, NamedTuple
 
+from tools.demo_corpus import edits, semantics
+from tools.demo_corpus.scenes import Scene, is_sound
+from tools.demo_corpus.sentences import say
 from unbag import labels
-from unbag.demo import edits, semantics
-from unbag.demo.scenes import Scene, is_sound
-from unbag.demo.sentences import say
 
 SPLITS: Final = {"train": 6_000, "validation": 1_500, "test": 1_500}
-"""The splits and their default sizes."""
+"""The splits and their default sizes. `test` is not shipped: it is there for who wants pairs that nobody has seen."""
 
 _TRIES: Final = 6  # hypotheses tried for one premise before another is drawn
 # How often the words of a hypothesis are those of its premise in other places or other grammar, by label. A bag of
@@ -43,9 +43,9 @@ class MeantPair(NamedTuple):
 def generate(split: str, n: int | None = None, seed: int = 0) -> Iterator[DemoPair]:
     """Yield the pairs of one split.
 
-    The labels follow from the meanings behind the sentences (see `unbag.demo.semantics`). The same split and seed
-    give the same pairs, and fewer of them are the first of more. Within a split no pair occurs twice; between the
-    splits of any seeds no premise does.
+    The labels follow from the meanings behind the sentences (see `semantics`). The same split and seed give the same
+    pairs, and fewer of them are the first of more. Within a split no pair occurs twice; between the splits of any seeds
+    no premise does.
 
     Args:
         split: a key of `SPLITS`.

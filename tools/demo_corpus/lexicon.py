@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from itertools import product
 from typing import Final, NamedTuple
 
-from unbag.demo.taxonomy import Taxonomy
+from tools.demo_corpus.taxonomy import Taxonomy
 
 AGE: Final = ("young", "old")
 SIZE: Final = ("big", "small", "huge", "tiny")

@@ -4,15 +4,17 @@ import re
 import subprocess
 import sys
 from collections import Counter
+from pathlib import Path
 
 import pytest
 
+from tools.demo_corpus.corpus import SPLITS, DemoPair, generate, generate_meant
+from tools.demo_corpus.scenes import is_sound
+from tools.demo_corpus.semantics import entails, is_clear, label
+from tools.demo_corpus.sentences import forms_of, say
 from unbag import labels
-from unbag.demo import SPLITS, DemoPair, generate
-from unbag.demo.corpus import generate_meant
-from unbag.demo.scenes import is_sound
-from unbag.demo.semantics import entails, is_clear, label
-from unbag.demo.sentences import forms_of, say
+
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -30,9 +32,11 @@ def test_the_seed_alone_decides_the_pairs(corpus: dict[str, list[DemoPair]]):
 
 
 def test_another_process_with_another_hash_seed_draws_the_same(corpus: dict[str, list[DemoPair]]):
-    code = "from unbag.demo import generate\nfor pair in generate('test', 60): print(*pair, sep='\\t')"
+    code = "from tools.demo_corpus.corpus import generate\nfor pair in generate('test', 60): print(*pair, sep='\\t')"
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}
-    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
     assert [DemoPair(*line.split("\t")) for line in done.stdout.splitlines()] == corpus["test"][:60]
 
 

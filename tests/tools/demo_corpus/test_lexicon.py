@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from unbag.demo.lexicon import (
+from tools.demo_corpus.lexicon import (
     ADJECTIVE,
     ADJECTIVES,
     INDEPENDENT,
@@ -16,7 +16,7 @@ from unbag.demo.lexicon import (
     VERBS,
     traits_of,
 )
-from unbag.demo.taxonomy import Taxonomy
+from tools.demo_corpus.taxonomy import Taxonomy
 
 
 @pytest.mark.parametrize(

@@ -4,9 +4,9 @@ from itertools import permutations
 
 import pytest
 
-from unbag.demo import edits
-from unbag.demo.scenes import Entity, Gear, Scene, is_sound
-from unbag.demo.semantics import contradicts, entails, is_clear, label
+from tools.demo_corpus import edits
+from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound
+from tools.demo_corpus.semantics import contradicts, entails, is_clear, label
 
 
 def e(words: str, gear: str = "") -> Entity:
