@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
@@ -43,6 +43,8 @@ class CsLambdaConfig(SourceConfig):
         least_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
         seed: decides what is drawn, held out, and in which fold a pair is.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "training", "lexical", "pipeline")
 
     training: Sequence[str] | None = None
     lexical: str | None = None

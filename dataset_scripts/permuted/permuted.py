@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import datasets
 import pyarrow as pa
@@ -39,6 +40,8 @@ class PermutedConfig(SourceConfig):
         pipeline: the spaCy pipeline that tags for them.
         seed: decides every permutation.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "minitrees", "pipeline")
 
     mode: str = BOTH
     q: int = DEFAULT_Q

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import datasets
 import numpy as np
@@ -54,6 +54,8 @@ class ResnliConfig(SourceConfig):
         validation_size: likewise in the validation split.
         seed: decides which examples are drawn for validation.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
 
     embeddings: str = ""
     test_size: int | None = None

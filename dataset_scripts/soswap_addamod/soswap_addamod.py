@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
@@ -37,6 +37,8 @@ class SoswapAddamodConfig(SourceConfig):
         attested_split: another split of the corpus whose sentences attest adjectives too, e.g. `train`.
         pipeline: the spaCy pipeline that parses: a package, a folder or a Hub repository.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
 
     kind: str = BOTH
     seed: int = DEFAULT_SEED

@@ -25,6 +25,8 @@ class OfficialConfig(SourceConfig):
             it, it is downloaded.
     """
 
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "file")
+
     file: str | None = None
 
     @property
