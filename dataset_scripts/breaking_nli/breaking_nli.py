@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import datasets
 import numpy as np
@@ -79,6 +79,8 @@ class BreakingNliConfig(OfficialConfig):
         least_bigrams: how often the training corpus must have each bigram that a replacement makes.
         seed: decides what is replaced and by what.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "training", "embeddings")
 
     training: Sequence[str] | None = None
     embeddings: str | None = None

@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.corpora import CORPORA
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
@@ -45,6 +45,8 @@ class CsLambdaConfig(SourceConfig):
         seed: decides what is drawn, held out, and in which fold a pair is.
     """
 
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "training", "lexical", "pipeline")
+
     training: Sequence[str] | None = None
     lexical: str | None = None
     pipeline: str | None = None
@@ -68,7 +70,7 @@ class CsLambdaConfig(SourceConfig):
             raise ValueError("expected either a fitted lexical model or how to fit one (training, pipeline, pairs)")
 
 
-class CsLambda(ChallengeSet):
+class CsLambda(ChallengeSetBuilder):
     """Every example of a corpus split with its LMS, the lexical model's probabilities and the misleading features.
 
     Configs: `<corpus>-<split>`; `data=…` takes data of your own. Where the corpus is in the lexical model's training

@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig
+from unbag.builder import ChallengeSetBuilder, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
@@ -41,6 +42,8 @@ class PermutedConfig(SourceConfig):
         seed: decides every permutation.
     """
 
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "minitrees", "pipeline")
+
     mode: str = BOTH
     q: int = DEFAULT_Q
     min_words: int = DEFAULT_MIN_WORDS
@@ -67,7 +70,7 @@ def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
     return PermutedConfig(name=name, version=Permuted.VERSION, corpus=corpus.name, source_split=split, mode=mode)
 
 
-class Permuted(ChallengeSet):
+class Permuted(ChallengeSetBuilder):
     """Every used example of a corpus split, unpermuted and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.plain import SCHEMA, plain_tables
 from unbag.sources import Example, Source
 
@@ -22,7 +22,7 @@ class PlainConfig(SourceConfig):
     """Which pairs; there are no options."""
 
 
-class Plain(ChallengeSet):
+class Plain(ChallengeSetBuilder):
     """Every labelled pair of a corpus split, unchanged.
 
     Configs: `<corpus>-<split>`; `data=…` takes data of your own.

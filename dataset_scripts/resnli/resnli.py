@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import datasets
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig
+from unbag.builder import ChallengeSetBuilder, SourceConfig
 from unbag.columns import PAIR
 from unbag.corpora import CORPORA, Corpus
 from unbag.labels import label_id
@@ -56,6 +56,8 @@ class ResnliConfig(SourceConfig):
         seed: decides which examples are drawn for validation.
     """
 
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
+
     embeddings: str = ""
     test_size: int | None = None
     validation_size: int | None = None
@@ -96,7 +98,7 @@ class Plan(NamedTuple):
     rearrangement: Rearrangement
 
 
-class Resnli(ChallengeSet):
+class Resnli(ChallengeSetBuilder):
     """All labelled pairs of a corpus in new train, validation and test splits.
 
     Configs: `<corpus>`, all of its splits merged; `data=…` takes data of your own, of the Hub also several splits

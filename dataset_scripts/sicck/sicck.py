@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import datasets
 import pyarrow as pa
@@ -41,6 +42,8 @@ class SicckConfig(OfficialConfig):
         pipeline: generated configs: a spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
             whose verb has no auxiliary; without it these make no seeds.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
 
     space: str = FOUR_WAY
     folds: int = 5

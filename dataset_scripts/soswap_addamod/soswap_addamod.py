@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.corpora import CORPORA
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, attestation, tables
@@ -38,6 +38,8 @@ class SoswapAddamodConfig(SourceConfig):
         attested_split: another split of the corpus whose sentences attest adjectives too, e.g. `train`.
         pipeline: the spaCy pipeline that parses: a package, a folder or a Hub repository.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
 
     kind: str = BOTH
     seed: int = DEFAULT_SEED
@@ -69,7 +71,7 @@ def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
     return made
 
 
-class SoswapAddamod(ChallengeSet):
+class SoswapAddamod(ChallengeSetBuilder):
     """The pairs made from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.perturb.swap import SCHEMA, swapped_tables
 from unbag.sources import Example, Source
 
@@ -23,7 +23,7 @@ class SwappedConfig(SourceConfig):
     """Which pairs are exchanged; there are no options."""
 
 
-class Swapped(ChallengeSet):
+class Swapped(ChallengeSetBuilder):
     """Every pair of a corpus split as given, and those that are neutral or contradict once more, exchanged.
 
     Configs: `<corpus>-<split>`; `data=…` takes data of your own.

@@ -12,10 +12,11 @@ from unbag import measures, paired_samples, results, suite
 from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictor import Predictor
-from unbag.inference.probe import MislabelledError, probe
+from unbag.inference.probe import MislabelledError, ProbeReport, probe
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
+from unbag.llm.prompts import SHOTS, WORDS
 from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
 from unbag.predictors import Model, predictor_of, prompted, prompted_options
@@ -134,7 +135,7 @@ def evaluate_all(
                 # count of right answers is for the record only.
                 trust = trust_labels or in_words
                 if (number, item.language) not in probed:
-                    probed[number, item.language] = _probed(predictor, {item.language}, trust=trust)
+                    probed[number, item.language] = _probed(predictor, {item.language}, known, trust=trust)
                 known["label_probe"] = probed[number, item.language]
             tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
             try:
@@ -221,7 +222,9 @@ def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bo
     return unanswered
 
 
-def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) -> dict[str, str]:
+def _probed(
+    predictor: Predictor, languages: Collection[str], known: Mapping[str, Any], *, trust: bool
+) -> dict[str, str]:
     """Return how many obvious pairs the model gets right as it declares its labels, by language.
 
     Raises:
@@ -234,8 +237,21 @@ def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) ->
         if report.mislabelled:
             if not trust:
                 raise MislabelledError(report)
-            logger.warning("%s", MislabelledError(report))
+            in_words = known["kind"] != "transformer"
+            logger.warning("%s", _takes_words_for_others(report, known) if in_words else MislabelledError(report))
     return right
+
+
+def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> str:
+    """Return what to say of a language model whose words fit other labels better: there is no order to correct."""
+    orders = zip(report.declared, report.best, strict=True)
+    other = " and ".join(f"{WORDS[label]} as {best}" for label, best in orders if label != best)
+    form = ", or the other form of question (--chat or --no-chat)" if known["kind"] == "causal" else ""
+    return (
+        f"{known['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
+        f"of {report.pairs} read with {other}: it seems to take the question's words for others. Its answers count as "
+        f"the question defines them; try another number of worked examples (--shots {', '.join(map(str, SHOTS))}){form}"
+    )
 
 
 def _telling(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:

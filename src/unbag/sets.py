@@ -1,5 +1,6 @@
 """The challenge sets by name: what there is, and how to get one."""
 
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
@@ -46,11 +47,19 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     known = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(known)):
         raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {known}")
-    return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **options)
+    named = {option: _as_text(value) for option, value in options.items()}
+    return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **named)
+
+
+def _as_text(value: Any) -> Any:
+    """Return the text of a path or of a list's paths, so that a file named either way is one entry of the cache."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_text, value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def _class(name: str) -> Any:
-    """Return a set's builder class: a `building.ChallengeSet`, whose base has no types."""
+    """Return a set's builder class: a `builder.ChallengeSetBuilder`, whose base has no types."""
     [found] = [
         value
         for value in vars(scripts.module(ROOM, name)).values()

@@ -88,6 +88,34 @@ def test_a_harness_may_ask_a_part_of_the_rows(name):
         assert found == SCORES_OF[name](records[:96])
 
 
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        # of each partition: how many rows, how many right; then accuracy, easiest, hardest, drop
+        ({0: (4, 3), 1: (4, 1)}, (4 / 8, 3 / 4, NAN, NAN)),
+        ({1: (4, 1)}, (1 / 4, NAN, NAN, NAN)),
+        ({18: (2, 2), 19: (5, 1)}, (3 / 7, NAN, 1 / 5, NAN)),
+        ({0: (4, 3), 7: (1, 0), 19: (5, 1)}, (4 / 10, 3 / 4, 1 / 5, 3 / 4 - 1 / 5)),
+        ({number: (2, number % 2) for number in range(20)}, (10 / 40, 0.0, 1 / 2, -1 / 2)),
+        # the whole of a set of three pairs looks like a part of any other
+        ({0: (1, 1), 1: (1, 1), 2: (1, 0)}, (2 / 3, 1.0, NAN, NAN)),
+        ({}, (NAN, NAN, NAN, NAN)),
+    ],
+)
+def test_a_part_of_resnli_says_of_its_ends_what_is_known(asked, expected):
+    records = [
+        {"partition": number, "label": 1, "predicted": 1 if row < right else 0}
+        for number, (rows, right) in asked.items()
+        for row in range(rows)
+    ]
+    found = SCORES_OF["resnli"](records)
+    assert tuple(found) == ("accuracy", "easiest", "hardest", "drop")
+    assert tuple(found.values()) == pytest.approx(expected, nan_ok=True)
+
+
 @pytest.mark.parametrize("name", list(SCORES_OF))
 def test_no_answer_is_wrong(name):
     rows = rows_of(name)

@@ -18,7 +18,7 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 from unbag.scoring.swap_consistency import swap_consistency
-from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+from unbag.scoring.uncertainty_partitions import PARTITIONS
 
 Record: TypeAlias = Mapping[str, Any]
 Scores: TypeAlias = dict[str, float]
@@ -88,12 +88,15 @@ def plain_scores(records: Sequence[Record]) -> Scores:
 
 
 def resnli_scores(records: Sequence[Record]) -> Scores:
-    """Return `scoring.uncertainty_partitions`; where a partition has no example, the accuracy alone."""
-    predicted, gold = _answers(records)
-    partitions = _column(records, "partition")
-    if set(partitions) != set(range(max(partitions) + 1)):
-        return _values("resnli", {"accuracy": _accuracy(records)})
-    return _values("resnli", uncertainty_partitions(predicted, gold, partitions, **_NO_INTERVALS))
+    """Return `scoring.uncertainty_partitions`'s accuracy, on all pairs and on the two ends, and the drop between these.
+
+    A set of fewer than `PARTITIONS` pairs has fewer partitions. No row says so, and what looks like its last one may be
+    any of a larger set: it has no `hardest`.
+    """
+    easiest, hardest = (
+        _accuracy([record for record in records if record["partition"] == end]) for end in (0, PARTITIONS - 1)
+    )
+    return {"accuracy": _accuracy(records), "easiest": easiest, "hardest": hardest, "drop": easiest - hardest}
 
 
 def sicck_scores(records: Sequence[Record]) -> Scores:
