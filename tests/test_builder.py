@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag import scripts, sets
+from unbag import challenge_sets, scripts, sets
 from unbag.builder import builder_hash
 
 MAY_NAME_FILES = {
@@ -21,7 +21,11 @@ MAY_NAME_FILES = {
     "swapped": {"data"},
 }
 LISTS = {"training", "minitrees"}
-OPTIONS = [(name, field.name) for name in sets.names() for field in fields(sets._class(name).BUILDER_CONFIG_CLASS)]
+OPTIONS = [
+    (name, field.name)
+    for name in challenge_sets.names()
+    for field in fields(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
+]
 
 
 def _pairs(path, n):
@@ -32,7 +36,7 @@ def _pairs(path, n):
 
 def _hash(name, /, **options):
     module = scripts.module("dataset_scripts", name)
-    return builder_hash(module.__file__, sets._class(name).BUILDER_CONFIG_CLASS, options)
+    return builder_hash(module.__file__, challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options)
 
 
 @pytest.mark.parametrize("kind", [str, Path])

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from unbag import sets
+from unbag import challenge_sets, sets
 from unbag.options import Option, described, read
 
 
@@ -54,9 +54,9 @@ def test_options_say_what_they_mean():
     ]
 
 
-@pytest.mark.parametrize("name", sets.names())
+@pytest.mark.parametrize("name", challenge_sets.names())
 def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
-    config = sets._class(name).BUILDER_CONFIG_CLASS
+    config = challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS
     known = [option for option in sets.described_options(name) if option.name in {f.name for f in fields(config)}]
     assert len(known) == len(sets.options(name))
     for option in known:

@@ -29,7 +29,6 @@ from unbag.requirements import Requirement
 from unbag.rows import DataError
 from unbag.sources import Example, Source
 
-PAPER = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
   author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},

@@ -23,7 +23,6 @@ from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
 from unbag.sources import Example, Source
 
-PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},

@@ -20,7 +20,6 @@ from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
 from unbag.text.tags import Tagger
 
-PAPER = "Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569"
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},

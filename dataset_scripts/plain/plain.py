@@ -10,7 +10,6 @@ from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.plain import SCHEMA, plain_tables
 from unbag.sources import Example, Source
 
-PAPER = "Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810"
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
   title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
   author = {Talman, Aarne and Chatzikyriakidis, Stergios},

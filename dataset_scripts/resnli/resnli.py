@@ -22,10 +22,6 @@ from unbag.requirements import Requirement
 from unbag.rows import DataError
 from unbag.sources import Example, Source
 
-PAPER = (
-    "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference, "
-    "anonymous EMNLP-IJCNLP 2019 submission"
-)
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
     {I}nference},

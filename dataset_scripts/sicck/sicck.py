@@ -20,7 +20,6 @@ from unbag.requirements import Requirement
 from unbag.sources import Example, Source
 from unbag.text.tags import Tagger
 
-PAPER = "Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12"
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
   author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},

@@ -18,7 +18,6 @@ from unbag.sources import Example, Source
 from unbag.text.parses import Parser
 from unbag.text.pipeline import PIPELINE
 
-PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},

@@ -10,7 +10,6 @@ from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.perturb.swap import SCHEMA, swapped_tables
 from unbag.sources import Example, Source
 
-PAPER = "Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136"
 _CITATION = """@inproceedings{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
     of Methods to Confounding Signals in Nature Language Inference Tasks},

@@ -8,7 +8,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import measures, paired_samples, results, suite
+from unbag import challenge_sets, paired_samples, report_examples, results, suite
+from unbag.answers import Answers
 from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictor import Predictor
@@ -17,13 +18,11 @@ from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
 from unbag.llm.prompts import SHOTS, WORDS
-from unbag.measures import Answers
 from unbag.prediction_files import read_predictions
 from unbag.predictors import Model, predictor_of, prompted, prompted_options
-from unbag.report import examples
-from unbag.report.examples import Chosen
 from unbag.request import BuiltSet, Request, build
 from unbag.results import Result
+from unbag.views.examples import ExampleSelection
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
 _ONLY_IN_WORDS: Final = frozenset({"shots", "chat", "base_url", "concurrency", "retries", "spending", "cache"})
@@ -111,7 +110,7 @@ def evaluate_all(
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     group = process_group()
     probed: dict[tuple[int, str], dict[str, str]] = {}
-    done: dict[tuple[int, int], tuple[Result, Chosen]] = {}
+    done: dict[tuple[int, int], tuple[Result, ExampleSelection]] = {}
 
     def failed(name: str, error: Exception, model: str | None = None) -> None:
         if on_failure is None:
@@ -148,7 +147,7 @@ def evaluate_all(
                     if unanswered is not None:
                         counts["unanswered_pairs"] = int(unanswered.sum())
                     result = score(item, answers, {**known, **counts})
-                    done[number, place] = result, examples.choose(result, item.rows, answers)
+                    done[number, place] = result, report_examples.select(result, item.rows, answers)
             except Exception as error:
                 failed(request.name, error, name)
                 continue
@@ -157,11 +156,11 @@ def evaluate_all(
     return _written([done[key] for key in sorted(done)], Path(out))
 
 
-def _written(found: Sequence[tuple[Result, Chosen]], out: Path) -> list[Result]:
+def _written(found: Sequence[tuple[Result, ExampleSelection]], out: Path) -> list[Result]:
     """Leave results in a folder, what they rest on first: where results.json is, all is."""
     done = [result for result, _ in found]
     if done:
-        examples.write([chosen for _, chosen in found], out / examples.FILE)
+        report_examples.write([selection for _, selection in found], out / report_examples.FILE)
         paired_samples.write(done, out)
         results.write(done, out / results.FILE)
     return done
@@ -187,7 +186,7 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
     answers = Answers(found.probabilities, found.space, found.has_probabilities)
     result = score(built, answers, model)
-    _written([(result, examples.choose(result, built.rows, answers))], Path(out))
+    _written([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result
 
 
@@ -198,7 +197,7 @@ def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result
         config=built.config,
         model=model,
         data=built.data,
-        scores=measures.score(built.request.name, built.rows, answers),
+        scores=challenge_sets.get(built.request.name).score_rows(built.rows, answers),
         environment=results.environment(),
     )
 

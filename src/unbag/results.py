@@ -3,7 +3,7 @@
 import json
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -91,33 +91,6 @@ def read(path: Path) -> list[Result]:
     if schema != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {schema}")
     return [Result(**_typed(result)) for result in record["results"]]
-
-
-def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
-    """Yield every estimate in some scores with its path: names with a dot between.
-
-    An entry of a list goes by its place, or by the first of its own names: `subsets.lambda=0.7.accuracy`.
-
-    >>> half = Estimate(0.5, None, None, 2)
-    >>> [path for path, _ in estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
-    ['accuracy', 'subsets.lambda=0.7.accuracy']
-    """
-    inner: list[tuple[str, Any]] = []
-    if isinstance(scores, Estimate):
-        yield path, scores
-    elif isinstance(scores, Mapping):
-        inner = list(scores.items())
-    elif isinstance(scores, list):
-        inner = [(_entry(place, value), value) for place, value in enumerate(scores)]
-    for name, value in inner:
-        yield from estimates(value, f"{path}.{name}" if path else str(name))
-
-
-def _entry(place: int, value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return str(place)
-    name, said = next(iter(value.items()))
-    return f"{name}={said:g}" if isinstance(said, float) else f"{name}={said}"
 
 
 def _typed(value: Any) -> Any:

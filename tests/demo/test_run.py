@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag import demo, results, sets
+from unbag import challenge_sets, demo, results
 from unbag.demo.run import MODELS, requests
 from unbag.failures import Failure
 from unbag.prefetch import MissingError
@@ -31,7 +31,7 @@ def test_every_set_is_asked_of_both_models_or_named_with_the_reason(shown):
     assert left_out <= {"soswap_addamod"}, "only this one needs what nobody has from the start, a parser"
     assert "failed" not in complaints
     asked = {(result.model["name"], result.set) for result in results.read(folder / "results.json")}
-    assert asked == {(model, name) for model in MODELS for name in set(sets.names()) - left_out}
+    assert asked == {(model, name) for model in MODELS for name in set(challenge_sets.names()) - left_out}
 
 
 def test_it_shows_a_bag_of_words_for_what_it_is(shown):
@@ -54,7 +54,7 @@ def test_what_it_leaves_can_be_gone_on_with(shown):
 
 
 def test_every_set_has_its_place():
-    assert sorted(request.name for request in requests(Path("out"))) == sets.names()
+    assert sorted(request.name for request in requests(Path("out"))) == challenge_sets.names()
 
 
 def test_what_is_not_on_this_machine_is_left_out_and_no_failure():

@@ -27,7 +27,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from unbag import comparison, results, sets
+from unbag import challenge_sets, comparison, results
 from unbag.cli import app
 from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.harness.export import HARNESSES, export_tasks
@@ -149,11 +149,11 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
     """Yield all texts by name."""
     asked = requests()
     yield "sets/all.json", _command("sets", "--json")
-    for name in sets.names():
+    for name in challenge_sets.names():
         yield f"sets/options/{name}.json", _command("sets", name, "--json")
     yield "papers.json", _command("papers", "--json")
 
-    whole = [asked[name] for name in sets.names() if name in asked]
+    whole = [asked[name] for name in challenge_sets.names() if name in asked]
     few = [asked[name] for name in ("plain", "swapped")]
     training: dict[str, Any] = {"training": ("train.jsonl",), "pipeline": "all"}
     words = [asked[name] for name in ("plain", "cs_lambda")]
@@ -172,7 +172,7 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
     yield from _compared("function", "transformer")
     yield from _compared("function", "words")
     yield from _files_of("", asked)
-    yield from _harnesses("", [asked[name] for name in sets.names() if name in asked])
+    yield from _harnesses("", [asked[name] for name in challenge_sets.names() if name in asked])
     read = {name: results.read(at / _RESULTS) for name, at in folders.items()}
     yield from _on_hub("", read["function"], read["words"])
     if lexicon is not None:
@@ -208,12 +208,12 @@ def _shown(
         terminal.write([*terminal.views(found), *terminal.together(found)], Path("table.txt"))
         yield f"{seen}/table.txt", Path("table.txt").read_text(encoding="utf-8")
         yield f"{seen}/results.json", (folders[name] / _RESULTS).read_text(encoding="utf-8")
-        shown = folders[name] / "shown.json"
+        shown = folders[name] / "examples.json"
         chosen = json.loads(shown.read_text(encoding="utf-8"))
         of_others = {result.set for result in found if result.data["name"] == OFFICIAL}
-        told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["chosen"]]
+        told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
         yield f"{seen}/shown.json", _lines(told)
-        chosen["chosen"] = [each for each in chosen["chosen"] if each["set"] not in of_others]
+        chosen["selections"] = [each for each in chosen["selections"] if each["set"] not in of_others]
         shown.write_text(json.dumps(chosen), encoding="utf-8")  # so that the page has no sentences of others either
         if name not in _TOGETHER:
             yield f"{seen}/report.txt", _report([folders[name]])
@@ -307,7 +307,7 @@ def _harnesses(under: str, asked: Sequence[Request]) -> Iterator[tuple[str, str]
                 said.append(f"\n--- {path}\n{(folder / path).read_text(encoding='utf-8')}")
         yield f"{under}harness/{harness}.txt", "".join(said)
         if not under:
-            on_hub = [Task(name, f"org/{name}", "snli-test", "test") for name in sets.names()]
+            on_hub = [Task(name, f"org/{name}", "snli-test", "test") for name in challenge_sets.names()]
             texts = files(on_hub, Prompt(0))
             yaml = [f"--- {path}\n{text}\n" for path, text in texts.items() if not path.endswith(".py")]
             yield f"harness/{harness}-hub.txt", "".join([*(f"{path}\n" for path in texts), *yaml])

@@ -4,7 +4,7 @@ import json
 import subprocess
 import sys
 
-from unbag import scripts, sets
+from unbag import challenge_sets, scripts
 
 
 def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_path):
@@ -18,7 +18,11 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
     assert done.returncode == 1
     assert "soswap_addamod: not published: " in done.stderr
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in json.loads(done.stdout)}
-    assert set(published) | {"plain", "soswap_addamod", "sicck"} == {*sets.names(), *scripts.names("metrics"), "sicck"}
+    assert set(published) | {"plain", "soswap_addamod", "sicck"} == {
+        *challenge_sets.names(),
+        *scripts.names("metrics"),
+        "sicck",
+    }
     assert all(published.values())
 
 

@@ -12,7 +12,7 @@ from huggingface_hub import HfApi
 from tests.hub.plain_reader import described
 from tests.hub_server.faults import Fault
 from tests.hub_server.fixtures import SHARED_HUB
-from unbag import sets
+from unbag import challenge_sets
 from unbag.cli import app, run
 
 _OPTIONS = {
@@ -54,8 +54,8 @@ def vectors(tmp_path_factory):
 @pytest.fixture(scope="session")
 def published(commands, vectors):
     """Publish every set, twice; return what the commands said the two times."""
-    names = [name for name in sets.names() if name != "soswap_addamod" or SHARED_HUB.is_dir()]
-    assert set(sets.names()) == set(_OPTIONS), "a set that is not published here"
+    names = [name for name in challenge_sets.names() if name != "soswap_addamod" or SHARED_HUB.is_dir()]
+    assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
     options = {**_OPTIONS, "resnli": ["--embeddings", vectors]}
     given = [
         ["publish", "dataset", name, "--to", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]

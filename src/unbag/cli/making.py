@@ -28,8 +28,8 @@ def build(
     unbag build cs_lambda --corpus snli --least-lms 0.7 --out cs_0.7.parquet
     """
     from unbag import prefetch
-    from unbag.report.cells import left_out
     from unbag.request import export
+    from unbag.views.cells import left_out
 
     [request] = pairs([name])
     if offline:
@@ -92,8 +92,8 @@ def demo(
     others, beside one that sees the hypothesis only. A set that needs what is
     not on this machine, such as a parser, is left out and named at the end.
     """
+    from unbag.challenge_sets import names
     from unbag.demo.run import MODELS, run
-    from unbag.sets import names
 
     failures: list[Failure] = []
     with watch(len(names()), shown=not as_json) as watched:

@@ -3,7 +3,7 @@
 import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from unbag.hub.publication import Publication
 
 logger = logging.getLogger(__name__)
-
-_NOT_OURS: Final = frozenset({"plain"})  # a corpus as it is, which its authors publish
 
 
 @with_pairs
@@ -39,7 +37,7 @@ def everything(
     told of at the end and does not cost the others. Trained models are
     published one by one: unbag publish model.
     """
-    from unbag import scripts, sets
+    from unbag import challenge_sets, scripts
     from unbag.failures import Failure
     from unbag.hub import dataset, leaderboard, metric_space, results_dataset
 
@@ -48,7 +46,9 @@ def everything(
     failures: list[Failure] = []
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        for request in pairs([name for name in sets.names() if name not in _NOT_OURS], on_failure=failures.append):
+        # A corpus as it is, its authors publish.
+        names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
+        for request in pairs(names, on_failure=failures.append):
             try:
                 repo = options.repo(request.name)
                 publications.append(dataset.publication([request], repo, Path(folder) / request.name))
