@@ -55,8 +55,8 @@ def evaluate(
     scores and writes.
 
     Args:
-        model: a Hub id, a folder, a built-in model, `module:function`, a function or a predictor
-            (`unbag.inference.naming`).
+        model: a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
+            text-classification pipeline or a predictor (`unbag.inference.naming`).
         sets: what to evaluate on; a name alone means all of that set of its default corpus. By default the suite: a
             sample of every set (`unbag.suite`), of which those that cannot be had are warned of and left out.
         out: the folder.

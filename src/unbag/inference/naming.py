@@ -5,16 +5,18 @@ from collections.abc import Callable
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from unbag.inference.function import CallablePredictor
+from unbag.inference.in_memory import is_classifier, name_of, predictor_of_classifier
 from unbag.inference.predictor import Predictor
 
 _BY_KIND: Final = ("causal", "endpoint")
 """What stands before a colon and is no module: language models that are asked in words (`unbag.llm`)."""
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
-"""A Hub id, a folder, a built-in model, `module:function` as text, a predictor, or a function; see `predictor_of`."""
+"""A Hub id, a folder, a built-in model, `module:function` as text, a predictor, a function, or a classifier in memory;
+see `predictor_of`."""
 
 
 def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
@@ -25,7 +27,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal language
             model (`llm.causal`); `endpoint:` and the name of a model behind an API (`llm.endpoint`); `module:function`,
             a function to import from the current folder or an installed package (`CallablePredictor`); a function
-            itself; or a predictor.
+            itself; a `CrossEncoder` or a text-classification pipeline (`in_memory`); or a predictor.
         options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
             `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
             `lexical.training.Recipe`. None says nothing.
@@ -42,14 +44,22 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         return _of_hub_or_folder(model, options), str(model)
     if kind := prompted(model):
         return _language_model(kind, str(model).partition(":")[2], options), str(model)
+    if is_classifier(model):
+        return predictor_of_classifier(model, **options), name_of(model)
     if options:
         raise ValueError(f"expected the options {', '.join(options)} with a Hub id or a folder only, found {model!r}")
     if isinstance(model, str):
         return CallablePredictor(_function(model)), model
-    if hasattr(model, "predict"):
-        predictor = cast(Predictor, model)
-        return predictor, (predictor.identity or {}).get("name") or type(model).__name__
-    return CallablePredictor(cast(Callable[..., Any], model)), getattr(model, "__qualname__", repr(model))
+    if isinstance(model, Predictor):
+        return model, (model.identity or {}).get("name") or type(model).__name__
+    if hasattr(model, "predict") or not callable(model):
+        raise ValueError(
+            f"expected a model as text (a Hub id, a folder, …), a CrossEncoder, a text-classification pipeline of "
+            f"transformers, a function of premises and hypotheses, or a predictor with `space`, `identity` and "
+            f"`predict` (unbag.inference.Predictor); found {type(model).__module__}.{type(model).__qualname__}. A "
+            "function that asks it will do: lambda premises, hypotheses: …"
+        )
+    return CallablePredictor(model), getattr(model, "__qualname__", repr(model))
 
 
 def prompted(model: Model) -> str | None:
