@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import get_args
 
@@ -14,6 +15,7 @@ from typer.testing import CliRunner
 from unbag import cli, results, rooms
 from unbag.cli import evaluating, natlog, pairs
 from unbag.cli import training as training_commands
+from unbag.inference import naming
 from unbag.lexical import training
 from unbag.perturb import modified, modifiers, permutation
 
@@ -73,8 +75,14 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
+    causal = pytest.importorskip("unbag.llm.causal")
     assert evaluating.Dtype == transformer.Dtype
     assert evaluating.Head == transformer.Head
+    of_classifier, of_lm = (
+        signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
+    )
+    for name, default in naming.DEFAULTS.items():
+        assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 
 def test_start_up_imports_nothing_heavy():

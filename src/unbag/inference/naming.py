@@ -1,7 +1,7 @@
 """From what a user calls a model to a predictor."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
@@ -13,6 +13,11 @@ from unbag.inference.predictor import Predictor
 
 _BY_KIND: Final = ("causal", "endpoint")
 """What stands before a colon and is no module: language models that are asked in words (`unbag.llm`)."""
+
+DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0}
+"""The options of models that have a default of their own, as their `load` has it; a test holds them together."""
+
+_NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending", "cache"})
 
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
 """A Hub id, a folder, a built-in model, `module:function` as text, a predictor, a function, or a classifier in memory;
@@ -62,6 +67,28 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
     return CallablePredictor(model), getattr(model, "__qualname__", repr(model))
 
 
+def deciding(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a model's options that decide its numbers and are not as by default; on any device."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and name not in _NOT_DECIDING and value != DEFAULTS.get(name)
+    }
+
+
+def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the options that a model was named with, for the record; None of an object, which has no name.
+
+    The commit of a revision is in the predictor's identity, and the meaning of a label map is the order of outputs.
+    """
+    if not isinstance(model, str | Path):
+        return None
+    found = deciding({name: value for name, value in options.items() if name != "revision"})
+    if "label_map" in found:
+        found["label_map"] = ",".join(getattr(predictor, "order", predictor.space))
+    return found
+
+
 def prompted(model: Model) -> str | None:
     """Return the kind of a model that is asked in words, `causal` or `endpoint`; None for any other."""
     kind, colon, _ = model.partition(":") if isinstance(model, str) else ("", "", "")
@@ -103,6 +130,7 @@ def _baseline(name: str, options: dict[str, Any]) -> Predictor:
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
+    from unbag.rows import is_hub_id
 
     if "training" in options:
         raise ValueError(f"expected --training with a built-in model only, found {str(model)!r}")
@@ -111,7 +139,8 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
 
         if wrong := sorted(set(options) - {"revision"}):
             raise ValueError(f"{model} is a lexical model, which has no option {', '.join(wrong)}")
-        return LexicalPredictor(open_lexical_model(model, **options))
+        folder = open_lexical_model(model, **options)
+        return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)
     try:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:

@@ -15,8 +15,8 @@ from unbag.scoring.bootstrap import plain
 
 ORDER: Final = ("plain", "permuted", "cs_lambda", "resnli", "swapped", "soswap_addamod", "breaking_nli", "sicck")
 """Of the sets in a report; others come last."""
-_OF_THE_RUN: Final = ("label_probe", "truncated_pairs", "unanswered_pairs")
-"""What is not of the model but of what it was asked."""
+_OF_THE_RUN: Final = ("label_probe", "options", "truncated_pairs", "unanswered_pairs")
+"""What is not of the model but of what it was asked, and how."""
 
 
 @dataclass(frozen=True)
