@@ -274,6 +274,17 @@ def test_training_is_named_with_commas_or_again(folder):
     assert found == ["pairs.csv", "more.csv", "most.csv"]
 
 
+def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("unbag.needs.go_offline", lambda: None)
+    asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
+    refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
+    assert refused.exit_code == 2
+    assert "endpoint:tiny is asked over the network, which --offline keeps from" in refused.output
+    here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
+    assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
+
+
 def test_an_option_of_another_set_is_wrong_usage(folder):
     done = run("build", "swapped", "--data", "pairs.csv", "--q", "3", "--out", "a.parquet", cwd=folder)
     assert done.returncode == 2

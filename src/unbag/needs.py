@@ -13,7 +13,7 @@ from unbag.hub.patience import patiently
 if TYPE_CHECKING:
     from unbag.built import Request
 
-_MODEL_FILES: Final = ("*.json", "*.txt", "*.model", "*.safetensors", "*.tiktoken")
+_MODEL_FILES: Final = ("*.json", "*.txt", "*.model", "*.safetensors", "*.tiktoken", "*.jinja")
 _OLD_WEIGHTS: Final = "*.bin"  # where there are no others
 _OFFLINE: Final = (
     ("huggingface_hub.constants", "HF_HUB_OFFLINE"),
@@ -84,9 +84,9 @@ def of_model(model: str, *, revision: str | None = None, training: Sequence[str]
     elif model in BASELINES:
         yield from of_corpora(training or DEFAULT_TRAINING["en"])
         yield pipeline("")
-    elif is_hub_id(model) and ":" not in model:
+    elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""
-        yield Need(f"the model {model}{at}", lambda: _model_files(model, revision))
+        yield Need(f"the model {repository}{at}", lambda: _model_files(repository, revision))
 
 
 def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Need]:

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import typer
 
@@ -117,9 +118,16 @@ def evaluate(
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
     """
     from unbag import evaluation, needs
+    from unbag.inference.naming import prompted
     from unbag.inference.processes import processes
     from unbag.lexical.predictors import BASELINES
 
+    if offline and not _is_of_this_machine(base_url):
+        for model in models:
+            if prompted(model) == "endpoint":
+                raise typer.BadParameter(
+                    f"{model} is asked over the network, which --offline keeps from; leave one out"
+                )
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
     failures: list[Failure] = []
@@ -244,6 +252,11 @@ def _spending(models: list[str], price_in: float | None, price_out: float | None
         yield spending
     finally:
         typer.echo(str(spending), err=True)
+
+
+def _is_of_this_machine(address: str | None) -> bool:
+    host = urlsplit(address or "").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
 
 
 def _plain(name: str, examples: int | None) -> Any:

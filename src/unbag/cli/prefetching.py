@@ -69,7 +69,7 @@ def prefetch(
     wanted = needs.of_run(requests, models or (), revision=revision, training=corpora)
     if corpora and models:
         known = {need.name for need in wanted}
-        wanted += [need for need in needs.of_training(models[0], corpora) if need.name not in known]
+        wanted += [need for need in needs.of_training(models[0], corpora, revision=revision) if need.name not in known]
     lacking: dict[str, str] = {}
     for need in wanted:
         lacking |= needs.missing([need])

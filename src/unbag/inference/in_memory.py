@@ -27,9 +27,10 @@ def is_classifier(model: object) -> bool:
 
 def name_of(model: Any) -> str:
     """Return what a classifier was loaded as: the Hub id, or its folder's own name."""
+    from unbag.rows import is_hub_id
+
     loaded = str(getattr(model.model.config, "_name_or_path", "") or "")
-    is_hub_id = loaded.count("/") == 1 and not Path(loaded).exists() and not loaded.startswith((".", "/", "~"))
-    return loaded if is_hub_id else Path(loaded).name or type(model).__name__
+    return loaded if is_hub_id(loaded) else Path(loaded).name or type(model).__name__
 
 
 def predictor_of_classifier(model: Any, **options: Any) -> "TransformerPredictor":
