@@ -11,6 +11,7 @@ import typer
 from unbag.cli.chosen import Full, Sets, chosen
 from unbag.cli.pairs import Requests, with_pairs
 from unbag.cli.prefetching import Offline
+from unbag.cli.run_folder import CROSS, RUNS, run_folder
 from unbag.cli.shown import AsJson, report
 from unbag.cli.watching import watch
 from unbag.options import listed
@@ -25,7 +26,6 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
 _IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
-_RUNS: Final = Path("runs")
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
 
@@ -133,16 +133,13 @@ def evaluate(
     failures: list[Failure] = []
     if cross:
         requests = [_plain(name, examples) for name in listed(corpus or _CROSS)]
-        which = "cross"
+        about = f"{CROSS}-{'+'.join(listed(corpus))}" if corpus else CROSS
     else:
         elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
         requests = chosen(pairs, sets, full=full, elsewhere=elsewhere, on_failure=failures.append)
         if not requests:
             raise failures[0].error
-        # By the sets and pairs too: the same model on others must not take the place of these results.
         about = "+".join(sets) if sets else "full" if full else "suite"
-        which = f"{about}-{requests[0].config or Path(requests[0].options['data']).stem}"
-    folder = out or _RUNS / "+".join(map(_folder_name, models)) / which
     options: dict[str, Any] = {
         "revision": revision,
         "dtype": dtype,
@@ -155,6 +152,7 @@ def evaluate(
         "base_url": base_url,
         "concurrency": concurrency,
     }
+    folder = out or run_folder(models, requests, options, about=about)
     if offline:
         in_suite = not (sets or cross)  # of which those are asked that are there
         wanted = needs.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
@@ -170,7 +168,7 @@ def evaluate(
             models,
             requests,
             out=folder,
-            predictions=None if out else _RUNS / "predictions",
+            predictions=None if out else RUNS / "predictions",
             trust_labels=trust_labels,
             on_set=watched.on_set,
             on_progress=watched.on_progress,
@@ -198,7 +196,7 @@ def score(
         Path, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
     ],
     name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
-    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE/SET-PAIRS).")] = None,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -212,8 +210,8 @@ def score(
     """
     from unbag import evaluation, needs
 
-    folder = out or _RUNS / predictions.stem
     [request] = pairs([name])
+    folder = out or run_folder([str(predictions)], [request], {}, about=name)
     if offline:
         needs.require(needs.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
@@ -265,10 +263,6 @@ def _plain(name: str, examples: int | None) -> Any:
 
     corpus, _, split = name.strip().partition("-")
     return Request("plain", sets.config_name("plain", corpus, split or None, {})[0], examples=examples)
-
-
-def _folder_name(model: str) -> str:
-    return model.strip("./").replace("/", "__").replace(":", "__")
 
 
 def _label_map(text: str | None) -> dict[str, str] | None:
