@@ -5,13 +5,14 @@ import shutil
 import subprocess
 import sys
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import get_args
 
 import pytest
 from typer.testing import CliRunner
 
-from unbag import cli, results, scripts
+from unbag import cli, predictors, results, scripts
 from unbag.cli import evaluating, natlog, request_options
 from unbag.cli import training as training_commands
 from unbag.lexical import training
@@ -73,8 +74,14 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
+    causal = pytest.importorskip("unbag.llm.causal")
     assert evaluating.Dtype == transformer.Dtype
     assert evaluating.Head == transformer.Head
+    of_classifier, of_lm = (
+        signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
+    )
+    for name, default in predictors.DEFAULTS.items():
+        assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 
 def test_start_up_imports_nothing_heavy():
@@ -251,6 +258,17 @@ def test_training_is_named_with_commas_or_again(folder):
     assert made.returncode == 0, made.stderr
     found = [Path(part["origin"]).name for part in json.loads(made.stdout)["training"]]
     assert found == ["pairs.csv", "more.csv", "most.csv"]
+
+
+def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)
+    asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
+    refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
+    assert refused.exit_code == 2
+    assert "endpoint:tiny is asked over the network, which --offline keeps from" in refused.output
+    here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
+    assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
 
 
 def test_an_option_of_another_set_is_wrong_usage(folder):

@@ -5,7 +5,6 @@ import re
 
 import numpy as np
 import pytest
-from unbag.inference.naming import prompted_options
 
 import unbag
 from unbag import results
@@ -13,6 +12,7 @@ from unbag.evaluation import evaluate_file
 from unbag.inference.function import CallablePredictor
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import TWO_WAY
+from unbag.predictors import prompted_options
 from unbag.request import Request, build, export
 from unbag.rows import DataError
 from unbag.text.tokens import tokenize

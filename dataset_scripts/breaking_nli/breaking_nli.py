@@ -139,13 +139,15 @@ class BreakingNli(OfficialSet):
         self.keep_counts(rejected)
 
     def made_with(self) -> dict[str, Any]:
-        """Return what the training corpus was, which WordNet, and why candidates were not used, by reason."""
+        """Return what the training corpus was, which tables, and why candidates were not used, by reason."""
         made: dict[str, Any] = {
             "attested_in": [
                 {"origin": source.origin, "split": source.split, "revision": source.revision}
                 for source in self._training()
             ]
         }
+        if self.config.embeddings:
+            made["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
             from unbag.wordnet.database import open_wordnet
 

@@ -130,8 +130,7 @@ class Resnli(ChallengeSetBuilder):
 
     def made_with(self) -> dict[str, Any]:
         """Return which embeddings, exactly."""
-        name = self.config.embeddings or embeddings.DEFAULT
-        return {"embeddings": name if embeddings.is_pinned(name) else embeddings.find(name).identity}
+        return {"embeddings": embeddings.identity_of(self.config.embeddings or embeddings.DEFAULT)}
 
     def plan(self, sources: list[Source]) -> Plan:
         """Read all pairs once, fit the model of their words, and say where each goes.

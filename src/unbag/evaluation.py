@@ -1,7 +1,7 @@
 """A model and challenge sets in; predictions, scores and the record of both out."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
 from unbag.llm.prompts import SHOTS, WORDS
 from unbag.prediction_files import read_predictions
-from unbag.predictors import Model, predictor_of, prompted, prompted_options
+from unbag.predictors import Model, predictor_of, prompted, prompted_options, recorded_options
 from unbag.request import BuiltSet, Request, build
 from unbag.results import Result
 from unbag.views.examples import ExampleSelection
@@ -55,8 +55,8 @@ def evaluate(
     scores and writes.
 
     Args:
-        model: a Hub id, a folder, a built-in model, `module:function`, a function or a predictor
-            (`unbag.predictors`).
+        model: a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
+            text-classification pipeline or a predictor (`unbag.predictors`).
         sets: what to evaluate on; a name alone means all of that set of its default corpus. By default the suite: a
             sample of every set (`unbag.suite`), of which those that cannot be had are warned of and left out.
         out: the folder.
@@ -105,11 +105,16 @@ def evaluate_all(
         One result for each model and set, model by model; none in the processes after the first.
     """
     several = len(models) > 1
-    named = [predictor_of(model, **(_fitting(model, model_options) if several else model_options)) for model in models]
+    named: list[tuple[Predictor, dict[str, Any]]] = []
+    for model in models:
+        given = _fitting(model, model_options) if several else model_options
+        predictor, shown = predictor_of(model, **given)
+        options = recorded_options(model, predictor, given)
+        named.append((predictor, {"name": shown, **({} if options is None else {"options": options})}))
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     group = process_group()
-    probed: dict[tuple[int, str], dict[str, str]] = {}
+    probed: dict[tuple[int, str], tuple[str, bool]] = {}
     done: dict[tuple[int, int], tuple[Result, ExampleSelection]] = {}
 
     def failed(name: str, error: Exception, model: str | None = None) -> None:
@@ -126,16 +131,20 @@ def evaluate_all(
         except Exception as error:
             failed(request.name, error)
             continue
-        for number, (predictor, name) in enumerate(named):
-            known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
+        for number, (predictor, asked) in enumerate(named):
+            name: str = asked["name"]
+            known: dict[str, Any] = {**asked, **(predictor.identity or {})}
             in_words = known.get("kind") in ("causal", "endpoint")
             if known.get("kind") == "transformer" or in_words:
                 # A classifier declares its labels in a file that may be wrong; words say what they mean, so that the
                 # count of right answers is for the record only.
                 trust = trust_labels or in_words
                 if (number, item.language) not in probed:
-                    probed[number, item.language] = _probed(predictor, {item.language}, known, trust=trust)
-                known["label_probe"] = probed[number, item.language]
+                    probed[number, item.language] = _probed(predictor, item.language, known, trust=trust)
+                right, doubted = probed[number, item.language]
+                known["label_probe"] = {item.language: right}
+                if doubted and not in_words and "options" in known:
+                    known["options"] = {**known["options"], "trust_labels": True}
             tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
             try:
                 found = predict_rows(item.rows, predictor, store, progress=tell)
@@ -221,24 +230,19 @@ def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bo
     return unanswered
 
 
-def _probed(
-    predictor: Predictor, languages: Collection[str], known: Mapping[str, Any], *, trust: bool
-) -> dict[str, str]:
-    """Return how many obvious pairs the model gets right as it declares its labels, by language.
+def _probed(predictor: Predictor, language: str, known: Mapping[str, Any], *, trust: bool) -> tuple[str, bool]:
+    """Return how many obvious pairs the model gets right as it declares its labels, and whether that is to be doubted.
 
     Raises:
         MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
     """
-    right = {}
-    for language in sorted(languages):
-        report = probe(predictor, language)
-        right[language] = f"{report.right_declared} of {report.pairs}"
-        if report.mislabelled:
-            if not trust:
-                raise MislabelledError(report)
-            in_words = known["kind"] != "transformer"
-            logger.warning("%s", _takes_words_for_others(report, known) if in_words else MislabelledError(report))
-    return right
+    report = probe(predictor, language)
+    if report.mislabelled:
+        if not trust:
+            raise MislabelledError(report)
+        in_words = known["kind"] != "transformer"
+        logger.warning("%s", _takes_words_for_others(report, known) if in_words else MislabelledError(report))
+    return f"{report.right_declared} of {report.pairs}", report.mislabelled
 
 
 def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> str:

@@ -40,9 +40,10 @@ class Result:
     Attributes:
         set: the challenge set.
         config: its options: mode, q, seed, … and the examples drawn, if not all.
-        model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …).
-        data: where the pairs come from (`origin`, `split`, `revision`), what was left out of them, and the sha256 of
-            the rows that were predicted.
+        model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …). `options`
+            are those that it was named with, where they are not as by default; a Python object has none.
+        data: where the pairs come from (`origin`, `split`, `revision`), how they were read (`read_as`), what was left
+            out of them, and the sha256 of the rows that were predicted.
         scores: the metric's output, each number an `Estimate`.
         environment: versions of Python and the packages.
     """

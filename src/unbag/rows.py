@@ -118,11 +118,11 @@ class HubTable:
 def is_hub_id(name: str) -> bool:
     """Tell whether a name is that of a data set on the Hub: `org/name`, and no file that is there or could be.
 
-    >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv")
-    (True, False)
+    >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv"), is_hub_id("./model")
+    (True, False, False)
     """
     path = Path(name)
-    return re.fullmatch(r"[\w.-]+/[\w.-]+", name) is not None and not path.exists() and _kind(path) not in _READERS
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not path.exists() and _kind(path) not in _READERS
 
 
 def open_file(path: Path) -> File:

@@ -4,12 +4,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import typer
 
 from unbag.cli.output import AsJson, failed, report
 from unbag.cli.prefetching import Offline
 from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.run_folder import CROSS, RUNS, run_folder
 from unbag.cli.set_selection import Full, Sets, chosen
 from unbag.cli.watching import watch
 from unbag.options import listed
@@ -24,7 +26,6 @@ Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
 _IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
-_RUNS: Final = Path("runs")
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
 
@@ -119,22 +120,26 @@ def evaluate(
     from unbag import evaluation, prefetch
     from unbag.inference.process_group import process_group
     from unbag.lexical.predictors import BASELINES
+    from unbag.predictors import prompted
 
+    if offline and not _is_of_this_machine(base_url):
+        for model in models:
+            if prompted(model) == "endpoint":
+                raise typer.BadParameter(
+                    f"{model} is asked over the network, which --offline keeps from; leave one out"
+                )
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
     failures: list[Failure] = []
     if cross:
         requests = [_plain(name, examples) for name in listed(corpus or _CROSS)]
-        which = "cross"
+        about = f"{CROSS}-{'+'.join(listed(corpus))}" if corpus else CROSS
     else:
         elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
         requests = chosen(pairs, sets, full=full, elsewhere=elsewhere, on_failure=failures.append)
         if not requests:
             raise failures[0].error
-        # By the sets and pairs too: the same model on others must not take the place of these results.
         about = "+".join(sets) if sets else "full" if full else "suite"
-        which = f"{about}-{requests[0].config or Path(requests[0].options['data']).stem}"
-    folder = out or _RUNS / "+".join(map(_folder_name, models)) / which
     options: dict[str, Any] = {
         "revision": revision,
         "dtype": dtype,
@@ -147,6 +152,7 @@ def evaluate(
         "base_url": base_url,
         "concurrency": concurrency,
     }
+    folder = out or run_folder(models, requests, options, about=about)
     if offline:
         in_suite = not (sets or cross)  # of which those are asked that are there
         wanted = prefetch.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
@@ -162,7 +168,7 @@ def evaluate(
             models,
             requests,
             out=folder,
-            predictions=None if out else _RUNS / "predictions",
+            predictions=None if out else RUNS / "predictions",
             trust_labels=trust_labels,
             on_set=watched.on_set,
             on_progress=watched.on_progress,
@@ -187,7 +193,7 @@ def score(
         Path, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
     ],
     name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
-    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE/SET-PAIRS).")] = None,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -201,8 +207,8 @@ def score(
     """
     from unbag import evaluation, prefetch
 
-    folder = out or _RUNS / predictions.stem
     [request] = pairs([name])
+    folder = out or run_folder([str(predictions)], [request], {}, about=name)
     if offline:
         prefetch.require(prefetch.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
@@ -243,16 +249,17 @@ def _spending(models: list[str], price_in: float | None, price_out: float | None
         typer.echo(str(spending), err=True)
 
 
+def _is_of_this_machine(address: str | None) -> bool:
+    host = urlsplit(address or "").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def _plain(name: str, examples: int | None) -> Any:
     from unbag import sets
     from unbag.request import Request
 
     corpus, _, split = name.strip().partition("-")
     return Request("plain", sets.config_name("plain", corpus, split or None, {})[0], examples=examples)
-
-
-def _folder_name(model: str) -> str:
-    return model.strip("./").replace("/", "__").replace(":", "__")
 
 
 def _label_map(text: str | None) -> dict[str, str] | None:

@@ -66,7 +66,7 @@ def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False, se
         typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
     terminal.show(together if seen else [*views, *together], console())
-    typer.echo(f"in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
+    typer.echo(f"in {folder}: {' '.join(sorted(path.name for path in folder.iterdir()))}")
     if missing:
         typer.echo(missing)
 

@@ -69,7 +69,8 @@ def prefetch(
     wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora)
     if corpora and models:
         known = {need.name for need in wanted}
-        wanted += [need for need in prefetch.of_training(models[0], corpora) if need.name not in known]
+        to_train = prefetch.of_training(models[0], corpora, revision=revision)
+        wanted += [need for need in to_train if need.name not in known]
     lacking: dict[str, str] = {}
     for need in wanted:
         lacking |= prefetch.missing([need])

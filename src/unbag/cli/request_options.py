@@ -215,7 +215,7 @@ def _pairs(
             options = {option: value for option, value in given.items() if option in known[name]}
             options |= {o: sets.option_value(name, o, text) for o, text in named.items() if o in known[name]}
             if seed is not None and "seed" in known[name]:
-                options["seed"] = seed
+                options.setdefault("seed", seed)
             config = None
             if data is None:
                 # Of all sets, those that have splits take the split.

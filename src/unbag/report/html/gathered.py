@@ -14,8 +14,8 @@ from unbag.scoring.bootstrap import plain
 from unbag.views.examples import ExampleSelection
 from unbag.views.group import Group, Model, Scored
 
-_OF_THE_RUN: Final = ("label_probe", "truncated_pairs", "unanswered_pairs")
-"""What is not of the model but of what it was asked."""
+_OF_THE_RUN: Final = ("label_probe", "options", "truncated_pairs", "unanswered_pairs")
+"""What is not of the model but of what it was asked, and how."""
 
 
 @dataclass(frozen=True)

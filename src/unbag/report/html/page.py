@@ -2,7 +2,6 @@
 
 import base64
 import hashlib
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib import resources
@@ -13,11 +12,11 @@ from markupsafe import Markup
 
 from unbag import challenge_sets, papers
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.corpora import CORPORA
 from unbag.report import published
 from unbag.report.html.charts import WIDE, svg, swatch
 from unbag.report.html.gathered import Gathered
 from unbag.report.html.profile import Profiled, beats_words, profiled, subject_of
+from unbag.report.rerun import rerun
 from unbag.results import Result
 from unbag.views.cells import interval, left_out
 from unbag.views.examples import Line, ReportExample
@@ -131,29 +130,6 @@ def profile(found: list[Profiled], gathered: Gathered) -> Figure:
         series=tuple(series),
         order=tuple(each.label for each in found),
     )
-
-
-def command(result: Result) -> str:
-    """Return the command that asks a model the same again."""
-    from unbag import sets
-
-    words = ["unbag", "evaluate", str(result.model["name"])]
-    if result.model.get("kind") == "transformer" and result.model.get("revision"):
-        words += ["--revision", str(result.model["revision"]), "--dtype", str(result.model["dtype"])]
-    words += ["--sets", result.set]
-    data = result.data
-    if data["name"] in CORPORA:
-        words += ["--corpus", data["name"], *(["--split", data["split"]] if "+" not in data["split"] else [])]
-    elif data["name"] != "official":
-        words += ["--data", data["origin"]]
-    if "examples" in result.config:
-        words += ["--examples", str(result.config["examples"]), "--seed", str(result.config["examples_seed"])]
-    known = sets.options(result.set) - ({"seed"} if "examples" in result.config else set())
-    for name, value in result.config.items():
-        if name in known and value not in (None, [], ""):
-            text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            words += ["-o", f"{name}={text}"]
-    return shlex.join(words)
 
 
 def pieces(line: Line) -> tuple[tuple[str, str], ...]:
@@ -293,9 +269,9 @@ def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
         said = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
         yield {
             "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
-            "command": command(result),
+            "rerun": rerun(result),
             "facts": [
-                *((f"model {name}", str(value)) for name, value in result.model.items()),
+                *((f"model {name}", str(value)) for name, value in result.model.items() if value != {}),
                 *((name, str(value)) for name, value in said.items()),
                 *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
             ],
