@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.publishing_results import read_results
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
     from unbag.hub.publication import Publication
@@ -19,10 +20,9 @@ logger = logging.getLogger(__name__)
 _NOT_OURS: Final = frozenset({"plain"})  # a corpus as it is, which its authors publish
 
 
-@with_pairs
-@with_publishing_options
+@with_shared_options
 def everything(
-    pairs: Requests,
+    pairs: PairOptions,
     options: PublishingOptions,
     results: Annotated[
         list[Path] | None,
@@ -48,7 +48,8 @@ def everything(
     failures: list[Failure] = []
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        for request in pairs([name for name in sets.names() if name not in _NOT_OURS], on_failure=failures.append):
+        ours = [name for name in sets.names() if name not in _NOT_OURS]
+        for request in pairs.requests(ours, on_failure=failures.append):
             try:
                 repo = options.repo(request.name)
                 publications.append(dataset.publication([request], repo, Path(folder) / request.name))
