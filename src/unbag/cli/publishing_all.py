@@ -22,8 +22,8 @@ _NOT_OURS: Final = frozenset({"plain"})  # a corpus as it is, which its authors 
 
 @with_shared_options
 def everything(
-    pairs: PairOptions,
     options: PublishingOptions,
+    pairs: PairOptions,
     results: Annotated[
         list[Path] | None,
         typer.Option(help="Results for the data set of results and the leaderboard; give the option again for others."),

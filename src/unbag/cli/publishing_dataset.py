@@ -14,8 +14,8 @@ from unbag.cli.shared_options import with_shared_options
 
 @with_shared_options
 def dataset(
-    pairs: PairOptions,
     options: PublishingOptions,
+    pairs: PairOptions,
     name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted; `unbag sets` lists them.")],
     config: Annotated[
         list[str] | None,

@@ -181,6 +181,6 @@ def _not_an_option(option: str, known: Mapping[str, frozenset[str]]) -> str:
     alike = get_close_matches(option, sorted(frozenset().union(*known.values())), n=1)
     has = "; ".join(f"{name} has {', '.join(sorted(options)) or 'none'}" for name, options in known.items())
     return (
-        f"{option}: not an option of {' or '.join(known)}{f', did you mean {alike[0]}?' if alike else ''} "
-        f"({has}; `unbag sets NAME` says what each is)"
+        f"no option {option!r}{f', did you mean {alike[0]}?' if alike else ';'} {has}; "
+        f"`unbag sets {next(iter(known)) if len(known) == 1 else 'NAME'}` says what each is"
     )
