@@ -13,7 +13,7 @@ from unbag import results
 
 COMMAND = [
     *(sys.executable, "-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
-    *("--corpus", "snli", "--examples", "60", "--q", "99"),  # 6,000 rows: two parts of the store
+    *("--corpus", "snli", "--examples", "60", "-o", "q=99"),  # 6,000 rows: two parts of the store
 ]
 
 

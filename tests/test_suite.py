@@ -184,7 +184,7 @@ def offline(tmp_path, data):
 
 
 def test_the_command_shows_each_set_and_names_what_failed(offline):
-    done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "--q", "2", "--out", "out", cwd=offline)
+    done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--out", "out", cwd=offline)
     assert done.returncode == 1, "the Hub was not to be reached, and that is a failure"
     kept = results.read(offline / "out" / "results.json")
     assert {"plain", "swapped", "permuted"} <= {result.set for result in kept}
@@ -196,7 +196,7 @@ def test_the_command_shows_each_set_and_names_what_failed(offline):
 
 
 def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
-    asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "--q", "2", "--offline")
+    asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--offline")
     done = _run(*asked, "--out", "out", cwd=offline)
     assert done.returncode == 0, done.stderr
     assert {"plain", "swapped"} <= {result.set for result in results.read(offline / "out" / "results.json")}

@@ -72,7 +72,8 @@ class BreakingNliConfig(OfficialConfig):
         training: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
             pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
             your own data; the official config then counts nothing.
-        embeddings: a table (`unbag.lexical.embeddings.find`) for the column `similarity`; none by default.
+        embeddings: word embeddings for the column `similarity`: a model of the Hub or a folder, a spaCy pipeline, or a
+            text file of word vectors (`unbag.lexical.embeddings.find`); none by default.
         wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
         q: replacements of each premise at most.
         least_bigrams: how often the training corpus must have each bigram that a replacement makes.

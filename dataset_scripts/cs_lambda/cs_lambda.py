@@ -35,9 +35,11 @@ class CsLambdaConfig(SourceConfig):
     """Which lexical model scores the pairs, and which of them are kept.
 
     Attributes:
-        training: corpora and files that the lexical model is fitted to (`unbag.lexical.training.Recipe`).
+        training: corpora, whose train splits are taken, and files of pairs: what the lexical model is fitted to. By
+            default SNLI and MNLI, for Chinese OCNLI.
         lexical: a fitted model instead: a folder or Hub repository.
-        pipeline: which words count.
+        pipeline: which words count: those that a spaCy pipeline tags as content words, by default the language's own
+            one, or `all`.
         pairs: how many training pairs to draw; None for all.
         folds: into how many parts the training pairs are cut, where the pairs to score are among them.
         least_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.

@@ -46,7 +46,8 @@ class ResnliConfig(SourceConfig):
     """What is rearranged, and by which embeddings.
 
     Attributes:
-        embeddings: a table (`unbag.lexical.embeddings.find`); one for English where none is named.
+        embeddings: word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a text file of word vectors
+            (`unbag.lexical.embeddings.find`); one for English where none is named.
         test_size: examples in the test split; by default as many as the corpus's own, or a tenth.
         validation_size: likewise in the validation split.
         seed: decides which examples are drawn for validation.

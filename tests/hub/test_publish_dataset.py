@@ -17,8 +17,8 @@ from unbag.cli import app, run
 
 _OPTIONS = {
     "breaking_nli": [],
-    "cs_lambda": ["--training", "snli", "-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"],
-    "permuted": ["--q", "3", "--min-words", "6"],
+    "cs_lambda": ["-o", "training=snli", "-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"],
+    "permuted": ["-o", "q=3", "-o", "min_words=6"],
     "plain": [],
     "resnli": [],
     "sicck": [],
@@ -56,7 +56,7 @@ def published(commands, vectors):
     """Publish every set, twice; return what the commands said the two times."""
     names = [name for name in challenge_sets.names() if name != "soswap_addamod" or SHARED_HUB.is_dir()]
     assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
-    options = {**_OPTIONS, "resnli": ["--embeddings", vectors]}
+    options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
     given = [
         ["publish", "dataset", name, "--to", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
         for name in names

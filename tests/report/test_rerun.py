@@ -60,7 +60,9 @@ def repeats(*arguments):
 
 
 def test_a_folder_and_the_sets_own_options(here, tiny_bert):  # noqa: F811
-    [words] = repeats("evaluate", tiny_bert, "--sets", "permuted", "--data", "pairs.csv", "--q", 3, "--mode", "both")
+    [words] = repeats(
+        "evaluate", tiny_bert, "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "-o", "mode=both"
+    )
     assert words == ["evaluate", str(tiny_bert), "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3"]
 
 
@@ -85,8 +87,9 @@ def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monk
 
 def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
     import torch
-    from unbag.hex.residual import ResidualHead
     from unbag.training.superficial import SuperficialBranch
+
+    from unbag.hex.residual import ResidualHead
 
     folder = shutil.copytree(tiny_bert, tmp_path / "hex")
     torch.manual_seed(0)
@@ -115,8 +118,8 @@ def test_the_lexical_model(here, shared):
 def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
     fit = ["lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine"]
     assert cli.run(cli.app, fit) == 0
-    cs_lambda = ["--sets", "cs_lambda", "-o", "pipeline=all", "--training", "pairs.csv", "--least-lms", "0.1"]
-    repeats("evaluate", "./mine", "majority", *cs_lambda, "--data", "pairs.csv")
+    cs_lambda = ["--sets", "cs_lambda", "-o", "pipeline=all", "-o", "training=pairs.csv", "-o", "least_lms=0.1"]
+    repeats("evaluate", "./mine", "majority", "--training", "pairs.csv", *cs_lambda, "--data", "pairs.csv")
 
 
 @pytest.mark.parametrize("how", [("--shots", "3"), ("--no-chat", "--dtype", "bfloat16")])
@@ -167,7 +170,7 @@ def test_predictions_made_elsewhere(here):
     built = unbag.load("permuted", data="pairs.csv", q=3)
     rows = [json.dumps({"id": name, "prediction": "neutral"}) + "\n" for name in built["id"][:]]
     (here / "mine.jsonl").write_text("".join(rows))
-    [words] = repeats("score", "mine.jsonl", "--set", "permuted", "--data", "pairs.csv", "--q", 3)
+    [words] = repeats("score", "mine.jsonl", "--set", "permuted", "--data", "pairs.csv", "-o", "q=3")
     assert words[:4] == ["score", "mine.jsonl", "--set", "permuted"]
 
 

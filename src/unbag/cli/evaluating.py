@@ -10,9 +10,10 @@ import typer
 
 from unbag.cli.output import AsJson, failed, report
 from unbag.cli.prefetching import Offline
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import CROSS, RUNS, run_folder
 from unbag.cli.set_selection import Full, Sets, chosen
+from unbag.cli.shared_options import with_shared_options
 from unbag.cli.watching import watch
 from unbag.options import listed
 
@@ -25,13 +26,14 @@ if TYPE_CHECKING:
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
+_BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
 _IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
 
-@with_pairs
+@with_shared_options
 def evaluate(
-    pairs: Requests,
+    pairs: PairOptions,
     models: Annotated[
         list[str],
         typer.Argument(
@@ -63,6 +65,13 @@ def evaluate(
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
     offline: Offline = False,
+    training: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_BASELINES,
+            help="What they are fitted to: corpora or files, comma between (default: snli,mnli).",
+        ),
+    ] = None,
     shots: Annotated[
         int | None,
         typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
@@ -93,9 +102,6 @@ def evaluate(
         float | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers.")
     ] = None,
     as_json: AsJson = False,
-    corpus: str | None = None,
-    examples: int | None = None,
-    training: list[str] | None = None,
 ) -> None:
     """Evaluate models on challenge sets.
 
@@ -130,13 +136,16 @@ def evaluate(
                 )
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
+    if training and not set(models) & set(BASELINES):
+        raise typer.BadParameter(
+            f"--training is for the built-in models {', '.join(BASELINES)}; an option of a set is -o training=…"
+        )
     failures: list[Failure] = []
     if cross:
-        requests = [_plain(name, examples) for name in listed(corpus or _CROSS)]
-        about = f"{CROSS}-{'+'.join(listed(corpus))}" if corpus else CROSS
+        requests = [_plain(name, pairs.examples) for name in listed(pairs.corpus or _CROSS)]
+        about = f"{CROSS}-{'+'.join(listed(pairs.corpus))}" if pairs.corpus else CROSS
     else:
-        elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
-        requests = chosen(pairs, sets, full=full, elsewhere=elsewhere, on_failure=failures.append)
+        requests = chosen(pairs, sets, full=full, on_failure=failures.append)
         if not requests:
             raise failures[0].error
         about = "+".join(sets) if sets else "full" if full else "suite"
@@ -146,7 +155,7 @@ def evaluate(
         "device": device,
         "head": head,
         "label_map": _label_map(label_map),
-        "training": listed(*training) if training and set(models) & set(BASELINES) else None,
+        "training": listed(*training) if training else None,
         "shots": shots,
         "chat": chat,
         "base_url": base_url,
@@ -186,9 +195,9 @@ def evaluate(
         raise typer.Exit(1)
 
 
-@with_pairs
+@with_shared_options
 def score(
-    pairs: Requests,
+    pairs: PairOptions,
     predictions: Annotated[
         Path, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
     ],
@@ -207,7 +216,7 @@ def score(
     """
     from unbag import evaluation, prefetch
 
-    [request] = pairs([name])
+    [request] = pairs.requests([name])
     folder = out or run_folder([str(predictions)], [request], {}, about=name)
     if offline:
         prefetch.require(prefetch.of_run([request]))

@@ -1,22 +1,25 @@
 """Commands that make and list challenge sets: `unbag build`, `unbag sets`, `unbag demo`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
 from unbag.cli.output import AsJson, console, failed, print_json, report
 from unbag.cli.prefetching import Offline
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
 from unbag.cli.watching import watch
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
 
+_EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 
-@with_pairs
+
+@with_shared_options
 def build(
-    pairs: Requests,
+    pairs: PairOptions,
     name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted.")],
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     offline: Offline = False,
@@ -25,13 +28,13 @@ def build(
     """Build a challenge set as a Parquet file.
 
     unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
-    unbag build cs_lambda --corpus snli --least-lms 0.7 --out cs_0.7.parquet
+    unbag build cs_lambda --corpus snli -o least_lms=0.7 --out cs_0.7.parquet
     """
     from unbag import prefetch
     from unbag.request import export
     from unbag.views.cells import left_out
 
-    [request] = pairs([name])
+    [request] = pairs.requests([name])
     if offline:
         prefetch.require(prefetch.of_run([request]))
     record = export(request, out)
@@ -55,12 +58,17 @@ def list_sets(
         if as_json:
             print_json([option._asdict() for option in options])
             return
+        if not options:
+            typer.echo(f"{name} has no options.")
+            return
         from rich.table import Table
 
-        listed = Table("option", "default", "what it is", box=None, header_style="bold")
+        listed = Table("option", "default", "value", "what it is", box=None, header_style="bold")
         for option in options:
-            listed.add_row(option.name, str(option.default), option.meaning)
+            listed.add_row(option.name, str(option.default), option.expected, option.meaning)
         console().print(listed)
+        examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
+        typer.echo(f"\nFor instance: unbag evaluate MODEL --sets {name} {' '.join(examples[:_EXAMPLES])}")
         return
     found = summaries()
     if as_json:

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.publishing_results import read_results
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
     from unbag.hub.publication import Publication
@@ -17,11 +18,10 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
-@with_pairs
-@with_publishing_options
+@with_shared_options
 def everything(
-    pairs: Requests,
     options: PublishingOptions,
+    pairs: PairOptions,
     results: Annotated[
         list[Path] | None,
         typer.Option(help="Results for the data set of results and the leaderboard; give the option again for others."),
@@ -48,7 +48,7 @@ def everything(
     with TemporaryDirectory(prefix="unbag-") as folder:
         # A corpus as it is, its authors publish.
         names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
-        for request in pairs(names, on_failure=failures.append):
+        for request in pairs.requests(names, on_failure=failures.append):
             try:
                 repo = options.repo(request.name)
                 publications.append(dataset.publication([request], repo, Path(folder) / request.name))

@@ -112,9 +112,7 @@ def _options(result: Result) -> list[str]:
     words: list[str] = []
     training = result.model.get("options", {}).get("training")
     if training is not None:
-        words += ["--training", ",".join(training)]  # for the model, and for a set that is fitted to something too
-        if "training" in sets.options(result.set) and found.pop("training", None) != list(training):
-            raise _NoCommandError("model and set are fitted to different corpora, which can be said from Python only")
+        words += ["--training", ",".join(training)]
     for name, value in found.items():
         if value in (defaults[name], None, "", []):
             continue
