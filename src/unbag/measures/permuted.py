@@ -7,10 +7,10 @@ import pyarrow.compute as pc
 
 from unbag.columns import column, numbers
 from unbag.measures import Answers
-from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.permutation_acceptance import PermutationAcceptanceScores, permutation_acceptance
 
 
-def score(rows: Any, answers: Answers) -> dict[str, Any]:
+def score(rows: Any, answers: Answers) -> PermutationAcceptanceScores:
     """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU-2, length, and mini-tree ratio."""
     minitree = (numbers(rows, "premise_minitree") + numbers(rows, "hypothesis_minitree")) / 2
     bleu = (numbers(rows, "premise_bleu_2") + numbers(rows, "hypothesis_bleu_2")) / 2

@@ -21,7 +21,7 @@ def score(rows: Any, answers: Answers) -> dict[str, Any]:
     missing where there is no such pair, or none from a training split, as with data whose splits are not known.
     """
     right, partition = answers.predicted == answers.gold(rows), numbers(rows, "partition")
-    scores = uncertainty_partitions(answers.predicted, answers.gold(rows), partition)
+    scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, answers.gold(rows), partition)}
     trained_on = pc.starts_with(column(rows, "source_split"), _TRAINING).to_numpy(zero_copy_only=False)
     unseen = ~trained_on
     if unseen.any() and trained_on.any():

@@ -7,12 +7,12 @@ import numpy as np
 from unbag.columns import column, numbers
 from unbag.labels import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT
 from unbag.measures import Answers
-from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.natural_logic import NaturalLogicScores, natural_logic
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 
 
-def score(rows: Any, answers: Answers) -> dict[str, Any]:
+def score(rows: Any, answers: Answers) -> NaturalLogicScores:
     """Score answers with `scoring.natural_logic`: four-way by the reverse rule, intervals over seeds.
 
     A two-label model cannot tell contradiction from neutral; its gold labels are three: entailment either way, or not.

@@ -6,10 +6,10 @@ import numpy as np
 
 from unbag.columns import column
 from unbag.measures import NO_ANSWER, NONE, Answers
-from unbag.scoring.label_distribution import label_distribution
+from unbag.scoring.label_distribution import LabelDistributionScores, label_distribution
 
 
-def score(rows: Any, answers: Answers) -> dict[str, Any]:
+def score(rows: Any, answers: Answers) -> LabelDistributionScores:
     """Score answers with `scoring.label_distribution`, by kind of pair; where there is no answer, it is `none`."""
     predicted, names = answers.predicted, tuple(answers.space)
     if (predicted == NO_ANSWER).any():

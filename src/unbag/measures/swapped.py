@@ -7,10 +7,10 @@ import numpy as np
 from unbag.columns import numbers
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.measures import NO_ANSWER, Answers
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import SwapConsistencyScores, swap_consistency
 
 
-def score(rows: Any, answers: Answers) -> dict[str, Any]:
+def score(rows: Any, answers: Answers) -> SwapConsistencyScores:
     """Score answers with `scoring.swap_consistency`, before and after the exchange.
 
     A two-label model's "not entailment" is right of neutral pairs and of contradictions, so it stands for whichever of
