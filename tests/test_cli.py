@@ -11,6 +11,7 @@ from typing import get_args
 import pytest
 from typer.testing import CliRunner
 
+from tests.fork_server import PYTHON
 from unbag import cli, results, scripts
 from unbag.cli import evaluating, natlog, request_options
 from unbag.cli import training as training_commands
@@ -27,9 +28,7 @@ ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premi
 
 def run(*arguments, cwd=None, env=None):
     """Run the command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "unbag", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=env
-    )
+    return PYTHON.run("-m", "unbag", *arguments, cwd=cwd, env=env)
 
 
 @pytest.fixture
