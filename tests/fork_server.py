@@ -2,14 +2,15 @@
 
     done = PYTHON.run("-m", "unbag", "sets", env=hub.env(home), cwd=folder)
 
-It stands in for `subprocess` with `sys.executable`. What is imported beforehand reads no environment: the client
-libraries of the Hub, which do, each process imports itself. Nothing of unbag is imported beforehand either.
+It stands in for `subprocess` with `sys.executable`. The client libraries of the Hub read the environment when they are
+imported: they are imported beforehand for an environment that several processes have. Nothing of unbag is.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import gc
 import importlib
 import json
 import os
@@ -20,11 +21,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
-_WARM = ("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.linear_model", "torch", "torch.distributed.fsdp")
+_WARM = (
+    *("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.linear_model", "spacy"),
+    *("torch", "torch._dynamo", "torch.distributed.fsdp"),
+)
+_CLIENTS = ("datasets", "evaluate", "accelerate", "transformers.models.bert.modeling_bert")
+_WORTH_IT = 3  # processes with the same environment, from which on their clients are imported beforehand
 _ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN_LOOKS = 0.01
 _SECONDS_AT_MOST = 240
@@ -69,9 +76,11 @@ class ForkServer:
     """The process to fork from, started when it is first used; it ends with this one."""
 
     def __init__(self) -> None:
-        self._process: subprocess.Popen[str] | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._started = 0
+        self._pipes: tuple[TextIO, TextIO] | None = None
+        self._with_clients: dict[tuple[str | None, ...], ForkServer] = {}
+        self._asked_for: Counter[tuple[str | None, ...]] = Counter()
 
     def start(
         self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None, given: str = ""
@@ -84,12 +93,35 @@ class ForkServer:
             cwd: the folder to run in.
             given: what it finds on its standard input.
         """
-        self._started += 1
-        files = [Path(self._folder.name) / f"{self._started}.{name}" for name in ("in", "out", "err")]
-        files[0].write_text(given)
         environment = dict(os.environ if env is None else env)
         asked = {"arguments": list(map(str, arguments)), "env": environment, "cwd": str(cwd or Path.cwd())}
+        return self._for(environment)._fork(asked, given)
+
+    def _fork(self, asked: dict[str, Any], given: str) -> Forked:
+        files = self._files()
+        files[0].write_text(given)
         return Forked(self, self.ask(**asked, files=list(map(str, files))), *files[1:])
+
+    def _files(self) -> list[Path]:
+        self._started += 1
+        return [Path(self._folder.name) / f"{self._started}.{name}" for name in ("in", "out", "err")]
+
+    def _for(self, environment: Mapping[str, str]) -> ForkServer:
+        """Return what to fork from: with the clients, where they were asked for with this environment before."""
+        what_they_read = _what_clients_read(environment)
+        self._asked_for[what_they_read] += 1
+        if self._asked_for[what_they_read] < _WORTH_IT:
+            return self
+        if what_they_read not in self._with_clients:
+            files = self._files()
+            for path in files[:2]:
+                os.mkfifo(path)
+            arguments = ["-m", "tests.fork_server", *_CLIENTS]
+            asked = {"arguments": arguments, "env": dict(environment), "cwd": str(_ROOT)}
+            self.ask(**asked, files=list(map(str, files)))
+            server = self._with_clients[what_they_read] = ForkServer()
+            server._pipes = files[0].open("w"), files[1].open()
+        return self._with_clients[what_they_read]
 
     def start_group(
         self, n: int, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
@@ -113,21 +145,31 @@ class ForkServer:
 
     def ask(self, **request: Any) -> Any:
         """Ask the process to fork from for something."""
-        if self._process is None:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.fork_server"],
+        if self._pipes is None:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fork_server", *_WARM],
                 cwd=_ROOT,
                 env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
                 stdin=subprocess.PIPE,  # closed with this process, however that ends
                 stdout=subprocess.PIPE,
                 text=True,
             )
-            atexit.register(self._process.communicate)  # closes its input, and waits for it
-        assert self._process.stdin is not None
-        assert self._process.stdout is not None
-        self._process.stdin.write(json.dumps(request) + "\n")
-        self._process.stdin.flush()
-        return json.loads(self._process.stdout.readline())
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self._pipes = process.stdin, process.stdout
+            atexit.register(process.communicate)  # closes its input, and waits for it
+        there, back = self._pipes
+        there.write(json.dumps(request) + "\n")
+        there.flush()
+        return json.loads(back.readline())
+
+
+def _what_clients_read(environment: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Return what of an environment the client libraries read when they are imported."""
+    names = sorted(name for name in environment if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")))
+    # A token is read when it is needed; where HF_HOME is not told, it is in the folder of all caches.
+    told = [f"{name}={environment[name]}" for name in names if name != "HF_TOKEN"]
+    return (*told, None if "HF_HOME" in environment else environment.get("XDG_CACHE_HOME"))
 
 
 PYTHON: Final = ForkServer()
@@ -178,8 +220,9 @@ def _become(request: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    for _name in _WARM:
+    for _name in sys.argv[1:]:
         with contextlib.suppress(ImportError):  # of an extra that is not installed
             importlib.import_module(_name)
+    gc.freeze()  # what was imported stays shared
     if (_request := _serve()) is not None:
         _become(_request)
