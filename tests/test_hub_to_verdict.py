@@ -8,9 +8,15 @@ import pytest
 from tests.fork_server import PYTHON
 from unbag import results
 
+IN_SMALL_PARTS = """
+from unbag.cli import main
+from unbag.inference import predict_rows
+predict_rows.__kwdefaults__["chunk_rows"] = 256
+main()
+"""
 COMMAND = [
-    *("-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
-    *("--corpus", "snli", "--examples", "60", "--q", "99"),  # 6,000 rows: two parts of the store
+    *("-c", IN_SMALL_PARTS, "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
+    *("--corpus", "snli", "--examples", "60", "--q", "19"),  # 1,200 rows: five parts
 ]
 
 
@@ -40,8 +46,9 @@ def test_the_verdict_of_the_fixture(unbroken):
 def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken, tmp_path):
     """`kill -9` at three random moments while predicting, then the same command."""
     rng = np.random.default_rng(17)
+    assert len(list(unbroken.glob("predictions/*/part-*.parquet"))) == 5
     killed = 0
-    for moment in rng.uniform(0.5, 8, size=3):
+    for moment in rng.uniform(0.2, 2, size=3):
         process = PYTHON.start(*COMMAND, "--out", tmp_path, env=environment)
         while process.poll() is None and not list(tmp_path.glob("predictions/*/manifest.json")):
             time.sleep(0.05)  # until it predicts

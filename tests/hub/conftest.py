@@ -65,9 +65,9 @@ class Commands:
         self.home = home
         self.env = hub.env(home / "hf", token=ALICE) | {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "200"}
 
-    def __call__(self, *arguments: object, code: int = 0, **options: object) -> str:
+    def __call__(self, *arguments: object, code: int = 0, program: tuple[str, str] = ("-m", "unbag")) -> str:
         """Give one command; return its output, or what it complained about if it was to fail."""
-        done = PYTHON.run("-m", "unbag", *arguments, env=self.env, **options)
+        done = PYTHON.run(*program, *arguments, env=self.env)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         assert ALICE not in done.stdout + done.stderr
