@@ -89,6 +89,7 @@ def test_start_up_imports_nothing_heavy():
 ASKED = "evaluate always:predict --sets permuted --data pairs.csv --q 3 --out out".split()
 
 
+@pytest.mark.slow
 def test_a_function_of_the_users_is_evaluated_and_shown(folder):
     done = run(*ASKED, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -99,11 +100,13 @@ def test_a_function_of_the_users_is_evaluated_and_shown(folder):
     assert (folder / "out" / "predictions").is_dir()
 
 
+@pytest.mark.slow
 def test_json_is_the_results_file_and_nothing_else(folder):
     done = run(*ASKED, "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "out" / "results.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
     options = ("--data", "pairs.csv", "--q", "3")
     built = run("build", "permuted", *options, "--out", "set.parquet", cwd=folder)
@@ -213,6 +216,7 @@ def test_the_sets_are_listed(folder):
     assert "sinha" in run("sets").stdout.lower()
 
 
+@pytest.mark.slow
 def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
     done = run("demo", "--out", tmp_path / "demo")
     assert done.returncode == 0, done.stderr
@@ -226,6 +230,7 @@ def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
     assert swapped.scores["n_examples"] == misleading.data["rows"]
 
 
+@pytest.mark.slow
 def test_a_lexical_model_is_fitted_and_asked(folder):
     options = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
@@ -271,6 +276,7 @@ def test_an_option_of_another_set_is_wrong_usage(folder):
     assert "--q: not an option of swapped" in " ".join(done.stderr.split())
 
 
+@pytest.mark.slow
 def test_any_option_of_a_set_can_be_named(folder):
     done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--out", "a.parquet", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -294,6 +300,7 @@ def test_the_options_of_a_set_are_listed(folder):
     assert "examples in the test split" in shown
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")
     options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--q", "3", "--out")

@@ -144,7 +144,7 @@ def test_a_json_line_without_a_column_is_named(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("name", "words"), [("no.csv", "no such file"), ("test_examples.py", "expected a file that ends in")]
+    ("name", "words"), [("no.csv", "no such file"), ("test_sources.py", "expected a file that ends in")]
 )
 def test_a_file_that_is_missing_or_of_another_kind(name, words, request):
     with pytest.raises(DataError, match=words):
