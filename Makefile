@@ -14,7 +14,7 @@ QUICK := tests/scoring tests/text tests/perturb tests/natlog tests/measures $(wi
 
 .PHONY: demo test quick lint format hub bench harnesses
 
-demo: $(VENV)/demo.installed  ## show the whole flow offline, with a bag of words as the model
+demo: $(VENV)/demo.installed  ## show every set offline, put to a bag of words
 	$(BIN)/unbag demo
 
 test: $(VENV)/dev.installed  ## run all tests; those that need ../shared skip without it

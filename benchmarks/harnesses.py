@@ -23,11 +23,11 @@ sys.path.insert(0, str(ROOT))  # the tests' model and endpoint
 
 from tests.llm.tiny_lm import save_tiny_lm  # noqa: E402
 from tests.llm_server import running_endpoint  # noqa: E402
-from unbag import results  # noqa: E402
+from unbag import challenge_sets, results  # noqa: E402
 from unbag.evaluation import evaluate  # noqa: E402
 from unbag.harness.export import export_tasks  # noqa: E402
-from unbag.harness.scores import HIGHER_IS_BETTER  # noqa: E402
 from unbag.request import Request  # noqa: E402
+from unbag.scoring.paths import estimates  # noqa: E402
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "lm-eval": ("lm-eval[hf]==0.4.13",),
@@ -59,7 +59,16 @@ def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> S
     """Return what `unbag evaluate` says, as the harnesses name it."""
     evaluate(model, requests, out=folder, **options)
     found = results.read(folder / results.FILE)
-    return {r.set: {name: r.scores[name].value for name in HIGHER_IS_BETTER[r.set]} for r in found}
+    scores: Scores = {}
+    for each in found:
+        values = dict(estimates(each.scores))
+        scores[each.set] = {name: values[path].value or 0.0 for name, path in scores_of(each.set).items()}
+    return scores
+
+
+def scores_of(name: str) -> dict[str, str]:
+    """Return the scores of a set's task by name, each with its path in ours."""
+    return {quantity.name: quantity.path for quantity in challenge_sets.get(name).of_role("harness")}
 
 
 def lm_eval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: str) -> Scores:
@@ -68,7 +77,7 @@ def lm_eval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: st
     run("lm_eval", "--model", "hf", *options, "--tasks", "unbag", "--output_path", str(out))
     [file] = out.rglob("results_*.json")
     found = json.loads(file.read_text())["results"]
-    return {s: {n: found[f"unbag_{s}"][f"{n},none"] for n in HIGHER_IS_BETTER[s]} for s in SETS}
+    return {s: {n: found[f"unbag_{s}"][f"{n},none"] for n in scores_of(s)} for s in SETS}
 
 
 def lighteval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: str) -> Scores:
@@ -78,7 +87,7 @@ def lighteval(run: Callable[..., None], tasks: Path, model: Path, out: Path, _: 
     run("lighteval", "accelerate", f"model_name={model},dtype=float32,batch_size=4", named, *custom)
     [file] = out.rglob("results_*.json")
     found = json.loads(file.read_text())["results"]
-    return {s: {n: found[f"unbag_{s}|0"][n] for n in HIGHER_IS_BETTER[s]} for s in SETS}
+    return {s: {n: found[f"unbag_{s}|0"][n] for n in scores_of(s)} for s in SETS}
 
 
 def inspect_ai(run: Callable[..., None], tasks: Path, _: Path, out: Path, base_url: str) -> Scores:
@@ -87,7 +96,7 @@ def inspect_ai(run: Callable[..., None], tasks: Path, _: Path, out: Path, base_u
     run("inspect", "eval", "unbag_tasks.py", *options, LOCAL_BASE_URL=base_url, LOCAL_API_KEY="none")
     found = [json.loads(file.read_text()) for file in out.glob("*.json")]
     metrics = {log["eval"]["dataset"]["name"]: log["results"]["scores"][0]["metrics"] for log in found}
-    return {s: {n: metrics[s][n]["value"] for n in HIGHER_IS_BETTER[s]} for s in SETS}
+    return {s: {n: metrics[s][n]["value"] for n in scores_of(s)} for s in SETS}
 
 
 RUNS: Final = {"lm-eval": lm_eval, "lighteval": lighteval, "inspect-ai": inspect_ai}

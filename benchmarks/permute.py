@@ -47,13 +47,11 @@ def main() -> None:
 
 def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
     """Return premise, hypothesis and label of each pair."""
-    if data is None:
-        from unbag.demo.corpus import generate
-
-        return [(pair.premise, pair.hypothesis, pair.label) for pair in generate("train")]
+    from unbag import demo
     from unbag.sources import open_data
 
-    return [(example.premise, example.hypothesis, example.label) for example in open_data(data).examples()]
+    source = open_data(data or demo.file("train"))
+    return [(example.premise, example.hypothesis, example.label) for example in source.examples()]
 
 
 def write_pairs(path: Path, pairs: list[tuple[str, str, str]], times: int) -> None:

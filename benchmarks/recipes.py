@@ -25,10 +25,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag import measures, sets
+from unbag import challenge_sets, sets
+from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.inference.run import predict_rows
-from unbag.measures import Answers
 from unbag.predictors import predictor_of
 from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import Estimate, named_estimates
@@ -73,7 +73,7 @@ def main() -> None:
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:
                 for measure, value in permuted(
-                    measures.score("permuted", built.rows, answers(built, predictor, args.out))
+                    challenge_sets.get("permuted").score_rows(built.rows, answers(built, predictor, args.out))
                 ):
                     scores.setdefault(measure, {}).setdefault(name, []).append(value)
             print(f"{name}: {folder}", file=sys.stderr, flush=True)

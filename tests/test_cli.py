@@ -5,6 +5,7 @@ import shutil
 import subprocess
 import sys
 from dataclasses import fields
+from inspect import signature
 from pathlib import Path
 from typing import get_args
 
@@ -12,11 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
-from unbag import cli, results, scripts
+from unbag import cli, predictors, results, scripts
 from unbag.cli import evaluating, natlog, request_options
 from unbag.cli import training as training_commands
 from unbag.lexical import training
-from unbag.perturb import modified, modifiers, permutation
+from unbag.perturb import modifiers, permutation
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
@@ -63,17 +64,20 @@ def test_every_command_explains_itself(command):
 
 def test_the_help_pages_defaults_are_the_operators():
     shown = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--help"]).output.split())
-    for default in (permutation.DEFAULT_Q, permutation.DEFAULT_MIN_WORDS, permutation.DEFAULT_SEED):
-        assert f"(default: {default})" in shown
+    assert f"(default: {permutation.DEFAULT_SEED})" in shown
     assert training.DEFAULT_SEED == permutation.DEFAULT_SEED
     assert f"(default: {','.join(training.DEFAULT_TRAINING['en'])})" in shown
-    assert get_args(request_options.Mode) == permutation.MODES
-    assert get_args(request_options.Space) == modified.SPACES
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
+    causal = pytest.importorskip("unbag.llm.causal")
     assert evaluating.Dtype == transformer.Dtype
     assert evaluating.Head == transformer.Head
+    of_classifier, of_lm = (
+        signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
+    )
+    for name, default in predictors.DEFAULTS.items():
+        assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 
 def test_start_up_imports_nothing_heavy():
@@ -86,7 +90,7 @@ def test_start_up_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-ASKED = "evaluate always:predict --sets permuted --data pairs.csv --q 3 --out out".split()
+ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --out out".split()
 
 
 @pytest.mark.slow
@@ -108,7 +112,7 @@ def test_json_is_the_results_file_and_nothing_else(folder):
 
 @pytest.mark.slow
 def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
-    options = ("--data", "pairs.csv", "--q", "3")
+    options = ("--data", "pairs.csv", "-o", "q=3")
     built = run("build", "permuted", *options, "--out", "set.parquet", cwd=folder)
     assert built.returncode == 0, built.stderr
     assert "9 examples, 36 rows" in built.stdout
@@ -137,9 +141,9 @@ def test_a_relation_is_proved():
 def test_a_pair_is_modified_and_labelled():
     shown = CliRunner().invoke(cli.app, ["natlog", "modify", *POODLE, "--json"])
     assert shown.exit_code == 0, shown.output
-    request_options = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
-    assert request_options["every poodle is chasing a cat", "every dog is chasing a cat"] == "reverse_entailment"
-    assert request_options["a poodle is chasing a cat", "a dog is never chasing a cat"] == "independence"
+    relations = {(pair["premise"], pair["hypothesis"]): pair["relation"] for pair in json.loads(shown.output)}
+    assert relations["every poodle is chasing a cat", "every dog is chasing a cat"] == "reverse_entailment"
+    assert relations["a poodle is chasing a cat", "a dog is never chasing a cat"] == "independence"
 
 
 @pytest.mark.parametrize(
@@ -172,11 +176,12 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     "arguments",
     [
         ["evaluate"],
-        ["evaluate", "m", "--q", "many"],
+        ["evaluate", "m", "--sets", "permuted", "-o", "q=many"],
         ["evaluate", "m", "--cross", "--full"],
-        ["evaluate", "m", "--sets", "swapped", "--q", "3"],
+        ["evaluate", "m", "--sets", "swapped", "-o", "q=3"],
         ["compare"],
-        ["evaluate", "m", "--mode", "backwards"],
+        ["evaluate", "m", "--training", "snli"],
+        ["prefetch", "--training", "snli"],
         ["evaluate", "m", "--dtype", "float8"],
         ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
         ["evaluate", "m", "--data", "a.csv", "--columns", "premise"],
@@ -214,20 +219,6 @@ def test_the_sets_are_listed(folder):
     assert {"cs_lambda", "permuted", "plain", "resnli", "swapped"} <= {entry["name"] for entry in found["sets"]}
     assert set(found["corpora"]) == {"snli", "mnli", "anli", "sick", "ocnli"}
     assert "sinha" in run("sets").stdout.lower()
-
-
-@pytest.mark.slow
-def test_the_demo_shows_a_bag_of_words_for_what_it_is(tmp_path):
-    done = run("demo", "--out", tmp_path / "demo")
-    assert done.returncode == 0, done.stderr
-    assert "Verdict: it counts words" in done.stdout
-    permuted, misleading, swapped = results.read(tmp_path / "demo" / "results.json")
-    assert permuted.scores["p_c"].value == 1
-    assert permuted.scores["n_f"] == 0
-    assert 0.6 < permuted.scores["accuracy"].value < 0.95
-    whole, *_, hardest = misleading.scores["subsets"]
-    assert hardest["accuracy"].value < whole["accuracy"].value
-    assert swapped.scores["n_examples"] == misleading.data["rows"]
 
 
 @pytest.mark.slow
@@ -270,10 +261,26 @@ def test_training_is_named_with_commas_or_again(folder):
     assert found == ["pairs.csv", "more.csv", "most.csv"]
 
 
+def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
+    monkeypatch.chdir(folder)
+    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)
+    asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
+    refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])
+    assert refused.exit_code == 2
+    assert "endpoint:tiny is asked over the network, which --offline keeps from" in refused.output
+    here = CliRunner().invoke(cli.app, [*asked, "--base-url", "http://127.0.0.1:9/v1"])
+    assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
+
+
 def test_an_option_of_another_set_is_wrong_usage(folder):
-    done = run("build", "swapped", "--data", "pairs.csv", "--q", "3", "--out", "a.parquet", cwd=folder)
+    done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--out", "a.parquet", cwd=folder)
     assert done.returncode == 2
-    assert "--q: not an option of swapped" in " ".join(done.stderr.split())
+    assert "no option 'q'; swapped has none; `unbag sets swapped` says" in said(done)
+
+
+def said(done):
+    """Return what a command said on stderr, in one line without the box around it."""
+    return " ".join(done.stderr.replace("│", " ").split())
 
 
 @pytest.mark.slow
@@ -282,28 +289,62 @@ def test_any_option_of_a_set_can_be_named(folder):
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
-    for given, said in [
+    for given, words in [
         ("q=many", "expected q to be a whole number, found 'many'"),
-        ("size=3", "--option size: not an option of permuted"),
+        ("min-words=3", "no option 'min-words', did you mean min_words? permuted has min_words, "),
+        ("size=3", "seed; `unbag sets permuted` says what each is"),
         ("q", "expected --option NAME=VALUE; found 'q'"),
     ]:
         refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--out", "b.parquet", cwd=folder)
         assert refused.returncode != 0
-        assert said in " ".join(refused.stderr.replace("│", " ").split())
-    twice = ("-o", "q=2", "--q", "3", "--out", "b.parquet")
-    assert "given twice" in run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder).stderr
+        assert words in said(refused)
+    twice = ("-o", "q=2", "-o", "q=3", "--out", "b.parquet")
+    assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
+    twice = ("-o", "file=a.csv", "--file", "b.csv", "--out", "b.parquet")
+    assert "file: given twice" in said(run("build", "sicck", *twice, cwd=folder))
+
+
+def test_an_option_is_read_by_its_type():
+    made = request_options.PairOptions(
+        corpus="sick", seed=7, option=["wordnet=true", "training=snli, mnli", "least_lms=.5", "mode=hypothesis"]
+    )
+    breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
+    assert breaking.options == {"wordnet": True, "training": ("snli", "mnli"), "seed": 7}
+    assert cs.options == {"training": ("snli", "mnli"), "least_lms": 0.5, "seed": 7}
+    assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
+    own = request_options.PairOptions(seed=7, option=["seed=3"])
+    [request] = own.requests(["permuted"])
+    assert (request.seed, request.options["seed"]) == (7, 3)
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("evaluate m --sets permuted --sets sicck -o m", {"min_words=", "minitrees=", "mode="}),
+        ("build resnli -o ", {"embeddings=", "test_size=", "validation_size=", "seed="}),
+        ("score mine.csv -o q", {"q="}),
+        ("publish all --to org -o w", {"wordnet=", "whole_seeds="}),
+    ],
+)
+def test_a_shell_completes_the_options_of_the_sets_named_so_far(line, expected):
+    words = ["unbag", *line.split(" ")]
+    asked = {"_UNBAG_COMPLETE": "complete_bash", "COMP_WORDS": "\n".join(words), "COMP_CWORD": str(len(words) - 1)}
+    shown = CliRunner().invoke(cli.app, prog_name="unbag", env=asked)
+    assert set(shown.output.split()) == expected
 
 
 def test_the_options_of_a_set_are_listed(folder):
     shown = run("sets", "resnli", cwd=folder).stdout
     assert "test_size" in shown
     assert "examples in the test split" in shown
+    assert "--sets resnli -o test_size=1000 " in shown
+    assert run("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
 
 
 @pytest.mark.slow
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")
-    options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--q", "3", "--out")
+    options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--out")
     alone = run(*options, "one", cwd=folder)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "unbag"]
     two = subprocess.run([*launcher, *options, "two"], cwd=folder, capture_output=True, text=True)

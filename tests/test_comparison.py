@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import cli, comparison, results, sets
+from unbag import challenge_sets, cli, comparison, results
 from unbag.inference.function import CallablePredictor
 from unbag.request import Request
 from unbag.scoring.accuracy import accuracy
@@ -17,6 +17,7 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.mcnemar import mcnemar
 from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.paths import estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.seeds import seed_test
 from unbag.scoring.swap_consistency import swap_consistency
@@ -195,8 +196,8 @@ def test_any_number_can_be_asked_for(runs):
 
 def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
     shutil.copytree(runs / "strong", tmp_path / "other")
-    [file] = (tmp_path / "other" / "examples").glob("*plain*")
-    shutil.copy(next((runs / "weak" / "examples").glob("*plain*")), file)
+    [file] = (tmp_path / "other" / "samples").glob("*plain*")
+    shutil.copy(next((runs / "weak" / "samples").glob("*plain*")), file)
     with pytest.raises(ValueError, match="is not of the results beside it"):
         unbag.compare(runs / "weak", tmp_path / "other")
     file.write_bytes(file.read_bytes()[:100])
@@ -224,10 +225,10 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
         "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
         "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
     }
-    assert set(scores) == set(comparison.COMPARED) == set(sets.names())
+    assert set(scores) == set(challenge_sets.names())
     for name, found in scores.items():
-        paths = dict(results.estimates(found))
-        compared = [paths[path].sample for path in comparison.COMPARED[name]]
+        paths = dict(estimates(found))
+        compared = [paths[path].sample for path in (each.path for each in challenge_sets.get(name).of_role("compared"))]
         assert len({len(sample.columns) for sample in compared}) == 1, name
 
 

@@ -10,7 +10,9 @@ import unbag
 from unbag import results
 from unbag.evaluation import evaluate_file
 from unbag.inference.function import CallablePredictor
+from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import TWO_WAY
+from unbag.predictors import prompted_options
 from unbag.request import Request, build, export
 from unbag.rows import DataError
 from unbag.text.tokens import tokenize
@@ -175,3 +177,23 @@ def test_results_of_another_schema_are_refused(tmp_path):
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag"):
         results.read(path)
+
+
+@pytest.mark.parametrize(("kind", "needs"), [("causal", "torch"), ("endpoint", "openai")])
+def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
+    tmp_path, request_, caplog, kind, needs
+):
+    taken_for = {"entailment": "entailment", "neutral": "contradiction", "contradiction": "neutral"}
+    answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
+    model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
+    model.identity = {"kind": kind, "name": "tiny"}
+    [result] = unbag.evaluate(model, [request_], out=tmp_path / "out")
+    assert result.model["label_probe"] == {"en": "4 of 12"}
+    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation"]
+    assert said.startswith(
+        "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
+    )
+    options = {option.removeprefix("no-") for option in re.findall(r"--([a-z-]+)", said)}
+    assert options == ({"shots", "chat"} if kind == "causal" else {"shots"})
+    pytest.importorskip(needs)
+    assert options <= prompted_options(kind)

@@ -16,7 +16,7 @@ main()
 """
 COMMAND = [
     *("-c", IN_SMALL_PARTS, "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
-    *("--corpus", "snli", "--examples", "60", "--q", "19"),  # 1,200 rows: five parts
+    *("--corpus", "snli", "--examples", "60", "-o", "q=19"),  # 1,200 rows: five parts
 ]
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from unbag import sets
+from unbag import challenge_sets, sets
 from unbag.options import Option, described, read
 
 
@@ -49,17 +49,19 @@ def test_what_is_no_value_is_refused(name, said):
 
 def test_options_say_what_they_mean():
     assert described(Config, frozenset({"size", "least"})) == [
-        Option("size", None, "how many, which may take two lines."),
-        Option("least", 0.5, "from where."),
+        Option("size", None, "how many, which may take two lines.", "a whole number", "1000"),
+        Option("least", 0.5, "from where.", "a number", "0.5"),
     ]
 
 
-@pytest.mark.parametrize("name", sets.names())
+@pytest.mark.parametrize("name", challenge_sets.names())
 def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
-    config = sets._class(name).BUILDER_CONFIG_CLASS
+    config = challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS
     known = [option for option in sets.described_options(name) if option.name in {f.name for f in fields(config)}]
     assert len(known) == len(sets.options(name))
     for option in known:
         assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
         if option.default is not None and not isinstance(option.default, tuple):
             assert read(config, option.name, str(option.default)) == option.default
+        if option.example is not None:
+            assert read(config, option.name, option.example) not in (None, "", ())

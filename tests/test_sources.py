@@ -136,6 +136,35 @@ def test_broken_json_is_named_with_its_line(tmp_path):
         open_data(path).count()
 
 
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl", "parquet"])
+def test_a_column_named_twice_is_refused(tmp_path, ending):
+    path = tmp_path / f"a.{ending}"
+    names = ["premise", "hypothesis", "label", "label"]
+    values = ["A man.", "A dog.", "neutral", "contradiction"]
+    if ending == "parquet":
+        pq.write_table(pa.Table.from_arrays([pa.array([value]) for value in values], names), path)
+    elif ending == "jsonl":
+        path.write_text("{" + ", ".join(f'"{n}": "{v}"' for n, v in zip(names, values, strict=True)) + "}\n")
+    else:
+        between = "," if ending == "csv" else "\t"
+        path.write_text(f"{between.join(names)}\n{between.join(values)}\n")
+    with pytest.raises(DataError, match=rf"a\.{ending}(, line 1)?: expected each name once, found 'label' again"):
+        open_data(path).count()
+
+
+def test_a_later_json_line_with_a_column_twice_is_named(tmp_path):
+    path = tmp_path / "a.jsonl"
+    good = '{"premise": "A", "hypothesis": "B", "label": "neutral"}\n'
+    path.write_text(good + '{"premise": "A", "premise": "C", "hypothesis": "B", "label": "neutral"}\n')
+    with pytest.raises(DataError, match="line 2: expected each name once, found 'premise' again"):
+        open_data(path).count()
+
+
+def test_columns_without_a_name_may_be_several(tmp_path):
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,,"], "premise,hypothesis,label,,")  # as spreadsheets do
+    assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
+
+
 def test_a_json_line_without_a_column_is_named(tmp_path):
     path = tmp_path / "a.jsonl"
     path.write_text('{"premise": "A", "hypothesis": "B", "label": "neutral"}\n{"premise": "A", "label": "neutral"}\n')

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import datasets
 import numpy as np
@@ -29,7 +29,6 @@ from unbag.requirements import Requirement
 from unbag.rows import DataError
 from unbag.sources import Example, Source
 
-PAPER = "Glockner et al. 2018, https://aclanthology.org/P18-2103"
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
   author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
@@ -73,12 +72,15 @@ class BreakingNliConfig(OfficialConfig):
         training: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
             pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
             your own data; the official config then counts nothing.
-        embeddings: a table (`unbag.lexical.embeddings.find`) for the column `similarity`; none by default.
+        embeddings: word embeddings for the column `similarity`: a model of the Hub or a folder, a spaCy pipeline, or a
+            text file of word vectors (`unbag.lexical.embeddings.find`); none by default.
         wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
         q: replacements of each premise at most.
         least_bigrams: how often the training corpus must have each bigram that a replacement makes.
         seed: decides what is replaced and by what.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "training", "embeddings")
 
     training: Sequence[str] | None = None
     embeddings: str | None = None
@@ -138,13 +140,15 @@ class BreakingNli(OfficialSet):
         self.keep_counts(rejected)
 
     def made_with(self) -> dict[str, Any]:
-        """Return what the training corpus was, which WordNet, and why candidates were not used, by reason."""
+        """Return what the training corpus was, which tables, and why candidates were not used, by reason."""
         made: dict[str, Any] = {
             "attested_in": [
                 {"origin": source.origin, "split": source.split, "revision": source.revision}
                 for source in self._training()
             ]
         }
+        if self.config.embeddings:
+            made["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
             from unbag.wordnet.database import open_wordnet
 

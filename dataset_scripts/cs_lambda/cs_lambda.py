@@ -5,13 +5,13 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.corpora import CORPORA
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
@@ -23,7 +23,6 @@ from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
 from unbag.sources import Example, Source
 
-PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
@@ -36,14 +35,18 @@ class CsLambdaConfig(SourceConfig):
     """Which lexical model scores the pairs, and which of them are kept.
 
     Attributes:
-        training: corpora and files that the lexical model is fitted to (`unbag.lexical.training.Recipe`).
+        training: corpora, whose train splits are taken, and files of pairs: what the lexical model is fitted to. By
+            default SNLI and MNLI, for Chinese OCNLI.
         lexical: a fitted model instead: a folder or Hub repository.
-        pipeline: which words count.
+        pipeline: which words count: those that a spaCy pipeline tags as content words, by default the language's own
+            one, or `all`.
         pairs: how many training pairs to draw; None for all.
         folds: into how many parts the training pairs are cut, where the pairs to score are among them.
         least_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
         seed: decides what is drawn, held out, and in which fold a pair is.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "training", "lexical", "pipeline")
 
     training: Sequence[str] | None = None
     lexical: str | None = None
@@ -68,7 +71,7 @@ class CsLambdaConfig(SourceConfig):
             raise ValueError("expected either a fitted lexical model or how to fit one (training, pipeline, pairs)")
 
 
-class CsLambda(ChallengeSet):
+class CsLambda(ChallengeSetBuilder):
     """Every example of a corpus split with its LMS, the lexical model's probabilities and the misleading features.
 
     Configs: `<corpus>-<split>`; `data=…` takes data of your own. Where the corpus is in the lexical model's training

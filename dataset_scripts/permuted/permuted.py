@@ -3,12 +3,13 @@
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import ClassVar
 
 import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig
+from unbag.builder import ChallengeSetBuilder, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
@@ -19,7 +20,6 @@ from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
 from unbag.text.tags import Tagger
 
-PAPER = "Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569"
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
@@ -40,6 +40,8 @@ class PermutedConfig(SourceConfig):
         pipeline: the spaCy pipeline that tags for them.
         seed: decides every permutation.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "minitrees", "pipeline")
 
     mode: str = BOTH
     q: int = DEFAULT_Q
@@ -67,7 +69,7 @@ def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
     return PermutedConfig(name=name, version=Permuted.VERSION, corpus=corpus.name, source_split=split, mode=mode)
 
 
-class Permuted(ChallengeSet):
+class Permuted(ChallengeSetBuilder):
     """Every used example of a corpus split, unpermuted and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.plain import SCHEMA, plain_tables
 from unbag.sources import Example, Source
 
-PAPER = "Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810"
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
   title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
   author = {Talman, Aarne and Chatzikyriakidis, Stergios},
@@ -22,7 +21,7 @@ class PlainConfig(SourceConfig):
     """Which pairs; there are no options."""
 
 
-class Plain(ChallengeSet):
+class Plain(ChallengeSetBuilder):
     """Every labelled pair of a corpus split, unchanged.
 
     Configs: `<corpus>-<split>`; `data=…` takes data of your own.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import datasets
 import numpy as np
@@ -11,7 +11,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig
+from unbag.builder import ChallengeSetBuilder, SourceConfig
 from unbag.columns import PAIR
 from unbag.corpora import CORPORA, Corpus
 from unbag.labels import label_id
@@ -22,10 +22,6 @@ from unbag.requirements import Requirement
 from unbag.rows import DataError
 from unbag.sources import Example, Source
 
-PAPER = (
-    "Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference, "
-    "anonymous EMNLP-IJCNLP 2019 submission"
-)
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
     {I}nference},
@@ -50,11 +46,14 @@ class ResnliConfig(SourceConfig):
     """What is rearranged, and by which embeddings.
 
     Attributes:
-        embeddings: a table (`unbag.lexical.embeddings.find`); one for English where none is named.
+        embeddings: word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a text file of word vectors
+            (`unbag.lexical.embeddings.find`); one for English where none is named.
         test_size: examples in the test split; by default as many as the corpus's own, or a tenth.
         validation_size: likewise in the validation split.
         seed: decides which examples are drawn for validation.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "embeddings")
 
     embeddings: str = ""
     test_size: int | None = None
@@ -96,7 +95,7 @@ class Plan(NamedTuple):
     rearrangement: Rearrangement
 
 
-class Resnli(ChallengeSet):
+class Resnli(ChallengeSetBuilder):
     """All labelled pairs of a corpus in new train, validation and test splits.
 
     Configs: `<corpus>`, all of its splits merged; `data=…` takes data of your own, of the Hub also several splits
@@ -132,8 +131,7 @@ class Resnli(ChallengeSet):
 
     def made_with(self) -> dict[str, Any]:
         """Return which embeddings, exactly."""
-        name = self.config.embeddings or embeddings.DEFAULT
-        return {"embeddings": name if embeddings.is_pinned(name) else embeddings.find(name).identity}
+        return {"embeddings": embeddings.identity_of(self.config.embeddings or embeddings.DEFAULT)}
 
     def plan(self, sources: list[Source]) -> Plan:
         """Read all pairs once, fit the model of their words, and say where each goes.

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import ClassVar
 
 import datasets
 import pyarrow as pa
@@ -19,7 +20,6 @@ from unbag.requirements import Requirement
 from unbag.sources import Example, Source
 from unbag.text.tags import Tagger
 
-PAPER = "Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12"
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
   author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},
@@ -41,6 +41,8 @@ class SicckConfig(OfficialConfig):
         pipeline: generated configs: a spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
             whose verb has no auxiliary; without it these make no seeds.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "pipeline")
 
     space: str = FOUR_WAY
     folds: int = 5

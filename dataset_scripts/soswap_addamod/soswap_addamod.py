@@ -3,13 +3,13 @@
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.corpora import CORPORA
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, attestation, tables
@@ -18,7 +18,6 @@ from unbag.sources import Example, Source
 from unbag.text.parses import Parser
 from unbag.text.pipeline import PIPELINE
 
-PAPER = "Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867"
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
@@ -38,6 +37,8 @@ class SoswapAddamodConfig(SourceConfig):
         attested_split: another split of the corpus whose sentences attest adjectives too, e.g. `train`.
         pipeline: the spaCy pipeline that parses: a package, a folder or a Hub repository.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
 
     kind: str = BOTH
     seed: int = DEFAULT_SEED
@@ -69,7 +70,7 @@ def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
     return made
 
 
-class SoswapAddamod(ChallengeSet):
+class SoswapAddamod(ChallengeSetBuilder):
     """The pairs made from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSet, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.perturb.swap import SCHEMA, swapped_tables
 from unbag.sources import Example, Source
 
-PAPER = "Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136"
 _CITATION = """@inproceedings{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
     of Methods to Confounding Signals in Nature Language Inference Tasks},
@@ -23,7 +22,7 @@ class SwappedConfig(SourceConfig):
     """Which pairs are exchanged; there are no options."""
 
 
-class Swapped(ChallengeSet):
+class Swapped(ChallengeSetBuilder):
     """Every pair of a corpus split as given, and those that are neutral or contradict once more, exchanged.
 
     Configs: `<corpus>-<split>`; `data=…` takes data of your own.

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -25,7 +26,7 @@ _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
     *("labels.py", "corpora.py", "sources.py", "rows.py", "columns.py", "plain.py", "builder.py", "official.py"),
     *("counter_rng.py", "text", "perturb", "lexical", "natlog", "wordnet"),
-    *("scoring/bleu.py", "scoring/pos_minitree.py"),
+    *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
 """The code that decides what rows a set has; a change of it makes every cached set stale."""
 
@@ -43,7 +44,10 @@ class SourceConfig(datasets.BuilderConfig):
         labels: names of its label ids.
         language: `en` or `zh`.
         data_config: the Hub data set's config.
+        FILES: the options that may name a file or folder of the user's, whose content decides the rows.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = ("data",)
 
     corpus: str = ""
     source_split: str | None = None
@@ -67,6 +71,12 @@ class SourceConfig(datasets.BuilderConfig):
         """Return the set's own options, those that decide its rows beside the pairs they are made from."""
         return {name: getattr(self, name) for name in sorted(own_option_names(type(self)))}
 
+    def read_as(self) -> dict[str, Any]:
+        """Return how the pairs are read where it is not as by default, for the record; not where a file is."""
+        names = ("columns", "labels", "language", "data_config") if self.data else ("revision",)
+        default = type(self)
+        return {name: value for name in names if (value := getattr(self, name)) != getattr(default, name)}
+
     def open(self, *, streaming: bool = False) -> Source:
         """Open the pairs."""
         if self.corpus:
@@ -87,7 +97,7 @@ def own_option_names(config: type[SourceConfig]) -> frozenset[str]:
     return frozenset(field.name for field in fields(config)) - {field.name for field in fields(SourceConfig)}
 
 
-class ChallengeSet(datasets.ArrowBasedBuilder):
+class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     """The builder of a challenge set that is made from the pairs of a corpus or of a user's own.
 
     A set says what it is with the class attributes, and makes its rows in `tables`. Its config class holds its options
@@ -111,7 +121,7 @@ class ChallengeSet(datasets.ArrowBasedBuilder):
         if is_hub_id(data := str(kwargs.get("data") or "")):
             # A branch moves: the cache must know where it stood.
             kwargs["revision"] = hub_commit(data, kwargs.get("revision") or "main")
-        super().__init__(*args, **{"hash": builder_hash(module, kwargs), **kwargs})
+        super().__init__(*args, **{"hash": builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterable[pa.Table]:
         """Yield the rows made from some examples of a source, as tables of `SCHEMA`, some thousand rows each."""
@@ -195,12 +205,13 @@ def features(schema: pa.Schema) -> datasets.Features:
     )
 
 
-def builder_hash(builder_file: str, options: Mapping[str, Any]) -> str:
+def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping[str, Any]) -> str:
     """Return the part of the cache key that `datasets` leaves out: the code, the tokenizer, the user's files.
 
     Args:
         builder_file: the builder's module.
-        options: the builder's; what names a file or a folder that is there counts with its content.
+        config: the builder's config class.
+        options: the builder's; one of `config.FILES` that names a file or folder counts with its content.
     """
     digest = hashlib.sha256(Path(builder_file).read_bytes())
     for name in _MAKES_ROWS:
@@ -212,13 +223,20 @@ def builder_hash(builder_file: str, options: Mapping[str, Any]) -> str:
             digest.update(version(package).encode())
         except PackageNotFoundError:
             digest.update(b"absent")
-    for value in options.values():
-        for name in value if isinstance(value, list | tuple) else [value]:
-            if isinstance(name, str | Path) and name and Path(name).exists():
-                for file in _files(Path(name)):
-                    with file.open("rb") as content:  # which may be gigabytes of word vectors
-                        digest.update(hashlib.file_digest(content, "sha256").digest())
+    for option in config.FILES:
+        for path in _named(options.get(option) or getattr(config, option)):
+            for file in _files(path):
+                with file.open("rb") as content:  # which may be gigabytes of word vectors
+                    found = hashlib.file_digest(content, "sha256").hexdigest()
+                digest.update(f"{option}\0{file.relative_to(path)}\0{found}\n".encode())
     return digest.hexdigest()
+
+
+def _named(value: Any) -> list[Path]:
+    """Return the files and folders that an option names; it may name what is on the Hub instead, and a list corpora."""
+    # No `isinstance` of `Path` here: `datasets` puts a class of its own in that name's place when a builder is made.
+    names = [name for name in value if name not in CORPORA] if isinstance(value, list | tuple) else [value]
+    return [Path(os.fspath(name)) for name in names if name and os.path.exists(name)]
 
 
 def _files(path: Path) -> list[Path]:

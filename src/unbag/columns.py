@@ -37,3 +37,10 @@ def numbers(rows: Any, name: str) -> NDArray[Any]:
     """Return one column of a `datasets.Dataset` as a NumPy array, shape (n,)."""
     values: NDArray[np.generic] = column(rows, name).to_numpy(zero_copy_only=False)
     return values
+
+
+def values(rows: Any, name: str) -> Any:
+    """Return one column of a `datasets.Dataset` as metrics read it: numbers as an array, anything else as a list."""
+    found = column(rows, name)
+    is_number = pa.types.is_integer(found.type) or pa.types.is_floating(found.type) or pa.types.is_boolean(found.type)
+    return found.to_numpy(zero_copy_only=False) if is_number else found.to_pylist()

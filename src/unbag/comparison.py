@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from functools import cached_property
@@ -11,8 +11,8 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
-from unbag import paired_samples, results
-from unbag.results import Result, estimates
+from unbag import challenge_sets, paired_samples, results
+from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate, Sample, plain
 from unbag.scoring.mcnemar import mcnemar
 from unbag.scoring.multiplicity import holm
@@ -24,20 +24,8 @@ from unbag.scoring.paired import (
     outcomes,
     unpaired_difference,
 )
+from unbag.scoring.paths import estimates
 from unbag.scoring.seeds import seed_test, spread
-
-COMPARED: Final[Mapping[str, Mapping[str, str]]] = {
-    "plain": {"accuracy": "accuracy"},
-    "swapped": {"drop": "drop if swapped", "agreement": "same answer"},
-    "breaking_nli": {"accuracy": "accuracy"},
-    "sicck": {"f1": "macro F1", "accuracy": "accuracy"},
-    "soswap_addamod": {"by_subset.soswap.accuracy": "SOSwap right", "by_subset.addamod.accuracy": "AddAmod right"},
-    "cs_lambda": {"subsets.lambda=0.accuracy": "accuracy", "subsets.lambda=0.7.accuracy": "… words mislead"},
-    "resnli": {"accuracy": "accuracy", "drop": "drop, easy to hard"},
-    "permuted": {"accuracy": "right in order", "omega_max": "Ω_max", "omega_rand": "Ω_rand", "p_c": "P^c"},
-}
-"""The numbers of each set that are compared by default, by their path in the scores, and what to call them. Few: every
-further one makes the correction of all p values harsher."""
 
 LEVEL: Final = 0.05
 FEW: Final = 30
@@ -215,7 +203,8 @@ def compare(
         paths: results files, folders that `unbag.evaluate` left, trained models with an evaluation in them, or the
             folder of a recipe with several seeds.
         across_data: compare also what was not evaluated on the same data with the same options, unpaired.
-        quantities: which numbers: patterns of their paths, such as `p_c` or `by_category.*`; by default `COMPARED`.
+        quantities: which numbers: patterns of their paths, such as `p_c` or `by_category.*`; by default
+            those of the role "compared" (`challenge_sets`).
         level: at which a corrected p value is significant.
         resamples: of the bootstrap.
 
@@ -378,10 +367,11 @@ class _Pairs:
         paths = [path for path, _ in estimates(result.scores)]
         if self._quantities:
             return {path: path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)}
-        known = COMPARED.get(result.set)
-        if known is None:  # a set of one's own: the numbers on top
+        described = challenge_sets.find(result.set)
+        if described is None:  # not installed here: the numbers on top
             return {path: path for path in paths if "." not in path}
-        return {path: label for path, label in known.items() if path in paths}
+        # Few: every further one makes the correction of all p values harsher.
+        return {each.path: each.label for each in described.of_role("compared") if each.path in paths}
 
     def _draws(self, run: Run) -> dict[tuple[Path, int, str], Floats]:
         """Return the resampled values of all systems with examples on a run's task."""

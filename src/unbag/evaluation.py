@@ -1,28 +1,28 @@
 """A model and challenge sets in; predictions, scores and the record of both out."""
 
 import logging
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import measures, paired_samples, results, suite
+from unbag import challenge_sets, paired_samples, report_examples, results, suite
+from unbag.answers import Answers
 from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictor import Predictor
-from unbag.inference.probe import MislabelledError, probe
+from unbag.inference.probe import MislabelledError, ProbeReport, probe
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import BASELINES
-from unbag.measures import Answers
+from unbag.llm.prompts import SHOTS, WORDS
 from unbag.prediction_files import read_predictions
-from unbag.predictors import Model, predictor_of, prompted, prompted_options
-from unbag.report import examples
-from unbag.report.examples import Chosen
+from unbag.predictors import Model, predictor_of, prompted, prompted_options, recorded_options
 from unbag.request import BuiltSet, Request, build
 from unbag.results import Result
+from unbag.views.examples import ExampleSelection
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
 _ONLY_IN_WORDS: Final = frozenset({"shots", "chat", "base_url", "concurrency", "retries", "spending", "cache"})
@@ -55,8 +55,8 @@ def evaluate(
     scores and writes.
 
     Args:
-        model: a Hub id, a folder, a built-in model, `module:function`, a function or a predictor
-            (`unbag.predictors`).
+        model: a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
+            text-classification pipeline or a predictor (`unbag.predictors`).
         sets: what to evaluate on; a name alone means all of that set of its default corpus. By default the suite: a
             sample of every set (`unbag.suite`), of which those that cannot be had are warned of and left out.
         out: the folder.
@@ -105,12 +105,17 @@ def evaluate_all(
         One result for each model and set, model by model; none in the processes after the first.
     """
     several = len(models) > 1
-    named = [predictor_of(model, **(_fitting(model, model_options) if several else model_options)) for model in models]
+    named: list[tuple[Predictor, dict[str, Any]]] = []
+    for model in models:
+        given = _fitting(model, model_options) if several else model_options
+        predictor, shown = predictor_of(model, **given)
+        options = recorded_options(model, predictor, given)
+        named.append((predictor, {"name": shown, **({} if options is None else {"options": options})}))
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     group = process_group()
-    probed: dict[tuple[int, str], dict[str, str]] = {}
-    done: dict[tuple[int, int], tuple[Result, Chosen]] = {}
+    probed: dict[tuple[int, str], tuple[str, bool]] = {}
+    done: dict[tuple[int, int], tuple[Result, ExampleSelection]] = {}
 
     def failed(name: str, error: Exception, model: str | None = None) -> None:
         if on_failure is None:
@@ -126,16 +131,20 @@ def evaluate_all(
         except Exception as error:
             failed(request.name, error)
             continue
-        for number, (predictor, name) in enumerate(named):
-            known: dict[str, Any] = {"name": name, **(predictor.identity or {})}
+        for number, (predictor, asked) in enumerate(named):
+            name: str = asked["name"]
+            known: dict[str, Any] = {**asked, **(predictor.identity or {})}
             in_words = known.get("kind") in ("causal", "endpoint")
             if known.get("kind") == "transformer" or in_words:
                 # A classifier declares its labels in a file that may be wrong; words say what they mean, so that the
                 # count of right answers is for the record only.
                 trust = trust_labels or in_words
                 if (number, item.language) not in probed:
-                    probed[number, item.language] = _probed(predictor, {item.language}, trust=trust)
-                known["label_probe"] = probed[number, item.language]
+                    probed[number, item.language] = _probed(predictor, item.language, known, trust=trust)
+                right, doubted = probed[number, item.language]
+                known["label_probe"] = {item.language: right}
+                if doubted and not in_words and "options" in known:
+                    known["options"] = {**known["options"], "trust_labels": True}
             tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
             try:
                 found = predict_rows(item.rows, predictor, store, progress=tell)
@@ -147,7 +156,7 @@ def evaluate_all(
                     if unanswered is not None:
                         counts["unanswered_pairs"] = int(unanswered.sum())
                     result = score(item, answers, {**known, **counts})
-                    done[number, place] = result, examples.choose(result, item.rows, answers)
+                    done[number, place] = result, report_examples.select(result, item.rows, answers)
             except Exception as error:
                 failed(request.name, error, name)
                 continue
@@ -156,11 +165,11 @@ def evaluate_all(
     return _written([done[key] for key in sorted(done)], Path(out))
 
 
-def _written(found: Sequence[tuple[Result, Chosen]], out: Path) -> list[Result]:
+def _written(found: Sequence[tuple[Result, ExampleSelection]], out: Path) -> list[Result]:
     """Leave results in a folder, what they rest on first: where results.json is, all is."""
     done = [result for result, _ in found]
     if done:
-        examples.write([chosen for _, chosen in found], out / examples.FILE)
+        report_examples.write([selection for _, selection in found], out / report_examples.FILE)
         paired_samples.write(done, out)
         results.write(done, out / results.FILE)
     return done
@@ -186,7 +195,7 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
     answers = Answers(found.probabilities, found.space, found.has_probabilities)
     result = score(built, answers, model)
-    _written([(result, examples.choose(result, built.rows, answers))], Path(out))
+    _written([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result
 
 
@@ -197,7 +206,7 @@ def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result
         config=built.config,
         model=model,
         data=built.data,
-        scores=measures.score(built.request.name, built.rows, answers),
+        scores=challenge_sets.get(built.request.name).score_rows(built.rows, answers),
         environment=results.environment(),
     )
 
@@ -221,21 +230,31 @@ def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bo
     return unanswered
 
 
-def _probed(predictor: Predictor, languages: Collection[str], *, trust: bool) -> dict[str, str]:
-    """Return how many obvious pairs the model gets right as it declares its labels, by language.
+def _probed(predictor: Predictor, language: str, known: Mapping[str, Any], *, trust: bool) -> tuple[str, bool]:
+    """Return how many obvious pairs the model gets right as it declares its labels, and whether that is to be doubted.
 
     Raises:
         MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
     """
-    right = {}
-    for language in sorted(languages):
-        report = probe(predictor, language)
-        right[language] = f"{report.right_declared} of {report.pairs}"
-        if report.mislabelled:
-            if not trust:
-                raise MislabelledError(report)
-            logger.warning("%s", MislabelledError(report))
-    return right
+    report = probe(predictor, language)
+    if report.mislabelled:
+        if not trust:
+            raise MislabelledError(report)
+        in_words = known["kind"] != "transformer"
+        logger.warning("%s", _takes_words_for_others(report, known) if in_words else MislabelledError(report))
+    return f"{report.right_declared} of {report.pairs}", report.mislabelled
+
+
+def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> str:
+    """Return what to say of a language model whose words fit other labels better: there is no order to correct."""
+    orders = zip(report.declared, report.best, strict=True)
+    other = " and ".join(f"{WORDS[label]} as {best}" for label, best in orders if label != best)
+    form = ", or the other form of question (--chat or --no-chat)" if known["kind"] == "causal" else ""
+    return (
+        f"{known['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
+        f"of {report.pairs} read with {other}: it seems to take the question's words for others. Its answers count as "
+        f"the question defines them; try another number of worked examples (--shots {', '.join(map(str, SHOTS))}){form}"
+    )
 
 
 def _telling(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from unbag.pinned import MissingFileError
+from unbag.prefetch import MissingError
 from unbag.sets import UnfitError
 
 
@@ -23,7 +24,7 @@ class Failure:
     @property
     def is_left_out(self) -> bool:
         """Whether nothing went wrong: a package or other people's file is not at hand, or the pairs are not for it."""
-        return isinstance(self.error, ImportError | MissingFileError | UnfitError)
+        return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
 
     @property
     def reason(self) -> str:

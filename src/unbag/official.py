@@ -7,7 +7,7 @@ from typing import Any, ClassVar, Final
 
 import datasets
 
-from unbag.builder import ChallengeSet, SourceConfig
+from unbag.builder import ChallengeSetBuilder, SourceConfig
 from unbag.files import atomic_write, cache_folder
 from unbag.pinned import PinnedFile, fetch
 from unbag.sources import Source, open_data
@@ -24,6 +24,8 @@ class OfficialConfig(SourceConfig):
         file: the official configs: your copy of the authors' file, or the folder it is in under its own name; without
             it, it is downloaded.
     """
+
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "file")
 
     file: str | None = None
 
@@ -53,7 +55,7 @@ class OfficialConfig(SourceConfig):
             )
 
 
-class OfficialSet(ChallengeSet):
+class OfficialSet(ChallengeSetBuilder):
     """The builder of such a set.
 
     Attributes:

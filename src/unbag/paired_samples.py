@@ -1,6 +1,6 @@
 """What a run keeps of each example beside its results, so that runs can be compared pair by pair.
 
-    <run>/examples/00-permuted.parquet      of the first result in results.json: a row a source example
+    <run>/samples/00-permuted.parquet      of the first result in results.json: a row a source example
 
 Its columns are what the numbers are sums of (right or wrong, permutations accepted, …): whatever a metric does with
 rows and labels is done. A comparison needs neither the set nor the model again, and draws both models' examples alike.
@@ -17,11 +17,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag.files import atomic_write
-from unbag.results import Result, estimates
+from unbag.results import Result
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.paired import STATISTICS, value
+from unbag.scoring.paths import estimates
 
-FOLDER: Final = "examples"
+FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
 _CLOSE: Final = 1e-9

@@ -1,20 +1,27 @@
 """From what a user calls a model to a predictor."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from importlib import import_module
 from inspect import signature
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from unbag.inference.function import CallablePredictor
+from unbag.inference.in_memory import is_classifier, name_of, predictor_of_classifier
 from unbag.inference.predictor import Predictor
 
 _BY_KIND: Final = ("causal", "endpoint")
 """What stands before a colon and is no module: language models that are asked in words (`unbag.llm`)."""
 
+DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0}
+"""The options of models that have a default of their own, as their `load` has it; a test holds them together."""
+
+_NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending", "cache"})
+
 Model = str | Path | Predictor | Callable[[list[str], list[str]], Any]
-"""A Hub id, a folder, a built-in model, `module:function` as text, a predictor, or a function; see `predictor_of`."""
+"""A Hub id, a folder, a built-in model, `module:function` as text, a predictor, a function, or a classifier in memory;
+see `predictor_of`."""
 
 
 def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
@@ -25,7 +32,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal language
             model (`llm.causal`); `endpoint:` and the name of a model behind an API (`llm.endpoint`); `module:function`,
             a function to import from the current folder or an installed package (`CallablePredictor`); a function
-            itself; or a predictor.
+            itself; a `CrossEncoder` or a text-classification pipeline (`in_memory`); or a predictor.
         options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
             `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
             `lexical.training.Recipe`. None says nothing.
@@ -42,14 +49,44 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
         return _of_hub_or_folder(model, options), str(model)
     if kind := prompted(model):
         return _language_model(kind, str(model).partition(":")[2], options), str(model)
+    if is_classifier(model):
+        return predictor_of_classifier(model, **options), name_of(model)
     if options:
         raise ValueError(f"expected the options {', '.join(options)} with a Hub id or a folder only, found {model!r}")
     if isinstance(model, str):
         return CallablePredictor(_function(model)), model
-    if hasattr(model, "predict"):
-        predictor = cast(Predictor, model)
-        return predictor, (predictor.identity or {}).get("name") or type(model).__name__
-    return CallablePredictor(cast(Callable[..., Any], model)), getattr(model, "__qualname__", repr(model))
+    if isinstance(model, Predictor):
+        return model, (model.identity or {}).get("name") or type(model).__name__
+    if hasattr(model, "predict") or not callable(model):
+        raise ValueError(
+            f"expected a model as text (a Hub id, a folder, …), a CrossEncoder, a text-classification pipeline of "
+            f"transformers, a function of premises and hypotheses, or a predictor with `space`, `identity` and "
+            f"`predict` (unbag.inference.Predictor); found {type(model).__module__}.{type(model).__qualname__}. A "
+            "function that asks it will do: lambda premises, hypotheses: …"
+        )
+    return CallablePredictor(model), getattr(model, "__qualname__", repr(model))
+
+
+def deciding(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return those of a model's options that decide its numbers and are not as by default; on any device."""
+    return {
+        name: value
+        for name, value in options.items()
+        if value is not None and name not in _NOT_DECIDING and value != DEFAULTS.get(name)
+    }
+
+
+def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the options that a model was named with, for the record; None of an object, which has no name.
+
+    The commit of a revision is in the predictor's identity, and the meaning of a label map is the order of outputs.
+    """
+    if not isinstance(model, str | Path):
+        return None
+    found = deciding({name: value for name, value in options.items() if name != "revision"})
+    if "label_map" in found:
+        found["label_map"] = ",".join(getattr(predictor, "order", predictor.space))
+    return found
 
 
 def prompted(model: Model) -> str | None:
@@ -93,6 +130,7 @@ def _baseline(name: str, options: dict[str, Any]) -> Predictor:
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
+    from unbag.rows import is_hub_id
 
     if "training" in options:
         raise ValueError(f"expected --training with a built-in model only, found {str(model)!r}")
@@ -101,7 +139,8 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
 
         if wrong := sorted(set(options) - {"revision"}):
             raise ValueError(f"{model} is a lexical model, which has no option {', '.join(wrong)}")
-        return LexicalPredictor(open_lexical_model(model, **options))
+        folder = open_lexical_model(model, **options)
+        return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)
     try:
         from unbag.inference.transformer import TransformerPredictor
     except ImportError as error:

@@ -11,7 +11,7 @@ from unbag.requirements import Requirement
 from unbag.retries import with_retries
 from unbag.rows import is_hub_id
 
-_MODEL_FILES: Final = ("*.json", "*.txt", "*.model", "*.safetensors", "*.tiktoken")
+_MODEL_FILES: Final = ("*.json", "*.txt", "*.model", "*.safetensors", "*.tiktoken", "*.jinja")
 _OLD_WEIGHTS: Final = "*.bin"  # where there are no others
 
 
@@ -54,9 +54,9 @@ def of_model(
     elif model in BASELINES:
         yield from requirements.of_corpora(training or DEFAULT_TRAINING["en"])
         yield requirements.pipeline("")
-    elif is_hub_id(model) and ":" not in model:
+    elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""
-        yield Requirement(f"the model {model}{at}", lambda: _model_files(model, revision))
+        yield Requirement(f"the model {repository}{at}", lambda: _model_files(repository, revision))
 
 
 def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:

@@ -72,6 +72,7 @@ def build(request: Request) -> BuiltSet:
     rows = sets.prepare(builder)
     used = len(rows.unique("source_id"))
     left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], builder.UNFIT: counts["labelled"] - used}
+    read_as = builder.config.read_as()
     drawn = {}
     if request.examples is not None and request.examples < used:
         rows = draw_examples(rows, request.examples, request.seed)
@@ -87,6 +88,7 @@ def build(request: Request) -> BuiltSet:
             "split": "+".join(source.split for source in sources),
             "origin": sources[0].origin,
             "revision": sources[0].revision,
+            **({"read_as": read_as} if read_as else {}),
             "rows": counts["rows"],
             "left_out": {reason: n for reason, n in left_out.items() if n},
             "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),

@@ -3,7 +3,7 @@
 import json
 import platform
 import subprocess
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -40,9 +40,10 @@ class Result:
     Attributes:
         set: the challenge set.
         config: its options: mode, q, seed, … and the examples drawn, if not all.
-        model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …).
-        data: where the pairs come from (`origin`, `split`, `revision`), what was left out of them, and the sha256 of
-            the rows that were predicted.
+        model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …). `options`
+            are those that it was named with, where they are not as by default; a Python object has none.
+        data: where the pairs come from (`origin`, `split`, `revision`), how they were read (`read_as`), what was left
+            out of them, and the sha256 of the rows that were predicted.
         scores: the metric's output, each number an `Estimate`.
         environment: versions of Python and the packages.
     """
@@ -91,33 +92,6 @@ def read(path: Path) -> list[Result]:
     if schema != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {schema}")
     return [Result(**_typed(result)) for result in record["results"]]
-
-
-def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
-    """Yield every estimate in some scores with its path: names with a dot between.
-
-    An entry of a list goes by its place, or by the first of its own names: `subsets.lambda=0.7.accuracy`.
-
-    >>> half = Estimate(0.5, None, None, 2)
-    >>> [path for path, _ in estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
-    ['accuracy', 'subsets.lambda=0.7.accuracy']
-    """
-    inner: list[tuple[str, Any]] = []
-    if isinstance(scores, Estimate):
-        yield path, scores
-    elif isinstance(scores, Mapping):
-        inner = list(scores.items())
-    elif isinstance(scores, list):
-        inner = [(_entry(place, value), value) for place, value in enumerate(scores)]
-    for name, value in inner:
-        yield from estimates(value, f"{path}.{name}" if path else str(name))
-
-
-def _entry(place: int, value: Any) -> str:
-    if not isinstance(value, Mapping):
-        return str(place)
-    name, said = next(iter(value.items()))
-    return f"{name}={said:g}" if isinstance(said, float) else f"{name}={said}"
 
 
 def _typed(value: Any) -> Any:

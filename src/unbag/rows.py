@@ -4,6 +4,7 @@ import csv
 import gzip
 import json
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
@@ -117,11 +118,11 @@ class HubTable:
 def is_hub_id(name: str) -> bool:
     """Tell whether a name is that of a data set on the Hub: `org/name`, and no file that is there or could be.
 
-    >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv")
-    (True, False)
+    >>> is_hub_id("org/my.pairs"), is_hub_id("folder/pairs.csv"), is_hub_id("./model")
+    (True, False, False)
     """
     path = Path(name)
-    return re.fullmatch(r"[\w.-]+/[\w.-]+", name) is not None and not path.exists() and _kind(path) not in _READERS
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not path.exists() and _kind(path) not in _READERS
 
 
 def open_file(path: Path) -> File:
@@ -242,6 +243,7 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3]) -> Itera
         header = next(reader, None)
         if header is None:
             return
+        _once(header, path)
         for number, cells in enumerate(row for row in reader if row):
             place = f"{path}, line {reader.line_num}"
             if len(cells) != len(header):
@@ -249,6 +251,26 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3]) -> Itera
             yield Row(number, place, dict(zip(header, cells, strict=True)))
     except csv.Error as error:
         raise DataError(f"{path}, line {reader.line_num}: {error}") from None
+
+
+def _once(names: Sequence[str], place: object) -> None:
+    """Refuse columns of one name, but those without any: nobody reads them, and spreadsheets write several."""
+    if twice := _twice(names):
+        raise DataError(f"{place}: {twice}")
+
+
+def _twice(names: Sequence[str]) -> str:
+    """Return what is wrong with names of columns; nothing if each is there once."""
+    found = [name for name, n in Counter(names).items() if name and n > 1]
+    said = f"expected each name once, found {' and '.join(map(repr, found))} again; leave out or rename all but one"
+    return said if found else ""
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs) and (twice := _twice([name for name, _ in pairs])):
+        raise ValueError(twice)
+    return values
 
 
 def _read_csv(path: Path) -> Iterator[Row]:
@@ -261,12 +283,15 @@ def _read_tsv(path: Path) -> Iterator[Row]:
 
 
 def _read_jsonl(path: Path) -> Iterator[Row]:
+    decode = json.JSONDecoder(object_pairs_hook=_object).decode
     for row_number, (line_number, line) in enumerate((n, text) for n, text in _lines(path) if text.strip()):
         place = f"{path}, line {line_number}"
         try:
-            values = json.loads(line)
+            values = decode(line)
         except json.JSONDecodeError as error:
             raise DataError(f"{place}: not JSON ({error})") from None
+        except ValueError as error:
+            raise DataError(f"{place}: {error}") from None
         if not isinstance(values, dict):
             raise DataError(f"{place}: expected one JSON object a line, found {type(values).__name__}")
         yield Row(row_number, place, values)
@@ -280,6 +305,7 @@ def _read_parquet(path: Path) -> Iterator[Row]:
         file = pq.ParquetFile(path)
     except pa.ArrowInvalid as error:
         raise DataError(f"{path}: {_first_line(error)}") from None
+    _once(file.schema_arrow.names, path)
     number = 0
     for batch in file.iter_batches(batch_size=_BATCH):
         for values in batch.to_pylist():

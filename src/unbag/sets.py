@@ -1,26 +1,22 @@
-"""The challenge sets by name: what there is, and how to get one."""
+"""Build a challenge set by name, with its options."""
 
+import inspect
+import os
 from collections.abc import Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import corpora, scripts
+from unbag import challenge_sets, corpora
 from unbag.corpora import CORPORA
 from unbag.options import Option, described, read
 from unbag.rows import is_damage
 
-ROOM: Final = "dataset_scripts"
 DEFAULT_CORPUS: Final = "snli"
 
 
 class UnfitError(ValueError):
     """A set that cannot be made from the pairs that it was asked for."""
-
-
-def names() -> list[str]:
-    """Return the names of the challenge sets."""
-    return scripts.names(ROOM)
 
 
 def builder(name: str, config: str | None = None, *, cache_dir: Path | None = None, **options: Any) -> Any:
@@ -36,7 +32,7 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     Raises:
         ValueError: if there is no such set, config or option.
     """
-    cls = _class(name)
+    cls = challenge_sets.get(name).builder_class()
     if config is None:
         options["name"] = "custom"
     elif config in CORPORA:
@@ -46,17 +42,15 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     known = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(known)):
         raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {known}")
-    return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **options)
+    named = {option: _as_text(value) for option, value in options.items()}
+    return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **named)
 
 
-def _class(name: str) -> Any:
-    """Return a set's builder class: a `building.ChallengeSet`, whose base has no types."""
-    [found] = [
-        value
-        for value in vars(scripts.module(ROOM, name)).values()
-        if isinstance(value, type) and value.__module__.endswith(f".{name}") and hasattr(value, "BUILDER_CONFIG_CLASS")
-    ]
-    return found
+def _as_text(value: Any) -> Any:
+    """Return the text of a path or of a list's paths, so that a file named either way is one entry of the cache."""
+    if isinstance(value, list | tuple):
+        return type(value)(map(_as_text, value))
+    return os.fspath(value) if isinstance(value, os.PathLike) else value
 
 
 def options(name: str) -> frozenset[str]:
@@ -67,12 +61,12 @@ def options(name: str) -> frozenset[str]:
     """
     from unbag.builder import own_option_names
 
-    return own_option_names(_class(name).BUILDER_CONFIG_CLASS)
+    return own_option_names(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
 
 
 def option_value(name: str, option: str, text: str) -> Any:
     """Return the value of one of a set's own options from text, as `unbag.options.read` does."""
-    return read(_class(name).BUILDER_CONFIG_CLASS, option, text)
+    return read(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
 
 
 def described_options(name: str) -> list[Option]:
@@ -81,7 +75,7 @@ def described_options(name: str) -> list[Option]:
     Raises:
         ValueError: if there is no such set.
     """
-    return described(_class(name).BUILDER_CONFIG_CLASS, options(name))
+    return described(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options(name))
 
 
 def takes_split(name: str, corpus: str | None) -> bool:
@@ -90,7 +84,7 @@ def takes_split(name: str, corpus: str | None) -> bool:
     Raises:
         ValueError: if there is no such set.
     """
-    cls = _class(name)
+    cls = challenge_sets.get(name).builder_class()
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
 
 
@@ -108,7 +102,7 @@ def config_name(
     Raises:
         ValueError: if there is no such set, corpus or config.
     """
-    cls = _class(name)
+    cls = challenge_sets.get(name).builder_class()
     if corpus is None:
         corpus, _, default_split = (cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")
         split = split or default_split or None
@@ -194,9 +188,23 @@ def _evaluated(made: Any, splits: Any) -> Any:
 
 
 def summaries() -> list[dict[str, str]]:
-    """Return name, what it is, and the paper of each challenge set, as its module says."""
+    """Return name, what it is, and the paper of each challenge set; what it is, its builder's module says."""
     return [
-        {"name": name, "summary": (module.__doc__ or "").strip().splitlines()[0], "paper": module.PAPER}
-        for name in names()
-        for module in [scripts.module(ROOM, name)]
+        {
+            "name": name,
+            "summary": (inspect.getmodule(described.builder_class()).__doc__ or "").strip().splitlines()[0],
+            "paper": described.paper,
+        }
+        for name in challenge_sets.names()
+        for described in [challenge_sets.get(name)]
     ]
+
+
+def card(name: str) -> str:
+    """Return the text of a set's card, the README.md beside its builder.
+
+    Raises:
+        ValueError: if there is no such set.
+    """
+    builder_file = Path(inspect.getfile(challenge_sets.get(name).builder_class()))
+    return builder_file.with_name("README.md").read_text(encoding="utf-8")

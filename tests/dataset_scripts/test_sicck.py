@@ -4,10 +4,10 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from unbag import measures, sets
+from unbag import challenge_sets, sets
+from unbag.answers import Answers
 from unbag.evaluation import evaluate
 from unbag.labels import LABELS, TWO_WAY
-from unbag.measures import Answers
 from unbag.request import Request, build
 
 PAIRS = [
@@ -145,7 +145,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
 def test_two_label_models_are_scored_on_three(file):
     rows = sets.load("sicck", "official", file=file)
     answers = Answers(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
-    scores = measures.score("sicck", rows, answers)
+    scores = challenge_sets.get("sicck").score_rows(rows, answers)
     assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
     assert scores["accuracy"].value == (593 + 422) / 1304
 

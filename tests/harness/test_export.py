@@ -10,11 +10,10 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from unbag import cli
+from unbag import challenge_sets, cli
 from unbag.cli.exporting import Harness
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.export import HARNESSES, export_tasks
-from unbag.harness.scores import HIGHER_IS_BETTER, SCORES_OF
 from unbag.harness.tasks import Task, scoring_source
 from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt
@@ -25,7 +24,7 @@ PAIRS = "premise,hypothesis,label\n" + "".join(
     for who in ("big", "small", "brown")
     for what, label in (("cat", "entailment"), ("bone", "neutral"), ("car", "contradiction"))
 )
-TASKS = [Task(name, f"org/{name}", "snli", "test") for name in SCORES_OF]
+TASKS = [Task(name, f"org/{name}", "snli", "test") for name in challenge_sets.names()]
 
 
 @pytest.fixture(autouse=True)
@@ -80,13 +79,13 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
         records = [
             row | {"predicted": [x for x, _ in log].index(max(log)[0])} for row, log in zip(rows, logs, strict=True)
         ]
-        expected = SCORES_OF[name](records)
+        expected = code.SCORES_OF[name](records)
         assert [metric["metric"] for metric in task["metric_list"]] == list(expected)
         for metric in task["metric_list"]:
             aggregate = getattr(code, metric["aggregation"].removeprefix("!unbag_scores."))
             found = aggregate([result[metric["metric"]] for result in collected])
             assert found == pytest.approx(expected[metric["metric"]], nan_ok=True)
-            assert metric["higher_is_better"] == HIGHER_IS_BETTER[name][metric["metric"]]
+            assert metric["higher_is_better"] == code.HIGHER_IS_BETTER[name][metric["metric"]]
         assert not all(math.isnan(value) for value in expected.values())
     group = yaml.safe_load((tmp_path / "tasks" / "unbag.yaml").read_text())
     assert group == {"group": "unbag", "task": ["unbag_permuted", "unbag_swapped"]}
@@ -95,7 +94,7 @@ def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
 @pytest.mark.parametrize("files", [lm_eval.files, lighteval.files, inspect_ai.files])
 def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
     harnesses = {"numpy", "lighteval", "inspect_ai"}
-    ours = {node.name for node in ast.parse(scoring_source()).body if hasattr(node, "name")} | {"SHOTS", "WORDS"}
+    ours = {node.name for node in ast.parse(scoring_source(TASKS)).body if hasattr(node, "name")} | {"SHOTS", "WORDS"}
     [code] = [text for path, text in files(TASKS, Prompt(6)).items() if path.endswith(".py")]
     tree = ast.parse(code)
     compile(code, "tasks", "exec")
@@ -108,7 +107,7 @@ def test_the_code_needs_the_harness_alone_and_no_name_is_taken_twice(files):
     import sys
 
     assert roots - sys.stdlib_module_names <= harnesses
-    shell = tree.body[len(ast.parse(scoring_source()).body) :]
+    shell = tree.body[len(ast.parse(scoring_source(TASKS)).body) :]
     taken = {node.name for node in shell if hasattr(node, "name")}
     taken |= {t.id for node in shell if isinstance(node, ast.Assign) for t in node.targets if isinstance(t, ast.Name)}
     taken |= {alias.asname or alias.name for node in shell if isinstance(node, ast.ImportFrom) for alias in node.names}
@@ -154,7 +153,7 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
 
 
 def test_the_command_writes_and_says_how_to_run(requests, tmp_path):
-    options = ["--data", str(tmp_path / "pairs.csv"), "--to", str(tmp_path / "out"), "--q", "2", "--json"]
+    options = ["--data", str(tmp_path / "pairs.csv"), "--to", str(tmp_path / "out"), "-o", "q=2", "--json"]
     shown = CliRunner().invoke(cli.app, ["export", "inspect-ai", *options])
     assert shown.exit_code == 0, shown.output
     told = json.loads(shown.stdout)

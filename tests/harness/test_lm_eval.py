@@ -12,9 +12,9 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.harness.test_export import PAIRS
 from tests.llm.tiny_lm import save_tiny_lm
+from unbag import challenge_sets
 from unbag.evaluation import evaluate
 from unbag.harness.export import export_tasks
-from unbag.harness.scores import HIGHER_IS_BETTER
 from unbag.request import Request
 
 
@@ -38,7 +38,9 @@ def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
     theirs = json.loads(file.read_text())["results"]
     for ours in evaluate(f"causal:{model}", requests, out=tmp_path / "ours", shots=3):
         found = theirs[f"unbag_{ours.set}"]
-        assert {name: found[f"{name},none"] for name in HIGHER_IS_BETTER[ours.set]} == pytest.approx(
-            {name: ours.scores[name].value for name in HIGHER_IS_BETTER[ours.set]}
-        )
+        expected = {
+            quantity.name: estimate.value
+            for quantity, estimate in challenge_sets.get(ours.set).measured(ours.scores, "harness")
+        }
+        assert {name: found[f"{name},none"] for name in expected} == pytest.approx(expected)
         assert theirs[f"unbag_{ours.set}"]["accuracy,none" if ours.set == "permuted" else "agreement,none"] > 0

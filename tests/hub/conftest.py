@@ -14,7 +14,7 @@ from tests.hub_server.accounts import ALICE
 from tests.hub_server.corpora import PINS
 from tests.hub_server.fixtures import SHARED_HUB
 from tests.hub_server.running import RunningHub, running_hub
-from unbag.demo.corpus import generate
+from unbag import demo
 from unbag.labels import LABELS
 
 _SIZES = {"train": 400, "validation": 90, "test": 60}
@@ -38,7 +38,7 @@ def tiny_hub(tmp_path_factory):
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
     (snli / "README.md").write_text(_CARD)
-    pairs = {"train": list(generate("train")), "validation": list(generate("validation"))}
+    pairs = {split: list(demo.pairs(split)) for split in demo.SPLITS}
     pairs["test"] = pairs["validation"][200:]
     for split, n in _SIZES.items():
         table = pa.table(

@@ -2,6 +2,10 @@
 
 import shutil
 
+import pytest
+from huggingface_hub import HfApi
+
+from tests.hub_server.accounts import ALICE
 from tests.hub_server.faults import Fault
 
 _PLAIN = ["--sets", "plain", "--corpus", "snli"]
@@ -74,3 +78,21 @@ def test_a_burst_of_faults_is_outlasted(fresh_commands):
         Fault(method="GET", path="/_lfs/|/resolve/.*parquet", cut=100),
     ):
         assert ": here" in fresh_commands("prefetch", *_PLAIN)
+
+
+def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
+    pytest.importorskip("torch", reason="needs unbag[models]")
+    from tests.llm.tiny_lm import save_tiny_lm
+
+    unbag = fresh_commands
+    api = HfApi(unbag.hub.endpoint, token=ALICE)
+    api.create_repo("alice/lm", exist_ok=True)
+    api.upload_folder(repo_id="alice/lm", folder_path=save_tiny_lm(tmp_path / "lm", chat=True))
+    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
+    asked = ["causal:alice/lm", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
+    refused = unbag("evaluate", *asked, "--offline", "--out", tmp_path / "a", code=1)
+    assert "offline, and 1 of the things this needs is not on this machine: the model alice/lm. Fetch them" in refused
+    assert "the model alice/lm: here" in unbag("prefetch", *asked)
+    n = len(unbag.hub.requests())
+    unbag("evaluate", *asked, "--chat", "--offline", "--out", tmp_path / "a")
+    assert len(unbag.hub.requests()) == n, "a request was made offline"

@@ -3,13 +3,13 @@
 import json
 
 from tests.fork_server import PYTHON
-from unbag import scripts, sets
+from unbag import challenge_sets, scripts
 
 
 def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_path):
     vectors = tmp_path / "words.txt"
     vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
-    given = ["--corpus", "snli", "--training", "snli", "--q", "2", "--min-words", "6", "--embeddings", vectors]
+    given = ["--corpus", "snli", *"-o training=snli -o q=2 -o min_words=6 -o".split(), f"embeddings={vectors}"]
     # A pipeline for cs_lambda alone, which SOSwap and AddAmod cannot parse with.
     given += ["-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"]
     asked = ["-m", "unbag", "publish", "all", "--to", "alice", *given, "--yes", "--json"]
@@ -17,7 +17,11 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
     assert done.returncode == 1
     assert "soswap_addamod: not published: " in done.stderr
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in json.loads(done.stdout)}
-    assert set(published) | {"plain", "soswap_addamod", "sicck"} == {*sets.names(), *scripts.names("metrics"), "sicck"}
+    assert set(published) | {"plain", "soswap_addamod", "sicck"} == {
+        *challenge_sets.names(),
+        *scripts.names("metrics"),
+        "sicck",
+    }
     assert all(published.values())
 
 

@@ -11,13 +11,13 @@ from tests.fork_server import PYTHON
 from tests.hub.plain_reader import described
 from tests.hub_server.faults import Fault
 from tests.hub_server.fixtures import SHARED_HUB
-from unbag import sets
+from unbag import challenge_sets
 from unbag.cli import app, run
 
 _OPTIONS = {
     "breaking_nli": [],
-    "cs_lambda": ["--training", "snli", "-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"],
-    "permuted": ["--q", "3", "--min-words", "6"],
+    "cs_lambda": ["-o", "training=snli", "-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"],
+    "permuted": ["-o", "q=3", "-o", "min_words=6"],
     "plain": [],
     "resnli": [],
     "sicck": [],
@@ -53,9 +53,9 @@ def vectors(tmp_path_factory):
 @pytest.fixture(scope="session")
 def published(commands, vectors):
     """Publish every set, twice; return what the commands said the two times."""
-    names = [name for name in sets.names() if name != "soswap_addamod" or SHARED_HUB.is_dir()]
-    assert set(sets.names()) == set(_OPTIONS), "a set that is not published here"
-    options = {**_OPTIONS, "resnli": ["--embeddings", vectors]}
+    names = [name for name in challenge_sets.names() if name != "soswap_addamod" or SHARED_HUB.is_dir()]
+    assert set(challenge_sets.names()) == set(_OPTIONS), "a set that is not published here"
+    options = {**_OPTIONS, "resnli": ["-o", f"embeddings={vectors}"]}
     given = [
         ["publish", "dataset", name, "--to", _TO, "--corpus", "snli", *options[name], "--yes", "--json"]
         for name in names

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.lexical.rearrangement import NO_PARTITION, PARTITIONS, SPLITS, rearrange
+from unbag.lexical.rearrangement import NO_PARTITION, SPLITS, rearrange
+from unbag.scoring.uncertainty_partitions import PARTITIONS
 
 TRAIN, VALIDATION, TEST = range(3)
 

@@ -6,8 +6,8 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from unbag import cli, papers, scripts
-from unbag.papers.counterparts import beside
+from unbag import challenge_sets, cli, papers, scripts
+from unbag.papers.counterparts import published
 from unbag.report.published import cells, view
 
 TABLES = papers.tables()
@@ -116,21 +116,25 @@ def test_counts_of_sicck_add_up_to_all_modified_pairs():
         assert sum(_numbers(papers.table("Akoju et al. 2023", number), "pairs")) == 1304 - 15
 
 
+def beside(name, quantity, corpus):
+    [found] = [each for each in challenge_sets.get(name).quantities if each.name == quantity]
+    return published(found.counterparts, corpus)
+
+
 def test_a_counterpart_is_of_the_same_corpus():
     found = {each.model: each.value for each in beside("permuted", "p_c", "snli test")}
     assert found["RoBERTa-Large"] == 0.760
     assert len(found) == 6
     assert beside("permuted", "p_c", "my pairs") == []
     assert {each.model for each in beside("permuted", "p_c", "ocnli validation")} >= {"ConvNet"}
-    [bert] = [each for each in beside("swapped", "accuracy_after", "snli validation") if each.model == "BERT"]
-    assert (
-        beside("swapped", "accuracy_after", "snli_like validation") == beside("swapped", "accuracy_after", "my") == []
-    )
+    [bert] = [each for each in beside("swapped", "accuracy_after_whole", "snli validation") if each.model == "BERT"]
+    for corpus in ("snli_like validation", "my"):
+        assert beside("swapped", "accuracy_after_whole", corpus) == []
     assert len(beside("breaking_nli", "accuracy", "official")) == 11
     assert beside("breaking_nli", "accuracy", "snli train") == []
     assert bert.value == pytest.approx(0.8173)
     assert bert.source == "ReSNLI 2019, Table 1"
-    assert beside("cs_lambda", "0.7", "snli validation")[0].value == pytest.approx(0.5273)
+    assert beside("cs_lambda", "accuracy_cs_0.7", "snli validation")[0].value == pytest.approx(0.5273)
 
 
 def test_a_number_that_is_no_share_is_refused_as_one():

@@ -3,8 +3,8 @@ from dataclasses import replace
 import pytest
 from rich.console import Console
 
+from unbag.challenge_sets.permuted import table as permuted
 from unbag.report import terminal
-from unbag.report.tables import permuted
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 

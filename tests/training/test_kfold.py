@@ -15,12 +15,12 @@ from accelerate.state import AcceleratorState
 from rich.console import Console
 
 from tests.training.conftest import PAIRS
-from unbag import cli, measures, scripts
+from unbag import challenge_sets, cli, scripts
+from unbag.answers import Answers
 from unbag.inference import TransformerPredictor
 from unbag.inference.loading import ModelError
 from unbag.inference.probe import ProbeReport
 from unbag.labels import LABELS, LabelError
-from unbag.measures import Answers
 from unbag.natlog.relations import Relation
 from unbag.perturb import modified
 from unbag.report.kfold import table
@@ -147,10 +147,10 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
         here = np.array(rows["fold"]) == fold
         predictor = TransformerPredictor.load(out / f"seed-1/fold-{fold}")
         by_hand[here] = predictor.predict(*texts(rows.select(np.flatnonzero(here))))
-    scores = measures.score("sicck", rows, Answers(by_hand, LABELS, True))
+    scores = challenge_sets.get("sicck").score_rows(rows, Answers(by_hand, LABELS, True))
     assert done["runs"][0]["scores"]["f1"]["value"] == scores["f1"].value
     as_it_is = TransformerPredictor.load(tiny_bert).predict(*texts(rows))
-    before = measures.score("sicck", rows, Answers(as_it_is, LABELS, True))
+    before = challenge_sets.get("sicck").score_rows(rows, Answers(as_it_is, LABELS, True))
     assert done["zero_shot"]["accuracy"]["value"] == before["accuracy"].value
     assert done["summary"]["all"]["accuracy"]["values"] == [scores["accuracy"].value]
     assert scores["accuracy"].value > before["accuracy"].value, "the words tell, and they are the same in all folds"

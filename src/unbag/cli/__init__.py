@@ -29,7 +29,6 @@ from unbag.cli.running import run
 app = typer.Typer(
     name="unbag",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode="rich",
     context_settings={"help_option_names": ["-h", "--help"]},

@@ -4,13 +4,16 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
 
 import typer
 
-from unbag.cli.output import AsJson, report
+from unbag.cli.output import AsJson, failed, report
 from unbag.cli.prefetching import Offline
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.run_folder import CROSS, RUNS, run_folder
 from unbag.cli.set_selection import Full, Sets, chosen
+from unbag.cli.shared_options import with_shared_options
 from unbag.cli.watching import watch
 from unbag.options import listed
 
@@ -23,14 +26,14 @@ if TYPE_CHECKING:
 Dtype = Literal["float32", "bfloat16", "float16"]
 Head = Literal["plain", "residual"]
 
+_BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
 _IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
-_RUNS: Final = Path("runs")
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
 
-@with_pairs
+@with_shared_options
 def evaluate(
-    pairs: Requests,
+    pairs: PairOptions,
     models: Annotated[
         list[str],
         typer.Argument(
@@ -62,6 +65,13 @@ def evaluate(
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
     offline: Offline = False,
+    training: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_BASELINES,
+            help="What they are fitted to: corpora or files, comma between (default: snli,mnli).",
+        ),
+    ] = None,
     shots: Annotated[
         int | None,
         typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
@@ -92,9 +102,6 @@ def evaluate(
         float | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers.")
     ] = None,
     as_json: AsJson = False,
-    corpus: str | None = None,
-    examples: int | None = None,
-    training: list[str] | None = None,
 ) -> None:
     """Evaluate models on challenge sets.
 
@@ -119,34 +126,42 @@ def evaluate(
     from unbag import evaluation, prefetch
     from unbag.inference.process_group import process_group
     from unbag.lexical.predictors import BASELINES
+    from unbag.predictors import prompted
 
+    if offline and not _is_of_this_machine(base_url):
+        for model in models:
+            if prompted(model) == "endpoint":
+                raise typer.BadParameter(
+                    f"{model} is asked over the network, which --offline keeps from; leave one out"
+                )
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
+    if training and not set(models) & set(BASELINES):
+        raise typer.BadParameter(
+            f"--training is for the built-in models {', '.join(BASELINES)}; an option of a set is -o training=…"
+        )
     failures: list[Failure] = []
     if cross:
-        requests = [_plain(name, examples) for name in listed(corpus or _CROSS)]
-        which = "cross"
+        requests = [_plain(name, pairs.examples) for name in listed(pairs.corpus or _CROSS)]
+        about = f"{CROSS}-{'+'.join(listed(pairs.corpus))}" if pairs.corpus else CROSS
     else:
-        elsewhere = frozenset({"training"} if set(models) & set(BASELINES) else ())
-        requests = chosen(pairs, sets, full=full, elsewhere=elsewhere, on_failure=failures.append)
+        requests = chosen(pairs, sets, full=full, on_failure=failures.append)
         if not requests:
             raise failures[0].error
-        # By the sets and pairs too: the same model on others must not take the place of these results.
         about = "+".join(sets) if sets else "full" if full else "suite"
-        which = f"{about}-{requests[0].config or Path(requests[0].options['data']).stem}"
-    folder = out or _RUNS / "+".join(map(_folder_name, models)) / which
     options: dict[str, Any] = {
         "revision": revision,
         "dtype": dtype,
         "device": device,
         "head": head,
         "label_map": _label_map(label_map),
-        "training": listed(*training) if training and set(models) & set(BASELINES) else None,
+        "training": listed(*training) if training else None,
         "shots": shots,
         "chat": chat,
         "base_url": base_url,
         "concurrency": concurrency,
     }
+    folder = out or run_folder(models, requests, options, about=about)
     if offline:
         in_suite = not (sets or cross)  # of which those are asked that are there
         wanted = prefetch.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
@@ -162,7 +177,7 @@ def evaluate(
             models,
             requests,
             out=folder,
-            predictions=None if out else _RUNS / "predictions",
+            predictions=None if out else RUNS / "predictions",
             trust_labels=trust_labels,
             on_set=watched.on_set,
             on_progress=watched.on_progress,
@@ -174,23 +189,20 @@ def evaluate(
     report(results, folder, as_json=as_json, cross=cross, seen=not cross)
     if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
-    for failure in failures:
-        told = "left out" if failure.is_left_out else "failed"
-        of_model = f", {failure.model}" if failure.model and len(models) > 1 else ""
-        typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
+    failed(failures, several=len(models) > 1)
     # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
     if not results or any(sets or not failure.is_left_out for failure in failures):
         raise typer.Exit(1)
 
 
-@with_pairs
+@with_shared_options
 def score(
-    pairs: Requests,
+    pairs: PairOptions,
     predictions: Annotated[
         Path, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
     ],
     name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
-    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE).")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE/SET-PAIRS).")] = None,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -204,8 +216,8 @@ def score(
     """
     from unbag import evaluation, prefetch
 
-    folder = out or _RUNS / predictions.stem
-    [request] = pairs([name])
+    [request] = pairs.requests([name])
+    folder = out or run_folder([str(predictions)], [request], {}, about=name)
     if offline:
         prefetch.require(prefetch.of_run([request]))
     result = evaluation.evaluate_file(predictions, request, out=folder)
@@ -246,16 +258,17 @@ def _spending(models: list[str], price_in: float | None, price_out: float | None
         typer.echo(str(spending), err=True)
 
 
+def _is_of_this_machine(address: str | None) -> bool:
+    host = urlsplit(address or "").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")
+
+
 def _plain(name: str, examples: int | None) -> Any:
     from unbag import sets
     from unbag.request import Request
 
     corpus, _, split = name.strip().partition("-")
     return Request("plain", sets.config_name("plain", corpus, split or None, {})[0], examples=examples)
-
-
-def _folder_name(model: str) -> str:
-    return model.strip("./").replace("/", "__").replace(":", "__")
 
 
 def _label_map(text: str | None) -> dict[str, str] | None:

@@ -6,15 +6,16 @@ from typing import Annotated, Literal
 import typer
 
 from unbag.cli.output import AsJson, print_json
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
 
 # As in `unbag.harness.export`, which is too heavy to import for a help page; a test holds them together.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 
 
-@with_pairs
+@with_shared_options
 def export(
-    pairs: Requests,
+    pairs: PairOptions,
     harness: Annotated[Harness, typer.Argument(metavar="HARNESS", help="lm-eval, lighteval or inspect-ai.")],
     to: Annotated[Path, typer.Option(help="The folder to write.")],
     sets: Annotated[
@@ -40,7 +41,7 @@ def export(
     """
     from unbag.harness.export import export_tasks
 
-    written = export_tasks(harness, pairs(sets), to, hub=hub, shots=shots)
+    written = export_tasks(harness, pairs.requests(sets), to, hub=hub, shots=shots)
     if as_json:
         print_json({"files": list(written.files), "command": written.command})
         return

@@ -1,18 +1,25 @@
 """Commands that make and list challenge sets: `unbag build`, `unbag sets`, `unbag demo`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json, progress, report
+from unbag.cli.output import AsJson, console, failed, print_json, report
 from unbag.cli.prefetching import Offline
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
+from unbag.cli.watching import watch
+
+if TYPE_CHECKING:
+    from unbag.failures import Failure
+
+_EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 
 
-@with_pairs
+@with_shared_options
 def build(
-    pairs: Requests,
+    pairs: PairOptions,
     name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted.")],
     out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
     offline: Offline = False,
@@ -21,13 +28,13 @@ def build(
     """Build a challenge set as a Parquet file.
 
     unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
-    unbag build cs_lambda --corpus snli --least-lms 0.7 --out cs_0.7.parquet
+    unbag build cs_lambda --corpus snli -o least_lms=0.7 --out cs_0.7.parquet
     """
     from unbag import prefetch
-    from unbag.report.cells import left_out
     from unbag.request import export
+    from unbag.views.cells import left_out
 
-    [request] = pairs([name])
+    [request] = pairs.requests([name])
     if offline:
         prefetch.require(prefetch.of_run([request]))
     record = export(request, out)
@@ -51,12 +58,17 @@ def list_sets(
         if as_json:
             print_json([option._asdict() for option in options])
             return
+        if not options:
+            typer.echo(f"{name} has no options.")
+            return
         from rich.table import Table
 
-        listed = Table("option", "default", "what it is", box=None, header_style="bold")
+        listed = Table("option", "default", "value", "what it is", box=None, header_style="bold")
         for option in options:
-            listed.add_row(option.name, str(option.default), option.meaning)
+            listed.add_row(option.name, str(option.default), option.expected, option.meaning)
         console().print(listed)
+        examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
+        typer.echo(f"\nFor instance: unbag evaluate MODEL --sets {name} {' '.join(examples[:_EXAMPLES])}")
         return
     found = summaries()
     if as_json:
@@ -83,12 +95,22 @@ def demo(
 ) -> None:
     """Show the whole flow offline, in half a minute.
 
-    A small grammar writes captions and pairs them, with labels that follow
-    from what they mean. A bag of words is fitted to some of them and
-    evaluated on others: in order, permuted, exchanged, and where words mislead.
+    Every challenge set is made from bundled captions, whose labels follow from
+    what they mean. A bag of words is fitted to some of them and evaluated on
+    others, beside one that sees the hypothesis only. A set that needs what is
+    not on this machine, such as a parser, is left out and named at the end.
     """
-    from unbag.demo.run import run
+    from unbag.challenge_sets import names
+    from unbag.demo.run import MODELS, run
 
-    with progress(shown=not as_json) as on_progress:
-        results = run(out, on_progress=on_progress)
-    report(results, out, as_json=as_json)
+    failures: list[Failure] = []
+    with watch(len(names()), shown=not as_json) as watched:
+        results = run(
+            out,
+            on_set=watched.on_set,
+            on_progress=watched.on_progress,
+            on_result=watched.on_result,
+            on_failure=failures.append,
+        )
+    report(results, out, as_json=as_json, seen=True)
+    failed(failures, several=len(MODELS) > 1)

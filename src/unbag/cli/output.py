@@ -1,7 +1,7 @@
 """What commands show: progress, tables, files."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from unbag.evaluation import OnProgress
+    from unbag.failures import Failure
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script to read.")]
 
@@ -65,9 +66,22 @@ def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False, se
         typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
         return
     terminal.show(together if seen else [*views, *together], console())
-    typer.echo(f"in {folder}: {', '.join(sorted(path.name for path in folder.iterdir()))}")
+    typer.echo(f"in {folder}: {' '.join(sorted(path.name for path in folder.iterdir()))}")
     if missing:
         typer.echo(missing)
+
+
+def failed(failures: "Sequence[Failure]", *, several: bool) -> None:
+    """Name the sets without a result on standard error, each with the reason.
+
+    Args:
+        failures: the sets.
+        several: whether there are several models, so that it is to be said of which one.
+    """
+    for failure in failures:
+        told = "left out" if failure.is_left_out else "failed"
+        of_model = f", {failure.model}" if failure.model and several else ""
+        typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
 
 
 def _html(folder: Path) -> str:

@@ -5,8 +5,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from unbag.cli.output import AsJson, print_json
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
 from unbag.cli.set_selection import Full, Sets, chosen
+from unbag.cli.shared_options import with_shared_options
 from unbag.options import listed
 
 if TYPE_CHECKING:
@@ -33,18 +34,23 @@ Offline = Annotated[
 ]
 
 
-@with_pairs
+@with_shared_options
 def prefetch(
-    pairs: Requests,
+    pairs: PairOptions,
     models: Annotated[
         list[str] | None, typer.Argument(metavar="[MODEL]...", help="Models, as `unbag evaluate` takes them.")
     ] = None,
     sets: Sets = None,
     full: Full = False,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
+    training: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="What `unbag train` reads, or the built-in models are fitted to: corpora or files, comma between."
+        ),
+    ] = None,
     offline: Offline = False,
     as_json: AsJson = False,
-    training: list[str] | None = None,
 ) -> None:
     """Fetch all that a run needs, for a machine or a time without a network.
 
@@ -60,16 +66,19 @@ def prefetch(
     """
     from unbag import prefetch
 
+    if training and not models:
+        raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")
     corpora = listed(*training) if training else None
 
     def tell(failure: "Failure") -> None:
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
-    requests = chosen(pairs, sets, full=full, elsewhere=frozenset({"training"}), on_failure=tell)
+    requests = chosen(pairs, sets, full=full, on_failure=tell)
     wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora)
     if corpora and models:
         known = {need.name for need in wanted}
-        wanted += [need for need in prefetch.of_training(models[0], corpora) if need.name not in known]
+        to_train = prefetch.of_training(models[0], corpora, revision=revision)
+        wanted += [need for need in to_train if need.name not in known]
     lacking: dict[str, str] = {}
     for need in wanted:
         lacking |= prefetch.missing([need])

@@ -31,7 +31,7 @@ def papers(
 def report(
     folders: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN_FOLDER...", help="What unbag evaluate left: results.json, shown.json."),
+        typer.Argument(metavar="RUN_FOLDER...", help="What unbag evaluate left: results.json, examples.json."),
     ],
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
     as_json: AsJson = False,

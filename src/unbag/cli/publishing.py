@@ -1,14 +1,12 @@
 """`unbag publish`: what its commands share. Each is a file of its own, `publishing_<what>.py`.
 
-Such a command takes `options: PublishingOptions` by way of `with_publishing_options`, makes its publications, each
+Such a command takes `options: PublishingOptions` (`shared_options.with_shared_options`), makes its publications, each
 named by `options.repo("name if --to does not say one")`, and ends in `carry_out(publications, options)`. It is put into
 `app` where all commands are, in `unbag.cli`. One that publishes things of many kinds hands them all to one `carry_out`.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import wraps
-from inspect import Parameter, Signature, signature
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
@@ -35,39 +33,20 @@ app = typer.Typer(
 
 @dataclass(frozen=True)
 class PublishingOptions:
-    """Where to publish, and whether to do it.
+    """Where to publish, and whether to do it."""
 
-    Attributes:
-        to: `organisation` or `organisation/name`.
-        private: make a new repository private.
-        pull_request: propose the change instead of committing it.
-        yes: do it, rather than show what would be done.
-        as_json: print JSON.
-    """
-
-    to: str
-    private: bool
-    pull_request: bool
-    yes: bool
-    as_json: bool
-
-    def repo(self, name: str) -> str:
-        """Return the repository: the one that `--to` names, or this name in the organisation that it names."""
-        return self.to if "/" in self.to else f"{self.to}/{name}"
-
-
-def _options(
     to: Annotated[
         str,
         typer.Option(
             rich_help_panel=_WHERE,
             metavar="ORG[/NAME]",
+            parser=lambda text: text.strip("/"),
             help="The organisation or user, and the repository there where it shall have another name than ours.",
         ),
-    ],
+    ]
     private: Annotated[
         bool, typer.Option("--private", rich_help_panel=_WHERE, help="Make a new repository private.")
-    ] = False,
+    ] = False
     pull_request: Annotated[
         bool,
         typer.Option(
@@ -75,28 +54,15 @@ def _options(
             rich_help_panel=_WHERE,
             help="Propose the change, for a repository that is not yours; given again, your open request is updated.",
         ),
-    ] = False,
+    ] = False
     yes: Annotated[
         bool, typer.Option("--yes", rich_help_panel=_WHERE, help="Do it. Without, what would be done is shown.")
-    ] = False,
-    as_json: AsJson = False,
-) -> PublishingOptions:
-    return PublishingOptions(to.strip("/"), private, pull_request, yes, as_json)
+    ] = False
+    as_json: AsJson = False
 
-
-def with_publishing_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options that all of `unbag publish` have; it is handed them as `options`."""
-    own = [parameter for parameter in signature(command).parameters.values() if parameter.name != "options"]
-    shared = list(signature(_options).parameters.values())
-
-    @wraps(command)
-    def run(**given: Any) -> None:
-        command(options=_options(**{p.name: given.pop(p.name) for p in shared}), **given)
-
-    parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in (*own, *shared)]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]  # where typer looks
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+    def repo(self, name: str) -> str:
+        """Return the repository: the one that `--to` names, or this name in the organisation that it names."""
+        return self.to if "/" in self.to else f"{self.to}/{name}"
 
 
 def carry_out(publications: "Sequence[Publication]", options: PublishingOptions) -> None:

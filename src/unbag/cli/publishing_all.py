@@ -3,27 +3,25 @@
 import logging
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.publishing_results import read_results
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
     from unbag.hub.publication import Publication
 
 logger = logging.getLogger(__name__)
 
-_NOT_OURS: Final = frozenset({"plain"})  # a corpus as it is, which its authors publish
 
-
-@with_pairs
-@with_publishing_options
+@with_shared_options
 def everything(
-    pairs: Requests,
     options: PublishingOptions,
+    pairs: PairOptions,
     results: Annotated[
         list[Path] | None,
         typer.Option(help="Results for the data set of results and the leaderboard; give the option again for others."),
@@ -39,7 +37,7 @@ def everything(
     told of at the end and does not cost the others. Trained models are
     published one by one: unbag publish model.
     """
-    from unbag import scripts, sets
+    from unbag import challenge_sets, scripts
     from unbag.failures import Failure
     from unbag.hub import dataset, leaderboard, metric_space, results_dataset
 
@@ -48,7 +46,9 @@ def everything(
     failures: list[Failure] = []
     publications: list[Publication] = []
     with TemporaryDirectory(prefix="unbag-") as folder:
-        for request in pairs([name for name in sets.names() if name not in _NOT_OURS], on_failure=failures.append):
+        # A corpus as it is, its authors publish.
+        names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
+        for request in pairs.requests(names, on_failure=failures.append):
             try:
                 repo = options.repo(request.name)
                 publications.append(dataset.publication([request], repo, Path(folder) / request.name))

@@ -7,15 +7,15 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
-from unbag.cli.request_options import Requests, with_pairs
+from unbag.cli.publishing import PublishingOptions, carry_out
+from unbag.cli.request_options import PairOptions
+from unbag.cli.shared_options import with_shared_options
 
 
-@with_pairs
-@with_publishing_options
+@with_shared_options
 def dataset(
-    pairs: Requests,
     options: PublishingOptions,
+    pairs: PairOptions,
     name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted; `unbag sets` lists them.")],
     config: Annotated[
         list[str] | None,
@@ -48,7 +48,7 @@ def dataset(
     from unbag.hub.dataset import publication
     from unbag.sets import config_name
 
-    [request] = pairs([name])
+    [request] = pairs.requests([name])
     requests = [request]
     if config and "data" in request.options:
         if len(config) > 1:
@@ -56,7 +56,7 @@ def dataset(
         requests = [replace(request, config=config[0])]
     elif config:
         if request.config != config_name(name, None, None, {})[0]:
-            raise typer.BadParameter("name the configs either with --config or with --corpus, --split, --mode, --space")
+            raise typer.BadParameter("name the configs either with --config or with --corpus, --split and -o")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         carry_out([publication(requests, options.repo(name), Path(folder), licence=licence)], options)

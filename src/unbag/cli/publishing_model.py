@@ -5,13 +5,14 @@ from typing import Annotated, Final
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.publishing_results import read_results
+from unbag.cli.shared_options import with_shared_options
 
 _EVALUATION: Final = Path("evaluation")  # where `unbag train … --evaluate` leaves results, in the model's folder
 
 
-@with_publishing_options
+@with_shared_options
 def model(
     options: PublishingOptions,
     folder: Annotated[Path, typer.Argument(help="A folder that `unbag train` left.")],

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out
+from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
     from unbag.results import Result
@@ -16,7 +17,7 @@ Files = Annotated[
 ]
 
 
-@with_publishing_options
+@with_shared_options
 def results(
     options: PublishingOptions,
     files: Files,
@@ -36,7 +37,7 @@ def results(
     carry_out([onto_model(options.to, read_results(files), sets)], options)
 
 
-@with_publishing_options
+@with_shared_options
 def results_dataset(
     options: PublishingOptions,
     files: Files,

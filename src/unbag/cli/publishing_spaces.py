@@ -4,10 +4,11 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.publishing import PublishingOptions, carry_out, with_publishing_options
+from unbag.cli.publishing import PublishingOptions, carry_out
+from unbag.cli.shared_options import with_shared_options
 
 
-@with_publishing_options
+@with_shared_options
 def metric(
     names: Annotated[
         list[str] | None,
@@ -23,7 +24,7 @@ def metric(
     carry_out([metric_space(name, options.repo(name)) for name in names or scripts.names("metrics")], options)
 
 
-@with_publishing_options
+@with_shared_options
 def leaderboard(
     results: Annotated[
         str | None,

@@ -1,8 +1,8 @@
 """The options that say which pairs a set is made from, and how: the same for every command that takes a set."""
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import Parameter, Signature, signature
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
@@ -14,61 +14,67 @@ if TYPE_CHECKING:
     from unbag.request import Request
 
 _WHICH: Final = "Which pairs"
-_PERMUTED: Final = "For the permuted set"
-_CS_LAMBDA: Final = "For the cs_lambda set"
-_RESNLI: Final = "For the resnli set"
-_BREAKING_NLI: Final = "For the breaking_nli set"
-_SICCK: Final = "For the sicck set"
-
-Requests = Callable[..., "list[Request]"]
-"""Takes names of sets and returns a request for each; refuses options that none of them has.
-
-With `on_failure` a set that cannot be made from these pairs is told of, and left out.
-"""
-
-# As in `unbag.perturb.permutation` and `.modified`, too heavy to import for a help page; a test holds them together.
-Mode = Literal["both", "hypothesis", "clumped_25", "clumped_50", "clumped_75"]
-Space = Literal["four_way", "seven_way", "three_way"]
 
 
-def _pairs(
+def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
+    """Return the options of the sets that are named before, or of all sets, as a shell completes them."""
+    from unbag import challenge_sets, sets
+
+    # What is being typed cuts click's reading short: arguments may still be among the words it has left.
+    named = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(challenge_sets.names())
+    options = [option for name in named or challenge_sets.names() for option in sets.described_options(name)]
+    found = {f"{option.name}=": option.meaning for option in options}
+    return [(option, meaning) for option, meaning in sorted(found.items()) if option.startswith(incomplete)]
+
+
+@dataclass(frozen=True)
+class PairOptions:
+    """Which pairs the sets of a command are made from, and how; see `shared_options.with_shared_options`."""
+
     corpus: Annotated[
         str | None,
         typer.Option(rich_help_panel=_WHICH, help="Base corpus: snli, mnli, anli, sick or ocnli (default: snli)."),
-    ] = None,
+    ] = None
     split: Annotated[
         str | None, typer.Option(rich_help_panel=_WHICH, help="Its split (default: the one the papers evaluate on).")
-    ] = None,
+    ] = None
     data: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
             help="Pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set id on the Hub.",
         ),
-    ] = None,
+    ] = None
     columns: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
             help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id).",
         ),
-    ] = None,
+    ] = None
     labels: Annotated[
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
             help="Its labels 0, 1, 2 by name, comma between, where it has numbers only.",
         ),
-    ] = None,
+    ] = None
     language: Annotated[
         Literal["en", "zh"] | None, typer.Option(rich_help_panel=_WHICH, help="Its language (default: en).")
-    ] = None,
+    ] = None
     examples: Annotated[
         int | None, typer.Option(rich_help_panel=_WHICH, help="Draw this many examples instead of taking all.")
-    ] = None,
+    ] = None
     seed: Annotated[
         int | None, typer.Option(rich_help_panel=_WHICH, help="Decides all that is drawn (default: 13).")
-    ] = None,
+    ] = None
+    file: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_WHICH,
+            help="The authors' file of breaking_nli or sicck, or a folder with both; downloaded else.",
+        ),
+    ] = None
     option: Annotated[
         list[str] | None,
         typer.Option(
@@ -76,188 +82,105 @@ def _pairs(
             "-o",
             metavar="NAME=VALUE",
             rich_help_panel=_WHICH,
-            help="Any option of the sets, e.g. -o test_size=1000; `unbag sets NAME` lists them.",
+            autocompletion=_complete,
+            help="An option of the sets, which `unbag sets NAME` lists: -o q=10, -o wordnet=true or "
+            "-o training=snli,mnli. Give it again for another.",
         ),
-    ] = None,
-    mode: Annotated[
-        Mode | None,
-        typer.Option(
-            metavar="MODE",
-            rich_help_panel=_PERMUTED,
-            help="What is permuted: both (default), hypothesis, clumped_25, _50 or _75.",
-        ),
-    ] = None,
-    q: Annotated[
-        int | None, typer.Option("--q", rich_help_panel=_PERMUTED, help="Permutations of each pair (default: 100).")
-    ] = None,
-    min_words: Annotated[
-        int | None,
-        typer.Option(rich_help_panel=_PERMUTED, help="Words that both sentences must have (default: 8)."),
-    ] = None,
-    minitrees: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=_PERMUTED,
-            help="Also acceptance by POS mini-tree: corpora or files to count usual neighbours in, comma between.",
-        ),
-    ] = None,
-    training: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=_CS_LAMBDA,
-            help="What the lexical model is fitted to: corpora or files, comma between (default: snli,mnli). "
-            "Also for the built-in models lexical, hypothesis-only and majority.",
-        ),
-    ] = None,
-    lexical: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=_CS_LAMBDA, help="A fitted lexical model instead: folder or Hub repository."),
-    ] = None,
-    least_lms: Annotated[
-        float | None,
-        typer.Option(rich_help_panel=_CS_LAMBDA, help="λ: keep the pairs that mislead at least so far (default: 0)."),
-    ] = None,
-    embeddings: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_RESNLI,
-            help="Word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a GloVe text file.",
-        ),
-    ] = None,
-    wordnet: Annotated[
-        bool | None,
-        typer.Option(
-            "--wordnet",
-            rich_help_panel=_BREAKING_NLI,
-            help="Replace by WordNet's antonyms, synonyms and hypernyms too.",
-        ),
-    ] = None,
-    file: Annotated[
-        str | None,
-        typer.Option(
-            rich_help_panel=_BREAKING_NLI,
-            help="Your copy of the authors' file, or a folder with it; fetched else. Also for sicck.",
-        ),
-    ] = None,
-    space: Annotated[
-        Space | None,
-        typer.Option(
-            metavar="SPACE",
-            rich_help_panel=_SICCK,
-            help="Labels of the column target: four_way (default), seven_way or three_way.",
-        ),
-    ] = None,
-    folds: Annotated[
-        int | None, typer.Option(rich_help_panel=_SICCK, help="Folds of the authors' pairs (default: 5).")
-    ] = None,
-    whole_seeds: Annotated[
-        bool | None,
-        typer.Option("--whole-seeds", rich_help_panel=_SICCK, help="Keep the pairs of a seed in one fold."),
-    ] = None,
-    combinations: Annotated[
-        bool | None,
-        typer.Option("--combinations", rich_help_panel=_SICCK, help="Also modify two parts at a time."),
-    ] = None,
-) -> Requests:
-    """Return what makes the requests for some sets from the options that say which pairs."""
-    from unbag.failures import Failure
-    from unbag.request import Request
-
-    if data is not None and corpus is not None:
-        raise typer.BadParameter("name either --corpus or --data")
-    where: dict[str, Any] = {}
-    if data is not None:
-        where = {"data": data, "language": language or "en", "source_split": split}
-        if columns:
-            expected = "--columns premise=…,hypothesis=…,label=…"
-            where["columns"] = dict(_pair(part, expected) for part in columns.split(","))
-        if labels:
-            where["labels"] = list(listed(labels))
-    given = {
-        "mode": mode,
-        "q": q,
-        "min_words": min_words,
-        "minitrees": listed(*minitrees) if minitrees else None,
-        "training": listed(*training) if training else None,
-        "lexical": lexical,
-        "least_lms": least_lms,
-        "embeddings": embeddings,
-        "wordnet": wordnet,
-        "file": file,
-        "space": space,
-        "folds": folds,
-        "whole_seeds": whole_seeds,
-        "combinations": combinations,
-    }
-    given = {name: value for name, value in given.items() if value is not None}
-    named = dict(_pair(part, "--option NAME=VALUE") for part in option or ())
-    if twice := sorted(named.keys() & given.keys()):
-        raise typer.BadParameter(f"{', '.join(twice)}: given twice")
+    ] = None
 
     def requests(
-        names: list[str],
-        *,
-        elsewhere: frozenset[str] = frozenset(),
-        on_failure: "Callable[[Failure], None] | None" = None,
+        self, names: Sequence[str], *, on_failure: "Callable[[Failure], None] | None" = None
     ) -> "list[Request]":
+        """Return a request for each of these sets.
+
+        Args:
+            names: the sets.
+            on_failure: told of a set that cannot be made from these pairs, which is then left out.
+
+        Raises:
+            typer.BadParameter: if an option is none of any of the sets, or what is given cannot be read.
+            ValueError: if there is no such set, corpus or split.
+        """
         from unbag import corpora, sets
+        from unbag.failures import Failure
+        from unbag.request import Request
 
         known = {name: sets.options(name) for name in names}
-        used = elsewhere.union(*known.values())
-        unused = [f"--{name.replace('_', '-')}" for name in given if name not in used]
-        unused += [f"--option {name}" for name in named if name not in frozenset().union(*known.values())]
-        if unused:
-            raise typer.BadParameter(f"{', '.join(unused)}: not an option of {' or '.join(names)}")
-        if data is None and on_failure is not None:
-            corpora.corpus(corpus or sets.DEFAULT_CORPUS).split(split)  # what no set can be made from is a mistake
+        where, texts = self._where(), self._texts()
+        for option in texts:
+            if not any(option in each for each in known.values()):
+                raise typer.BadParameter(_not_an_option(option, known))
+        if self.data is None and on_failure is not None:
+            # What no set can be made from is a mistake.
+            corpora.corpus(self.corpus or sets.DEFAULT_CORPUS).split(self.split)
+        drawn = {} if self.seed is None else {"seed": self.seed}
         made = []
         for name in names:
+            # -o seed=… is the set's own, where --seed decides what is drawn of it.
+            given = drawn | {option: _value(name, option, texts[option]) for option in texts if option in known[name]}
             options = {option: value for option, value in given.items() if option in known[name]}
-            options |= {o: sets.option_value(name, o, text) for o, text in named.items() if o in known[name]}
-            if seed is not None and "seed" in known[name]:
-                options["seed"] = seed
             config = None
-            if data is None:
+            if self.data is None:
                 # Of all sets, those that have splits take the split.
-                chosen = split if on_failure is None or sets.takes_split(name, corpus) else None
+                split = self.split if on_failure is None or sets.takes_split(name, self.corpus) else None
                 try:
-                    config, options = sets.config_name(name, corpus, chosen, options)
+                    config, options = sets.config_name(name, self.corpus, split, options)
                 except ValueError as error:
                     if on_failure is None:
                         raise
                     on_failure(Failure(name, sets.UnfitError(str(error))))
                     continue
-            drawn = {} if seed is None else {"seed": seed}
-            made.append(Request(name, config, options | where, examples, **drawn))
+            made.append(Request(name, config, options | where, self.examples, **drawn))
         return made
 
-    return requests
+    def _where(self) -> dict[str, Any]:
+        """Return what a set is told of pairs of one's own."""
+        if self.data is None:
+            return {}
+        if self.corpus is not None:
+            raise typer.BadParameter("name either --corpus or --data")
+        where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
+        if self.columns:
+            where["columns"] = _by_name(self.columns.split(","), "--columns premise=…,hypothesis=…,label=…")
+        if self.labels:
+            where["labels"] = list(listed(self.labels))
+        return where
+
+    def _texts(self) -> dict[str, str]:
+        """Return the sets' options by name, as they were written."""
+        texts = _by_name(self.option or (), "--option NAME=VALUE")
+        if self.file is not None:
+            if "file" in texts:
+                raise typer.BadParameter("file: given twice, as --file and as -o")
+            texts["file"] = self.file
+        return texts
 
 
-def _pair(part: str, expected: str) -> tuple[str, str]:
-    name, equals, value = part.partition("=")
-    if not equals:
-        raise typer.BadParameter(f"expected {expected}; found {part!r}")
-    return name.strip(), value.strip()
+def _by_name(parts: Sequence[str], expected: str) -> dict[str, str]:
+    found: dict[str, str] = {}
+    for part in parts:
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise typer.BadParameter(f"expected {expected}; found {part!r}")
+        if name in found:
+            raise typer.BadParameter(f"{name}: given twice; the values of a list have commas between")
+        found[name] = value
+    return found
 
 
-def with_pairs(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options of `_pairs`; it is handed what `_pairs` returns, as `pairs`.
+def _value(name: str, option: str, text: str) -> Any:
+    from unbag import sets
 
-    A command that has an option of the same name itself is handed its value too.
-    """
-    own = [parameter for parameter in signature(command).parameters.values() if parameter.name != "pairs"]
-    shared = list(signature(_pairs).parameters.values())
-    both = {parameter.name for parameter in own} & {parameter.name for parameter in shared}
+    try:
+        return sets.option_value(name, option, text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
-    @wraps(command)
-    def run(**given: Any) -> None:
-        for_pairs = {p.name: given[p.name] if p.name in both else given.pop(p.name) for p in shared}
-        command(pairs=_pairs(**for_pairs), **given)
 
-    # typer reads a command's options off its signature and its annotations.
-    named = {parameter.name: parameter for parameter in (*own, *shared)}
-    parameters = [parameter.replace(kind=Parameter.KEYWORD_ONLY) for parameter in named.values()]
-    run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
-    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
-    return run
+def _not_an_option(option: str, known: Mapping[str, frozenset[str]]) -> str:
+    alike = get_close_matches(option, sorted(frozenset().union(*known.values())), n=1)
+    has = "; ".join(f"{name} has {', '.join(sorted(options)) or 'none'}" for name, options in known.items())
+    return (
+        f"no option {option!r}{f', did you mean {alike[0]}?' if alike else ';'} {has}; "
+        f"`unbag sets {next(iter(known)) if len(known) == 1 else 'NAME'}` says what each is"
+    )

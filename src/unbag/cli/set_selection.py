@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli.request_options import Requests
+from unbag.cli.request_options import PairOptions
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
@@ -22,25 +22,23 @@ Full = Annotated[bool, typer.Option("--full", help="All examples of every set in
 
 
 def chosen(
-    pairs: Requests,
+    pairs: PairOptions,
     sets: Sequence[str] | None,
     *,
     full: bool,
-    elsewhere: frozenset[str],
     on_failure: "Callable[[Failure], None]",
 ) -> "list[Request]":
     """Return what is asked for; of the suite, sets that cannot be made of these pairs are told of and left out.
 
     Args:
-        pairs: what the command was handed (`pairs.with_pairs`).
+        pairs: which pairs.
         sets: those that are named.
         full: whether to take all of each, where none is named.
-        elsewhere: options that are read elsewhere too.
         on_failure: told of what is left out.
     """
     from unbag import suite
 
     if sets:
-        return pairs(sets, elsewhere=elsewhere)
-    requests = pairs(suite.names(), elsewhere=elsewhere, on_failure=on_failure)
+        return pairs.requests(sets)
+    requests = pairs.requests(suite.names(), on_failure=on_failure)
     return requests if full else [suite.sampled(request) for request in requests]

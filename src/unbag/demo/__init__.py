@@ -1,9 +1,42 @@
-"""A bundled corpus, so that the whole flow can be tried offline: a small grammar of ours and its own semantics.
+"""The demonstration and its bundled corpus, so that the whole flow can be tried offline.
 
-`generate` yields captions-like NLI pairs whose labels are computed from the meanings behind the sentences;
-`unbag.demo.baseline` fits a bag of words to them. Neither needs a download, a parser or torch.
+The pairs are captions of ours: a grammar wrote them, and their labels follow from what the sentences mean. The table of
+word vectors says how often words of the training pairs stand in one sentence. `tools/demo_corpus` in the repository
+makes both.
 """
 
-from unbag.demo.corpus import SPLITS, DemoPair, generate
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
 
-__all__ = ["SPLITS", "DemoPair", "generate"]
+from unbag.sources import Example, open_data
+
+SPLITS: Final = ("train", "validation")
+"""The splits of the bundled corpus, of 6,000 and 1,500 pairs."""
+
+_FOLDER: Final = Path(__file__).parent
+VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
+"""The table of word vectors."""
+
+
+def file(split: str) -> Path:
+    """Return the file with the pairs of a split.
+
+    Raises:
+        ValueError: if there is no such split.
+    """
+    if split not in SPLITS:
+        raise ValueError(f"expected one of the demonstration's splits {', '.join(SPLITS)}, found {split!r}")
+    return _FOLDER / f"demo-{split}.jsonl.gz"
+
+
+def pairs(split: str) -> Iterator[Example]:
+    """Return the pairs of a split. The labels of each three in a row (0-2, 3-5, …) are the three.
+
+    Raises:
+        ValueError: if there is no such split.
+
+    >>> next(pairs("validation")).source_id
+    'demo-validation-000000'
+    """
+    return open_data(file(split)).examples()

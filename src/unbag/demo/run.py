@@ -1,40 +1,109 @@
-"""`unbag demo`: the whole flow on the demonstration corpus, offline."""
+"""`unbag demo`: the whole flow on the demonstration's pairs, offline."""
 
 import json
+import shutil
+from importlib.util import find_spec
+from itertools import islice
 from pathlib import Path
+from typing import Any, Final
 
-from unbag.demo.baseline import LexicalBaseline
-from unbag.demo.corpus import generate
-from unbag.evaluation import OnProgress, evaluate
+from unbag import demo, prefetch, rows, suite
+from unbag.evaluation import OnFailure, OnProgress, OnResult, OnSet, evaluate_all
+from unbag.failures import Failure
 from unbag.files import atomic_write
 from unbag.lexical.words import ALL
+from unbag.offline import go_offline
 from unbag.request import Request
 from unbag.results import Result
+from unbag.text.pipeline import PIPELINE
+
+MODELS: Final = ("lexical", "hypothesis-only")
+"""The bag of words, and what it is when it may not see the premise."""
+
+_FOR_SEEDS: Final = 60  # pairs: some fifteen seeds, as the authors of SICCK had; hundreds would take minutes
+_Q: Final = 20  # permutations of a pair
+_LEAST_TOLD: Final = 1_000  # pairs, those of which words tell least: fifty in each of twenty partitions
 
 
-def run(out: Path, *, on_progress: OnProgress | None = None) -> list[Result]:
-    """Write the demonstration corpus, build the sets from it, and evaluate a bag of words on them.
+def requests(out: Path) -> list[Request]:
+    """Return all sets, made from the demonstration's pairs, in the order of the suite.
 
     Args:
-        out: the folder for the pairs, the predictions and the results.
-        on_progress: see `unbag.evaluation.OnProgress`.
+        out: the folder where `run` puts the pairs and the word vectors.
+    """
+    data, training = str(out / demo.file("validation").name), (str(out / demo.file("train").name),)
+    own: dict[str, dict[str, Any]] = {
+        "sicck": {"data": str(_seeds(out))},
+        "breaking_nli": {"training": training},
+        "soswap_addamod": {"pipeline": _pipeline()},
+        # No tagger is sure to be had offline: here every word counts.
+        "cs_lambda": {"training": training, "pipeline": ALL},
+        "resnli": {"embeddings": str(out / demo.VECTORS.name), "test_size": _LEAST_TOLD},
+        "permuted": {"q": _Q},
+    }
+    return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names()]
+
+
+def run(
+    out: Path,
+    *,
+    on_set: OnSet | None = None,
+    on_progress: OnProgress | None = None,
+    on_result: OnResult | None = None,
+    on_failure: OnFailure | None = None,
+) -> list[Result]:
+    """Evaluate bags of words on all sets, made from the demonstration's pairs; leave pairs and results in a folder.
+
+    From here on the process keeps off the network. A set that needs what is not on this machine is left out.
+
+    Args:
+        out: the folder.
+        on_set: see `unbag.evaluation`.
+        on_progress: likewise.
+        on_result: likewise.
+        on_failure: called with each set that is left out.
 
     Returns:
-        One result a set.
+        One result for each model and set.
     """
-    pairs, training = (_written(out / f"demo-{split}.jsonl", split) for split in ("validation", "train"))
-    requests = [
-        Request("permuted", options={"data": pairs}),
-        # No tagger is to be had offline: here every word counts.
-        Request("cs_lambda", options={"data": pairs, "training": (training,), "pipeline": ALL}),
-        Request("swapped", options={"data": pairs}),
-    ]
-    return evaluate(LexicalBaseline(), requests, out=out, on_progress=on_progress)
+    go_offline()
+    _fill(out)
+    at_hand = []
+    for request in requests(out):
+        if lacking := prefetch.missing(prefetch.of_run([request])):
+            get = f"unbag prefetch --sets {request.name}"
+            reason = f"offline, and without {', '.join(lacking)}; `{get}` gets what it needs while there is a network"
+            if on_failure is not None:
+                on_failure(Failure(request.name, prefetch.MissingError(reason)))
+        else:
+            at_hand.append(request)
+    return evaluate_all(
+        MODELS,
+        at_hand,
+        out=out,
+        on_set=on_set,
+        on_progress=on_progress,
+        on_result=on_result,
+        training=(str(out / demo.file("train").name),),
+        pipeline=ALL,
+    )
 
 
-def _written(path: Path, split: str) -> str:
-    """Write a split of the demonstration corpus, and return where."""
-    with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
-        for pair in generate(split):
-            file.write(json.dumps(pair._asdict()) + "\n")
-    return str(path)
+def _fill(out: Path) -> None:
+    """Put the pairs and the word vectors into the folder, for whoever wants to look at them or go on with them."""
+    for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
+        with atomic_write(out / path.name) as tmp:
+            shutil.copyfile(path, tmp)
+    with atomic_write(_seeds(out)) as tmp, tmp.open("w", encoding="utf-8") as file:
+        for row in islice(rows.open_file(demo.file("validation")).read(), _FOR_SEEDS):
+            file.write(json.dumps(row.values) + "\n")
+
+
+def _pipeline() -> str:
+    """Return the English spaCy pipeline: the package where it is installed, or else the Hub's, which may be cached."""
+    package = PIPELINE.rpartition("/")[2]
+    return package if find_spec(package) else PIPELINE
+
+
+def _seeds(out: Path) -> Path:
+    return out / f"demo-validation-{_FOR_SEEDS}.jsonl"

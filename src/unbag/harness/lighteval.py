@@ -83,4 +83,4 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks
     )
-    return {"unbag_tasks.py": scoring_source() + _SHELL.format(shots=prompt.shots, tasks=table)}
+    return {"unbag_tasks.py": scoring_source(tasks) + _SHELL.format(shots=prompt.shots, tasks=table)}

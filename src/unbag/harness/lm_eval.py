@@ -46,7 +46,7 @@ def {function}(records: Sequence[Record]) -> float:
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     """Return the files of tasks by path: `unbag_<set>.yaml`, `unbag.yaml`, the group, and `unbag_scores.py`."""
-    code = scoring_source() + _SHELL
+    code = scoring_source(tasks) + _SHELL
     found = {}
     for task in tasks:
         code += _PER_SET.format(name=task.name)

@@ -1,11 +1,30 @@
 """What every harness is told of a task, and the code that all of them are given."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from unbag.harness.scores import COLUMNS, HIGHER_IS_BETTER
+from unbag import challenge_sets
+from unbag.challenge_sets.base import ChallengeSet
 from unbag.hub.vendoring import bundle, notice
 
-_BUNDLED = ("unbag.harness.scores", "unbag.llm.reading")
+_BUNDLED = ("unbag.harness.collected", "unbag.llm.reading")
+
+_TABLES = """
+
+# The sets.
+
+COLUMNS: Final[Mapping[str, tuple[str, ...]]] = {columns}
+HIGHER_IS_BETTER: Final[Mapping[str, Mapping[str, bool]]] = {higher_is_better}
+_PATHS: Final[Mapping[str, Mapping[str, str]]] = {paths}
+_SCORED_BY: Final[Mapping[str, Callable[..., Any]]] = {{{functions}}}
+
+
+def _scores_of(name: str) -> Callable[[Sequence[Record]], Scores]:
+    return lambda records: collected_scores(records, _SCORED_BY[name], COLUMNS[name], _PATHS[name])
+
+
+SCORES_OF: Final = {{name: _scores_of(name) for name in COLUMNS}}
+"""
 
 
 class Task(NamedTuple):
@@ -29,16 +48,27 @@ class Task(NamedTuple):
         return f"unbag_{self.name}"
 
     @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of a row that its metric reads."""
-        return (*COLUMNS[self.name], "label")
+    def described(self) -> ChallengeSet:
+        """The set."""
+        return challenge_sets.get(self.name)
 
     @property
     def scores(self) -> dict[str, bool]:
         """The names of its scores, and whether higher is better."""
-        return dict(HIGHER_IS_BETTER[self.name])
+        return {quantity.name: quantity.higher_is_better for quantity in self.described.of_role("harness")}
 
 
-def scoring_source() -> str:
-    """Return the module that all tasks score with: our metrics and our reading of answers, numpy alone needed."""
-    return f"{notice()}{bundle(_BUNDLED)}"
+def scoring_source(tasks: Sequence[Task]) -> str:
+    """Return the module that tasks score with: our metrics and our reading of answers, numpy alone needed."""
+    described = {task.name: task.described for task in tasks}
+    modules = [f"{each.package}.scores" for each in described.values()]
+    tables = _TABLES.format(
+        columns={name: each.columns for name, each in described.items()},
+        higher_is_better={task.name: task.scores for task in tasks},
+        paths={
+            name: {quantity.name: quantity.path for quantity in each.of_role("harness")}
+            for name, each in described.items()
+        },
+        functions=", ".join(f"{name!r}: {name}_scores" for name in described),
+    )
+    return f"{notice()}{bundle([*_BUNDLED, *modules])}{tables}"

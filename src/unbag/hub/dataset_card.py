@@ -10,11 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-from unbag import scripts
+from unbag import sets
 from unbag.hub.card import blocks, joined, parted, with_block
 from unbag.hub.licences import is_laxer
 from unbag.labels import LABELS
-from unbag.sets import ROOM
 
 _SET: Final = "the set"
 _CITATION: Final = "citation"
@@ -129,8 +128,7 @@ def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[st
 
 
 def _set_text(repo: str, set_name: str, default: str, licences: Any) -> str:
-    own = (scripts.folder(ROOM, set_name) / "README.md").read_text(encoding="utf-8")
-    own = _RELATIVE_LINK.sub(r"\1", own).strip()
+    own = _RELATIVE_LINK.sub(r"\1", sets.card(set_name)).strip()
     mixed = ""
     if not isinstance(licences, str):
         mixed = (

@@ -1,8 +1,8 @@
 """Results as the Hub reads them from a model's repository: `.eval_results/*.yaml`, and `model-index` in its card.
 
 The first holds one scalar for each data set and task, higher the better, from which a benchmark's leaderboard is made:
-so only results of a set as it is published, whole, go there (`headlines.SCORE` says which number). The older second one
-holds all headlines, also of examples drawn, with the options beside them.
+so only results of a set as it is published, whole, go there, by the number that stands for it (`ChallengeSet.main`).
+The older second one holds all quoted numbers, also of examples drawn, with the options beside them.
 """
 
 import copy
@@ -10,7 +10,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.headlines import Headline, headlines, score
+from unbag import challenge_sets
+from unbag.challenge_sets.base import Measured
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import benchmark, config_of, deviations, options
 from unbag.results import Result
@@ -40,12 +41,13 @@ def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
 
     found = {}
     for result in results:
-        place, headline = benchmark(result, organisation), score(result)
-        if place is None or headline is None or deviations(result):
+        place = benchmark(result, organisation)
+        main = challenge_sets.get(result.set).score(result.scores)
+        if place is None or main is None or deviations(result):
             logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _why_not(result))
             continue
         entry = EvalResultEntry(
-            dataset_id=place.repo, task_id=place.config, value=headline.estimate.value, notes=_notes(result, headline)
+            dataset_id=place.repo, task_id=place.config, value=main.estimate.value, notes=_notes(result, main)
         )
         content = front_matter.dumped(eval_result_entries_to_yaml([entry]))
         found[f"{FOLDER}/unbag-{result.set}-{place.config}.yaml"] = content.encode()
@@ -53,7 +55,7 @@ def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
 
 
 def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
-    """Return all headlines of results of the challenge sets, as `ModelCardData` takes them.
+    """Return all quoted numbers of results of the challenge sets, as `ModelCardData` takes them.
 
     Args:
         results: as for `files`.
@@ -71,13 +73,13 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
             dataset_config=place.config,
             dataset_args=options(result)
             | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
-            metric_type=hub_metric(headline.metric),
-            metric_name=headline.name,
-            metric_value=headline.estimate.value,
-            metric_args=_interval(headline.estimate),
+            metric_type=hub_metric(quantity.name),
+            metric_name=quantity.label,
+            metric_value=estimate.value,
+            metric_args=_interval(estimate),
         )
         for place, result in by_place.items()
-        for headline in headlines(result)
+        for quantity, estimate in challenge_sets.get(result.set).measured(result.scores, "quoted")
     ]
 
 
@@ -132,10 +134,10 @@ def _why_not(result: Result) -> str:
     return f"which is for sets as they are published; here {asked}" if asked else "for no example was scored"
 
 
-def _notes(result: Result, headline: Headline) -> str:
+def _notes(result: Result, main: Measured) -> str:
     """Return what the scalar is, how sure, and of which rows."""
-    _, low, high, n = headline.estimate
-    parts = [headline.name, f"n = {n:,}"]
+    _, low, high, n = main.estimate
+    parts = [main.quantity.label, f"n = {n:,}"]
     if low is not None and high is not None:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
     if "majority" in result.scores:

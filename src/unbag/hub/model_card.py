@@ -3,19 +3,19 @@
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from importlib import import_module
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import headlines, scripts
+from unbag import challenge_sets, scripts
+from unbag.challenge_sets.base import Measured
 from unbag.corpora import CORPORA, Corpus
 from unbag.hub import eval_results
 from unbag.hub.inherited_licence import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.report.cells import interval
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.command import command
+from unbag.views.cells import interval
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -274,15 +274,15 @@ def _results(about: About) -> str:
     for place, first in asked.items():
         found = {name: next((r for r in results if _rows_asked(r) == place), None) for name, results in columns.items()}
         numbers = {name: _by_metric(result) for name, result in found.items()}
-        for i, headline in enumerate(headlines.headlines(first)):
-            cells = [_cell(numbers[name].get(headline.metric)) for name in columns]
+        for i, (quantity, estimate) in enumerate(_quoted(first)):
+            cells = [_cell(numbers[name].get(quantity.name)) for name in columns]
             where = _set_name(first) if i == 0 else ""
-            arrow = "↑" if headline.higher_is_better else "↓"
-            table.append([where, f"{headline.name} {arrow}", *cells, f"{headline.estimate.n:,}"])
+            arrow = "↑" if quantity.higher_is_better else "↓"
+            table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
             if (its := found.get(name)) is not None:
-                said = import_module(f"unbag.report.tables.{its.set}").verdict(its)
-                verdicts.append(f"- {_set_name(its)}, {name}: {said}")
+                verdict = challenge_sets.get(its.set).module("table").verdict(its)
+                verdicts.append(f"- {_set_name(its)}, {name}: {verdict}")
     versions = sorted({result.environment["unbag"] for result in asked.values()})
     return "\n\n".join(
         [
@@ -307,7 +307,11 @@ def _set_name(result: Result) -> str:
 
 
 def _by_metric(result: Result | None) -> dict[str, Estimate]:
-    return {} if result is None else {found.metric: found.estimate for found in headlines.headlines(result)}
+    return {} if result is None else {quantity.name: estimate for quantity, estimate in _quoted(result)}
+
+
+def _quoted(result: Result) -> list[Measured]:
+    return challenge_sets.get(result.set).measured(result.scores, "quoted")
 
 
 def _cell(estimate: Estimate | None) -> str:

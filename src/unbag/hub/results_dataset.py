@@ -9,7 +9,7 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag.headlines import SCORE, headlines
+from unbag import challenge_sets
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import config_of, options
 from unbag.hub.card import parted
@@ -122,7 +122,7 @@ def rows(results: Iterable[Result], *, model: str | None = None) -> list[dict[st
 
 
 def _rows(result: Result, model: str) -> list[dict[str, Any]]:
-    about = result.model
+    about, described = result.model, challenge_sets.get(result.set)
     shared = {
         "model": model,
         "model_revision": about.get("revision") or about.get("weights") or about.get("sha256") or "",
@@ -137,14 +137,14 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
     }
     return [
         shared
-        | headline.estimate._asdict()
+        | estimate._asdict()
         | {
-            "metric": headline.metric,
-            "metric_name": headline.name,
-            "higher_is_better": headline.higher_is_better,
-            "is_score": headline.metric == SCORE[result.set],
+            "metric": quantity.name,
+            "metric_name": quantity.label,
+            "higher_is_better": quantity.higher_is_better,
+            "is_score": quantity.name == described.main,
         }
-        for headline in headlines(result)
+        for quantity, estimate in described.measured(result.scores, "quoted")
     ]
 
 

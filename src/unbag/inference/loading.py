@@ -41,8 +41,8 @@ class LoadedModel:
 
     network: Any  # a `PreTrainedModel` on the CPU, in evaluation mode; the types of transformers' methods are wrong
     tokenizer: "PreTrainedTokenizerBase"
-    name: str  # the Hub id, or `folder`: where a folder is does not matter to its predictions
-    revision: str  # the commit, or a hash of the folder's files
+    name: str  # the Hub id, or `folder`: where a folder is does not matter to its predictions; or `memory`
+    revision: str  # the commit, or a hash of the folder's files or of what is in memory
 
     def tokens_read(self, wanted: int | None) -> int | None:
         """Return the most tokens to show it at once: as many as wanted, or all it can read; None without a limit.
@@ -88,14 +88,9 @@ def load_classifier(
             f"{source} is a causal language model ({', '.join(config.architectures or ())}), which has no head that "
             f"classifies; causal:{source} asks it in words, by the likelihood of each label's word"
         )
-    if config.num_labels == 1:
-        raise ModelError(
-            f"{source} has one output, like models that rank or score similarity; expected a classifier with an "
-            "output for each label"
-        )
-    id2label = {int(output): str(label) for output, label in (config.id2label or {}).items()}
+    _require_several(config, source)
     if any(name.endswith("ForSequenceClassification") for name in config.architectures or ()):
-        resolve_order(id2label, label_map)  # say so before gigabytes are fetched, rather than after
+        _order(config, label_map)  # say so before gigabytes are fetched, rather than after
     network, missing = _network(AutoModelForSequenceClassification, source, commit, dtype)
     if missing:
         raise ModelError(
@@ -104,7 +99,35 @@ def load_classifier(
         )
     tokenizer = _tokenizer(source, commit)
     _require_padding(network, tokenizer, source)
-    return Classifier(network.eval(), tokenizer, *_identity(source, folder, commit), resolve_order(id2label, label_map))
+    return Classifier(network.eval(), tokenizer, *_identity(source, folder, commit), _order(config, label_map))
+
+
+def classifier_of(
+    network: Any,
+    tokenizer: "PreTrainedTokenizerBase",
+    *,
+    name: str,
+    revision: str,
+    source: str,
+    label_map: Mapping[str, str] | None,
+) -> Classifier:
+    """Return a classifier of a network and a tokenizer that are in memory.
+
+    Args:
+        network: a sequence classifier, which is put into evaluation mode.
+        tokenizer: its tokenizer.
+        name: as in `LoadedModel`.
+        revision: as in `LoadedModel`.
+        source: what to call it where it is refused.
+        label_map: as in `labels.resolve_order`.
+
+    Raises:
+        ModelError: if the network has a single output, or pairs cannot be padded.
+        labels.LabelError: if it does not say which output is which label.
+    """
+    _require_several(network.config, source)
+    _require_padding(network, tokenizer, source)
+    return Classifier(network.eval(), tokenizer, name, revision, _order(network.config, label_map))
 
 
 def load_causal_lm(model: str | Path, *, revision: str | None, dtype: torch.dtype) -> LoadedModel:
@@ -159,7 +182,7 @@ def load_to_train(
         raise ModelError(f"{source} has no classification head yet, so it has no labels to map; leave label_map out")
     order: tuple[str, ...] = LABELS
     if not new_head:
-        order = resolve_order({int(output): str(label) for output, label in (config.id2label or {}).items()}, label_map)
+        order = _order(config, label_map)
         if sorted(order) != sorted(LABELS):
             raise ModelError(f"{source} predicts {', '.join(order)}; expected a classifier of {', '.join(LABELS)}")
     if new_head or label_map is not None:  # what is published says which output is which
@@ -217,6 +240,18 @@ def _config(source: str, commit: str | None) -> "PretrainedConfig":
     except ValueError as error:  # an unknown architecture, or one that needs code of the repository
         raise ModelError(f"{source} is not a model that transformers knows: {_first_line(error)}") from error
     return config
+
+
+def _require_several(config: "PretrainedConfig", source: str) -> None:
+    if config.num_labels == 1:
+        raise ModelError(
+            f"{source} has one output, like models that rank or score similarity; expected a classifier with an "
+            "output for each label"
+        )
+
+
+def _order(config: "PretrainedConfig", label_map: Mapping[str, str] | None) -> tuple[str, ...]:
+    return resolve_order({int(output): str(label) for output, label in (config.id2label or {}).items()}, label_map)
 
 
 def _is_causal_lm(config: "PretrainedConfig") -> bool:

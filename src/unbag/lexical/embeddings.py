@@ -205,6 +205,15 @@ def fixed_name(name: str) -> str:
     return found.identity if is_pinned(found.identity) else str(found.path)
 
 
+def identity_of(name: str) -> str:
+    """Return the identity of what a name stands for (`Found.identity`), looking it up where it is not the name.
+
+    Raises:
+        ValueError: as `find` does.
+    """
+    return name if is_pinned(name) else find(name).identity
+
+
 def is_pinned(name: str) -> bool:
     """Tell whether a name is a Hub id with a commit, whose content never changes and which is its identity.
 

@@ -21,11 +21,12 @@ class LexicalPredictor:
 
     Args:
         folder: what `lexical.training.fitted` made.
+        revision: the commit of the Hub that it is from.
     """
 
     space: ClassVar[tuple[str, ...]] = labels.LABELS
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, revision: str | None = None) -> None:
         self._model = load(folder)
         record = self._model.record
         self._reader = word_reader(record["pipeline"], record["language"])
@@ -37,6 +38,7 @@ class LexicalPredictor:
             "pairs": str(record["pairs"]),
             "l2": f"{record['l2']:g}",
             "hypothesis_only": str(record["hypothesis_only"]),
+            **({"revision": revision} if revision else {}),
         }
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import counter_rng
+from unbag.scoring.uncertainty_partitions import PARTITIONS
 
 SPLITS: Final = ("train", "validation", "test")
-PARTITIONS: Final = 20
 NO_PARTITION: Final = -1
 
 

@@ -7,8 +7,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.report.cells import interval
 from unbag.results import Result
+from unbag.views.cells import interval
 
 
 def view(results: Sequence[Result]) -> RenderableType:

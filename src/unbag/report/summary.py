@@ -7,9 +7,10 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.headlines import SCORE, Headline, score
-from unbag.report.cells import interval, value
+from unbag import challenge_sets
+from unbag.challenge_sets.base import Measured
 from unbag.results import Result
+from unbag.views.cells import interval, value
 
 _ACROSS = 5  # models beside each other in 80 columns
 
@@ -51,12 +52,13 @@ def _empty(*numbers: str) -> Table:
     return shown
 
 
-def _score(result: Result) -> Headline | None:
-    return score(result) if result.set in SCORE else None  # a set of one's own has none
+def _score(result: Result) -> Measured | None:
+    described = challenge_sets.find(result.set)  # a set that is not installed here has none
+    return None if described is None else described.score(result.scores)
 
 
-def _name(result: Result, results: Sequence[Result], found: Headline) -> tuple[str, str]:
+def _name(result: Result, results: Sequence[Result], found: Measured) -> tuple[str, str]:
     """Return what a row is called: the set, with its data where the set comes with several, and its number."""
     data = f"{result.data['name']} {result.data['split']}".strip()
     several = {other.data["name"] + other.data["split"] for other in results if other.set == result.set}
-    return (f"{result.set} {data}" if len(several) > 1 else result.set), found.name
+    return (f"{result.set} {data}" if len(several) > 1 else result.set), found.quantity.label

@@ -1,12 +1,12 @@
 """Results as tables that fit a terminal."""
 
 from collections.abc import Sequence
-from importlib import import_module
 from pathlib import Path
 
 from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
+from unbag import challenge_sets
 from unbag.files import atomic_write
 from unbag.report import cross, summary
 from unbag.results import Result
@@ -14,7 +14,7 @@ from unbag.results import Result
 
 def view(result: Result) -> RenderableType:
     """Return one result as its set's table with its verdict."""
-    tables = import_module(f"unbag.report.tables.{result.set}")
+    tables = challenge_sets.get(result.set).module("table")
     return Group(tables.table(result), Text(f"Verdict: {tables.verdict(result)}", style="bold"))
 
 

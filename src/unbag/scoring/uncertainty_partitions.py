@@ -1,12 +1,15 @@
 """Accuracy from the easiest examples to the hardest, as a model of words alone finds them (ReSNLI, Figure 2)."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 from unbag.scoring.checks import labelled
+
+PARTITIONS: Final = 20
+"""How many partitions ReSNLI has (section 5.3): all that are made of 20 test pairs or more."""
 
 
 def uncertainty_partitions(

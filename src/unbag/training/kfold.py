@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import measures, results
+from unbag import challenge_sets, results
+from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.files import atomic_write
 from unbag.inference.probe import MislabelledError, probe
@@ -18,7 +19,6 @@ from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.labels import LABELS, parse_label_map
-from unbag.measures import Answers
 from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES
@@ -54,9 +54,9 @@ def cross_validate(
 
     A three-way classifier keeps its head. It learns both rows of a pair of SICCK, as it is and with premise and
     hypothesis exchanged, each with its three-way label, and predicts both; the reverse rule makes one of four labels of
-    them, as it does for the model as it is (`measures.sicck`), which is scored beside. The folds are the set's, drawn
-    by the set's own seed; the training seed decides all else. Nothing is chosen by the pairs that are predicted: a fold
-    is trained to the last step, and that model predicts.
+    them, as it does for the model as it is (`challenge_sets.sicck`), which is scored beside. The folds are the set's,
+    drawn by the set's own seed; the training seed decides all else. Nothing is chosen by the pairs that are predicted:
+    a fold is trained to the last step, and that model predicts.
 
     A run that was stopped goes on when called again: a fold whose predictions are there is not trained again, and one
     in the midst goes on from its checkpoint.
@@ -255,7 +255,8 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
-    return measures.score(_SET, built.rows, Answers(probabilities, LABELS, has_probabilities=True))
+    answers = Answers(probabilities, LABELS, has_probabilities=True)
+    return dict(challenge_sets.get(_SET).score_rows(built.rows, answers))
 
 
 def _write(record: Record, path: Path) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.files import atomic_write
 from unbag.inference.process_group import process_group
-from unbag.results import estimates
+from unbag.scoring.paths import estimates
 from unbag.scoring.seeds import spread
 from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL

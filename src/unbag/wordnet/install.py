@@ -114,8 +114,9 @@ def _write_exceptions(wordnet: Path, part: str, tags: tuple[str, ...]) -> None:
                 detached = {form[: -len(old)] + new for old, new in rules if form.endswith(old)}
                 if lemma != form and lemma not in detached:
                     irregular.add(form)
-    lines = (f"{form} {' '.join(sorted(base_of[form]))}\n" for form in sorted(irregular))
-    (wordnet / f"{part}.exc").write_text("".join(lines))
+    # A space would end the form: "under went undergo" says that "under" is a form of two words.
+    lines = (f"{form.replace(' ', '_')} {' '.join(sorted(base_of[form]))}\n" for form in irregular)
+    (wordnet / f"{part}.exc").write_text("".join(sorted(lines)))
 
 
 def _entries(index: Path) -> Iterator[str]:

@@ -2,11 +2,12 @@
 
 import json
 import shutil
+from itertools import islice
 
 import numpy as np
 import pytest
 
-from unbag.demo import generate
+from unbag import demo
 from unbag.evaluation import evaluate_all
 from unbag.labels import LABELS
 from unbag.lexical.words import ALL
@@ -44,7 +45,7 @@ def run(tmp_path_factory):
     """Give the folder of the run."""
     folder = tmp_path_factory.mktemp("report")
     for split, size in (("validation", 80), ("train", 120)):
-        pairs = [pair._asdict() for pair in generate(split, size)]
+        pairs = [pair._asdict() | {"id": pair.source_id} for pair in islice(demo.pairs(split), size)]
         if split == "validation":
             hostile = {"premise": HOSTILE, "label": "neutral"}
             pairs += [{"id": f"hostile{end}", "hypothesis": HOSTILE + end, **hostile} for end in ("", " now")]

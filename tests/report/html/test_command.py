@@ -20,7 +20,7 @@ def test_the_command_makes_the_report_again_of_several_folders(folders, report, 
 def test_a_run_leaves_it_beside_the_results(folders, capsys):
     output.report(_results(folders[1]), folders[1], as_json=False)
     assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
-    assert "shown.json" in capsys.readouterr().out
+    assert "examples.json" in capsys.readouterr().out
 
 
 def test_without_the_extra_a_run_says_what_is_missing_and_goes_on(folders, capsys, monkeypatch):

@@ -1,19 +1,19 @@
 """What the report says, before anything draws it."""
 
 import re
-import shlex
-from importlib import import_module
 
 import pytest
 
 from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
-from unbag import papers, results, scripts
+from unbag import challenge_sets, results
+from unbag.challenge_sets.base import LAST, Quantity
 from unbag.report import html
-from unbag.report.html import figures, headline
-from unbag.report.html.figures import Figure, Point, Series
-from unbag.report.html.gathered import ORDER, gather
+from unbag.report.html import profile
+from unbag.report.html.gathered import gather
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
+from unbag.views import figures
+from unbag.views.figures import Figure, Point, Series
 
 page = pytest.importorskip("unbag.report.html.page")
 
@@ -86,29 +86,30 @@ def test_a_folder_without_results_is_refused(tmp_path, written):
 @pytest.mark.parametrize(("value", "counts"), [(0.80, (1, 1)), (0.63, (0, 1)), (0.2, (0, 1))])
 def test_better_than_words_means_beyond_both_intervals(written, value, counts):
     gathered = gather([written(_plain("org/a", value), _plain("lexical", 0.6))])
-    found = headline.profiled(gathered)
-    assert headline.beats_words(found, "org/a") == counts
-    assert headline.beats_words(found, "lexical") is None
+    found = profile.profiled(gathered)
+    assert profile.beats_words(found, "org/a") == counts
+    assert profile.beats_words(found, "lexical") is None
     assert [said for said in page.lead(gathered, found) if said.startswith(f"On {counts[0]} of 1 measures")]
 
 
 def test_of_orders_accepted_fewer_are_better():
     few, many = Estimate(0.3, 0.2, 0.4, 100), Estimate(1.0, 1.0, 1.0, 100)
-    found = [headline.Headline(None, "P^c", {"a": few, "lexical": many}, [], True)]
-    assert headline.beats_words(found, "a") == (1, 1)
+    p_c = Quantity("p_c", "P^c", "p_c", higher_is_better=False)
+    found = [profile.Profiled(None, "P^c", p_c, {"a": few, "lexical": many}, [])]
+    assert profile.beats_words(found, "a") == (1, 1)
 
 
 def test_the_profile_has_the_papers_models_in_a_lane_of_their_own(written):
     gathered = gather([written(_plain("org/a", 0.8))])
-    profile = page.profile(headline.profiled(gathered), gathered)
-    assert [(series.name, series.is_reference) for series in profile.series] == [
+    drawn = page.profile(profile.profiled(gathered), gathered)
+    assert [(series.name, series.is_reference) for series in drawn.series] == [
         ("org/a", False),
         (page.PAPERS_MODELS, True),
     ]
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
-    assert len(profile.series[1].points) == 5
-    assert profile.series[1].points[0].estimate.value == pytest.approx(0.5301)
-    [row] = figures.table(profile).rows
+    assert len(drawn.series[1].points) == 5
+    assert drawn.series[1].points[0].estimate.value == pytest.approx(0.5301)
+    [row] = figures.table(drawn).rows
     assert row[-1].startswith("InferSent, MultiNLI 0.530; ESIM, MultiNLI 0.659; ")
 
 
@@ -127,29 +128,21 @@ def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
     assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
 
 
-def test_the_command_asks_the_same_again(written):
-    words = shlex.split(page.command(_plain("org/a b", 0.8, kind="transformer", revision="f" * 40, dtype="float32")))
-    assert words[:3] == ["unbag", "evaluate", "org/a b"]
-    said = dict(zip(words[3::2], words[4::2], strict=True))
-    assert said == {
-        "--revision": "f" * 40,
-        "--dtype": "float32",
-        "--sets": "plain",
-        "--corpus": "snli",
-        "--split": "test",
-        "--examples": "100",
-        "--seed": "7",
-    }
+def test_each_result_says_how_to_get_it_again(written, tmp_path):
+    html.write([written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --examples 100 --seed 7"
+    assert f"<code>{command}</code>" in text
+    assert text.count("No command asks the same again: the model was handed in from Python") == 1
 
 
-@pytest.mark.parametrize("name", scripts.names("dataset_scripts"))
+@pytest.mark.parametrize("name", challenge_sets.names())
 def test_every_set_has_its_part_of_the_report(name):
-    shown = import_module(f"unbag.report.html.sets.{name}")
-    assert shown.QUESTION.endswith("?")
-    assert any(paper.short == shown.PAPER for paper in papers.papers())
-    assert headline.MEASURES[name]
-    assert name in ORDER
-    assert "Up to" in import_module(f"unbag.report.examples.{name}").RULE
+    described = challenge_sets.get(name)
+    assert described.question.endswith("?")
+    assert described.of_role("profile")
+    assert described.report_order < LAST
+    assert "Up to" in described.module("examples").RULE
 
 
 def test_sentences_and_names_are_escaped(report):

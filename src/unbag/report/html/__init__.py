@@ -18,7 +18,7 @@ def write(folders: Sequence[Path], path: Path) -> None:
     """Write the report of the results in some folders, their models side by side.
 
     Args:
-        folders: what `unbag.evaluate` left: `results.json`, and `shown.json` for the examples.
+        folders: what `unbag.evaluate` left: `results.json`, and `examples.json` for the examples.
         path: the file.
 
     Raises:

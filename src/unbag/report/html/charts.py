@@ -12,7 +12,7 @@ from typing import Any, Final
 import vl_convert
 from markupsafe import Markup
 
-from unbag.report.html.figures import Figure, Series
+from unbag.views.figures import Figure, Series
 
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
 BAR: Final = "M-0.17,-1.2h0.34v2.4h-0.34z"

@@ -4,63 +4,18 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
-from unbag import results
+from unbag import report_examples, results
+from unbag.challenge_sets import report_order
 from unbag.lexical.predictors import BASELINES
-from unbag.report import examples
-from unbag.report.examples import Chosen
 from unbag.results import Result
 from unbag.scoring.bootstrap import plain
+from unbag.views.examples import ExampleSelection
+from unbag.views.group import Group, Model, Scored
 
-ORDER: Final = ("plain", "permuted", "cs_lambda", "resnli", "swapped", "soswap_addamod", "breaking_nli", "sicck")
-"""Of the sets in a report; others come last."""
-_OF_THE_RUN: Final = ("label_probe", "truncated_pairs", "unanswered_pairs")
-"""What is not of the model but of what it was asked."""
-
-
-@dataclass(frozen=True)
-class Model:
-    """A model of the report: its name there, its record, and whether it is one of the built-in baselines."""
-
-    name: str
-    record: dict[str, Any]
-    is_baseline: bool
-
-
-@dataclass(frozen=True)
-class Scored:
-    """One model's result on the rows of a group, with the examples chosen of it, if any were kept."""
-
-    model: Model
-    result: Result
-    chosen: Chosen | None
-
-
-@dataclass(frozen=True)
-class Group:
-    """A set built from the same data in the same way, and the models that answered its rows.
-
-    Attributes:
-        key: unique, for anchors.
-        title: of the data, e.g. "snli validation".
-        scored: in the order of the report's models.
-    """
-
-    key: str
-    title: str
-    scored: tuple[Scored, ...]
-
-    @property
-    def set(self) -> str:
-        """The challenge set."""
-        return self.scored[0].result.set
-
-    @property
-    def corpus(self) -> str:
-        """What the pairs come from, as `papers.counterparts` names it."""
-        data = self.scored[0].result.data
-        return f"{data['name']} {data['split']}".strip()
+_OF_THE_RUN: Final = ("label_probe", "options", "truncated_pairs", "unanswered_pairs")
+"""What is not of the model but of what it was asked, and how."""
 
 
 @dataclass(frozen=True)
@@ -91,20 +46,20 @@ def gather(folders: Sequence[Path]) -> Gathered:
         raise ValueError(f"expected results in {', '.join(map(str, folders))}, found none; evaluate a model first")
     models = _models([result for result, _ in found])
     groups: dict[tuple[str, ...], dict[str, Scored]] = {}
-    for result, chosen in found:
+    for result, selection in found:
         key = (result.set, str(result.data["sha256"]), json.dumps(plain(result.config), sort_keys=True))
         model = models[_identity(result)]
-        groups.setdefault(key, {})[model.name] = Scored(model, result, chosen)
+        groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # stable: else as they came
     return Gathered(tuple(order), tuple(_named(list(groups.values()), order)))
 
 
-def _read(folder: Path) -> list[tuple[Result, Chosen | None]]:
+def _read(folder: Path) -> list[tuple[Result, ExampleSelection | None]]:
     path = folder / results.FILE
     if not path.is_file():
         raise ValueError(f"expected {results.FILE} in {folder}, found none; name a folder that unbag evaluate left")
     scored = results.read(path)
-    kept = examples.read(folder / examples.FILE) if (folder / examples.FILE).is_file() else []
+    kept = report_examples.read(folder / report_examples.FILE) if (folder / report_examples.FILE).is_file() else []
     by_result = {(each.set, each.model, each.sha256): each for each in kept}
     return [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
 
@@ -137,5 +92,4 @@ def _named(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Grou
         same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in made)
         number = f" ({same + 1})" if same else ""
         made.append(replace(group, key=f"set-{len(made)}", title=f"{group.corpus}{number}"))
-    rank = {name: number for number, name in enumerate(ORDER)}
-    return sorted(made, key=lambda group: rank.get(group.set, len(rank)))
+    return sorted(made, key=lambda group: report_order(group.set))

@@ -2,36 +2,28 @@
 
 import base64
 import hashlib
-import shlex
 from collections.abc import Iterator
 from dataclasses import dataclass
-from importlib import import_module, resources
-from types import ModuleType
+from importlib import resources
 from typing import Any, Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from unbag import papers
-from unbag.corpora import CORPORA
+from unbag import challenge_sets, papers
+from unbag.challenge_sets.base import ChallengeSet
 from unbag.report import published
-from unbag.report.cells import interval, left_out
-from unbag.report.examples import Line, Shown
 from unbag.report.html.charts import WIDE, svg, swatch
-from unbag.report.html.figures import Figure, Point, Series, TextTable, bare, table
-from unbag.report.html.gathered import Gathered, Group, Scored
-from unbag.report.html.headline import Headline, beats_words, profiled, subject_of
+from unbag.report.html.gathered import Gathered
+from unbag.report.html.profile import Profiled, beats_words, profiled, subject_of
+from unbag.report.rerun import rerun
 from unbag.results import Result
+from unbag.views.cells import interval, left_out
+from unbag.views.examples import Line, ReportExample
+from unbag.views.figures import Figure, Point, Series, TextTable, bare, table
+from unbag.views.group import Group, Scored
 
 PAPERS_MODELS: Final = "the papers' models"
-_MARKS: Final = {
-    "misleads": "misleading words",
-    "together": "words still side by side",
-    "moved": "what moved",
-    "replaced": "what was replaced",
-    "modifier": "the modifier",
-}
-_PRIMARY: Final = "permuted"  # the set whose verdict is the page's, where it was asked
 
 
 @dataclass(frozen=True)
@@ -54,7 +46,7 @@ class Section:
     title: str
     data: str
     question: str
-    paper: papers.Paper
+    paper: papers.Paper | None
     verdicts: tuple[tuple[str, str], ...]
     measures: TextTable
     figures: tuple[Drawn, ...]
@@ -68,7 +60,7 @@ class Example:
 
     set: str
     model: str
-    shown: Shown
+    shown: ReportExample
     lines: tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
 
 
@@ -105,9 +97,9 @@ def names(gathered: Gathered) -> list[str]:
     return [model.name for model in gathered.models]
 
 
-def lead(gathered: Gathered, found: list[Headline]) -> list[str]:
+def lead(gathered: Gathered, found: list[Profiled]) -> list[str]:
     """Return what is to say of the first model, in a sentence or two."""
-    groups = sorted(gathered.groups, key=lambda group: group.set != _PRIMARY)
+    groups = sorted(gathered.groups, key=lambda group: not challenge_sets.get(group.set).leads_report)
     own = [scored for group in groups for scored in group.scored if scored.model == gathered.subject]
     said = [_sentence(_verdict(own[0].result))]
     if beaten := beats_words(found, gathered.subject.name):
@@ -118,13 +110,13 @@ def lead(gathered: Gathered, found: list[Headline]) -> list[str]:
     return said
 
 
-def profile(found: list[Headline], gathered: Gathered) -> Figure:
+def profile(found: list[Profiled], gathered: Gathered) -> Figure:
     """Return the headline measures of all sets, the papers' models in a lane of their own."""
     series = [
-        Series(name, tuple(Point(each.words, each.values[name]) for each in found if name in each.values))
+        Series(name, tuple(Point(each.label, each.values[name]) for each in found if name in each.values))
         for name in names(gathered)
     ]
-    theirs = tuple(Point(each.words, bare(one.value), one.model) for each in found for one in each.published)
+    theirs = tuple(Point(each.label, bare(one.value), one.model) for each in found for one in each.published)
     about = "One measure a set. Lines are 95 % intervals."
     if theirs:
         about += " Grey bars are the models of the papers on the same corpus; the numbers name them."
@@ -136,37 +128,14 @@ def profile(found: list[Headline], gathered: Gathered) -> Figure:
         y="share",
         kind="dots",
         series=tuple(series),
-        order=tuple(each.words for each in found),
+        order=tuple(each.label for each in found),
     )
-
-
-def command(result: Result) -> str:
-    """Return the command that asks a model the same again."""
-    from unbag import sets
-
-    words = ["unbag", "evaluate", str(result.model["name"])]
-    if result.model.get("kind") == "transformer" and result.model.get("revision"):
-        words += ["--revision", str(result.model["revision"]), "--dtype", str(result.model["dtype"])]
-    words += ["--sets", result.set]
-    data = result.data
-    if data["name"] in CORPORA:
-        words += ["--corpus", data["name"], *(["--split", data["split"]] if "+" not in data["split"] else [])]
-    elif data["name"] != "official":
-        words += ["--data", data["origin"]]
-    if "examples" in result.config:
-        words += ["--examples", str(result.config["examples"]), "--seed", str(result.config["examples_seed"])]
-    known = sets.options(result.set) - ({"seed"} if "examples" in result.config else set())
-    for name, value in result.config.items():
-        if name in known and value not in (None, [], ""):
-            text = ",".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
-            words += ["-o", f"{name}={text}"]
-    return shlex.join(words)
 
 
 def pieces(line: Line) -> tuple[tuple[str, str], ...]:
     """Return a sentence cut where its marks begin and end: text and kind of mark, "" for none.
 
-    >>> from unbag.report.examples import Mark
+    >>> from unbag.views.examples import Mark
     >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
@@ -181,41 +150,32 @@ def _asset(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _of_set(name: str) -> ModuleType:
-    return import_module(f"unbag.report.html.sets.{name}")
-
-
 def _verdict(result: Result) -> str:
-    said: str = import_module(f"unbag.report.tables.{result.set}").verdict(result)
-    return said
+    verdict: str = challenge_sets.get(result.set).module("table").verdict(result)
+    return verdict
 
 
 def _sentence(verdict: str) -> str:
     return verdict[0].upper() + verdict[1:]
 
 
-def _cards(gathered: Gathered, found: list[Headline]) -> Iterator[dict[str, str]]:
+def _cards(gathered: Gathered, found: list[Profiled]) -> Iterator[dict[str, str]]:
     for group in gathered.groups:
         scored = subject_of(group, gathered)
         measures = [each for each in found if each.group == group and scored.model.name in each.values]
         others = [each.model for each in group.scored if each.model.is_baseline and each.model != scored.model]
         yield {
             "key": group.key,
-            "title": _of_set(group.set).TITLE,
+            "title": challenge_sets.get(group.set).title,
             "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
             "numbers": _numbers(measures, scored.model.name),
             "others": ", ".join(f"{model.name} {_numbers(measures, model.name)}" for model in others),
-            "words": " · ".join(_short(each.words, several=len(measures) > 1) for each in measures),
+            "words": " · ".join(each.label.partition(": ")[2] for each in measures),  # the set is named above
             "verdict": _sentence(_verdict(scored.result)),
         }
 
 
-def _short(words: str, *, several: bool) -> str:
-    """Return a measure's words where the set is named beside them already, unless it has several of them."""
-    return words.replace(": ", " ") if several else words.partition(": ")[2]
-
-
-def _numbers(measures: list[Headline], model: str) -> str:
+def _numbers(measures: list[Profiled], model: str) -> str:
     return " · ".join(f"{each.values[model].value:.0%}" if model in each.values else "–" for each in measures) or "–"
 
 
@@ -228,32 +188,36 @@ def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
 
 
 def _section(group: Group, gathered: Gathered) -> Section:
-    of_set = _of_set(group.set)
+    described = challenge_sets.get(group.set)
     first = group.scored[0].result
-    [paper] = [each for each in papers.papers() if each.short == of_set.PAPER]
+    figures: list[Figure | None] = described.module("figures").figures(group)
+    paper = next((each for each in papers.papers() if each.short == described.figures_from), None)
     return Section(
         key=group.key,
-        title=of_set.TITLE,
+        title=described.title,
         data=group.title,
-        question=of_set.QUESTION,
+        question=described.question,
         paper=paper,
         verdicts=tuple((scored.model.name, _sentence(_verdict(scored.result))) for scored in group.scored),
-        measures=_measures(group, of_set),
-        figures=tuple(_drawn(figure, gathered) for figure in of_set.figures(group) if figure is not None),
-        published=tuple(_published(each) for each in papers.tables(group.set)),
+        measures=_measures(group, described),
+        figures=tuple(_drawn(figure, gathered) for figure in figures if figure is not None),
+        published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
         note=left_out(first.data),
     )
 
 
-def _measures(group: Group, of_set: ModuleType) -> TextTable:
+def _measures(group: Group, described: ChallengeSet) -> TextTable:
     by_model: list[dict[tuple[str, str], str]] = [
-        {(name, meaning): interval(estimate) for name, meaning, estimate in of_set.measures(scored.result.scores)}
+        {
+            (name, meaning): interval(estimate)
+            for name, meaning, estimate in described.module("figures").measures(scored.result.scores)
+        }
         for scored in group.scored
     ]
     order = dict.fromkeys(key for found in by_model for key in found)
     rows = tuple((*key, *(found.get(key, "–") for found in by_model)) for key in order)
     heads = ("measure", "meaning", *(scored.model.name for scored in group.scored))
-    return TextTable(f"{of_set.TITLE}, {group.title}: values with 95 % intervals", heads, rows)
+    return TextTable(f"{described.title}, {group.title}: values with 95 % intervals", heads, rows)
 
 
 def _published(one: papers.PaperTable) -> TextTable:
@@ -273,22 +237,29 @@ def _scored(gathered: Gathered) -> Iterator[tuple[Group, Scored]]:
 
 
 def _examples(gathered: Gathered) -> Iterator[Example]:
-    last = "plain"  # mistakes on ordinary pairs tell least of order
-    for group, scored in sorted(_scored(gathered), key=lambda pair: pair[0].set == last):
-        for shown in scored.chosen.examples if scored.chosen else ():
+    # Mistakes on ordinary pairs tell least of order.
+    for group, scored in sorted(_scored(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control):
+        for shown in scored.selection.examples if scored.selection else ():
             lines = tuple((line.name, pieces(line)) for line in shown.lines)
-            title = f"{_of_set(group.set).TITLE}, {group.title}"
+            title = f"{challenge_sets.get(group.set).title}, {group.title}"
             yield Example(title, scored.model.name, shown, lines)
 
 
 def _marks(gathered: Gathered) -> list[tuple[str, str]]:
     """Return the kinds of marks that the examples have, with their meaning."""
     used = {mark.kind for each in _examples(gathered) for line in each.shown.lines for mark in line.marks}
-    return [(kind, meaning) for kind, meaning in _MARKS.items() if kind in used]
+    meanings: dict[str, str] = {}
+    for group in gathered.groups:
+        meanings |= challenge_sets.get(group.set).module("examples").MARKS
+    return [(kind, meaning) for kind, meaning in meanings.items() if kind in used]
 
 
 def _rules(gathered: Gathered) -> Iterator[tuple[str, str]]:
-    rules = {_of_set(g.set).TITLE: scored.chosen.rule for g, scored in _scored(gathered) if scored.chosen}
+    rules = {
+        challenge_sets.get(group.set).title: scored.selection.rule
+        for group, scored in _scored(gathered)
+        if scored.selection
+    }
     yield from rules.items()
 
 
@@ -297,10 +268,10 @@ def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
         result = scored.result
         said = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
         yield {
-            "title": f"{scored.model.name} · {_of_set(group.set).TITLE} · {group.title}",
-            "command": command(result),
+            "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
+            "rerun": rerun(result),
             "facts": [
-                *((f"model {name}", str(value)) for name, value in result.model.items()),
+                *((f"model {name}", str(value)) for name, value in result.model.items() if value != {}),
                 *((name, str(value)) for name, value in said.items()),
                 *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
             ],

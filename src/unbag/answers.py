@@ -1,0 +1,78 @@
+"""What a model answered on the rows of a challenge set, as metrics read it; numpy alone is needed."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from unbag.labels import LABELS, fold
+
+NO_ANSWER: Final = -1
+"""What `Answers.predicted` says where a model gave no answer: wrong, whatever the label."""
+
+NONE: Final = "none"
+"""Its name, where labels are counted by name."""
+
+Columns: TypeAlias = Mapping[str, Any]
+"""Columns of n rows by name, each a list or an array, shape (n,); `label` has the gold ids."""
+
+
+class Answers(NamedTuple):
+    """What a model answered, in the order of the rows.
+
+    Attributes:
+        probabilities: shape (n, len(space)).
+        space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
+        has_probabilities: whether the probabilities say how sure the model is; False where it gave labels only.
+        unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
+    """
+
+    probabilities: NDArray[Any]
+    space: Sequence[str]
+    has_probabilities: bool
+    unanswered: NDArray[np.bool_] | None = None
+
+    @property
+    def predicted(self) -> NDArray[np.intp]:
+        """The position in `space` of each row's likeliest label, shape (n,); `NO_ANSWER` where there is none."""
+        likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
+        return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
+
+    @property
+    def names(self) -> NDArray[np.str_]:
+        """The name of each row's likeliest label, shape (n,); `NONE` where there is none."""
+        named: NDArray[np.str_] = np.array([*self.space, NONE])[self.predicted]  # `NO_ANSWER` is the last
+        return named
+
+    def gold(self, labels: ArrayLike) -> NDArray[np.intp]:
+        """Return the position in `space` of each gold label, shape (n,), from their ids."""
+        gold: NDArray[np.intp] = self.folded[np.asarray(labels, dtype=np.intp)]
+        return gold
+
+    @property
+    def folded(self) -> NDArray[np.intp]:
+        """The position in `space` of each of `labels.LABELS`, shape (3,)."""
+        return np.array([self.space.index(fold(label, self.space)) for label in LABELS])
+
+
+def of_labels(predicted: Sequence[int]) -> Answers:
+    """Return answers that are bare label ids; `NO_ANSWER` for none."""
+    ids = np.asarray(predicted, dtype=np.intp)
+    unanswered = ids == NO_ANSWER
+    probabilities = np.eye(len(LABELS))[np.where(unanswered, 0, ids)]
+    probabilities[unanswered] = 1 / len(LABELS)  # no label is likelier than another
+    return Answers(probabilities, LABELS, has_probabilities=False, unanswered=unanswered)
+
+
+def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: Answers) -> tuple[Columns, Answers]:
+    """Return the columns and answers of some rows, those where `kept`, shape (n,), is true."""
+    places = np.flatnonzero(kept).tolist()
+    taken = {name: [values[place] for place in places] for name, values in columns.items()}
+    unanswered = None if answers.unanswered is None else answers.unanswered[kept]
+    return taken, answers._replace(probabilities=answers.probabilities[kept], unanswered=unanswered)
+
+
+def flags(values: Any) -> NDArray[np.bool_]:
+    """Return a column of truth values as an array, shape (n,)."""
+    return np.asarray(values, dtype=np.bool_)

@@ -1,0 +1,63 @@
+"""The challenge sets by name: a package each, with its description in `SET` (`base.ChallengeSet`).
+
+Other packages add theirs by an entry point of the group `unbag.challenge_sets`: its name is the set's, and what it
+names is the description.
+
+    [project.entry-points."unbag.challenge_sets"]
+    my_set = "my_package.my_set:SET"
+"""
+
+from functools import cache
+from importlib import import_module
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet
+
+GROUP: Final = "unbag.challenge_sets"
+
+
+def names() -> list[str]:
+    """Return the names of all challenge sets, ours and those of other packages."""
+    return sorted({*_ours(), *entry_points(group=GROUP).names})
+
+
+@cache
+def get(name: str) -> ChallengeSet:
+    """Return a challenge set.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    if name in _ours():
+        described: ChallengeSet = import_module(f"{__name__}.{name}").SET
+        return described
+    for point in entry_points(group=GROUP, name=name):
+        described = point.load()
+        if described.name != name:
+            raise ValueError(f"expected {point.value} to describe the set {name}, found {described.name}")
+        return described
+    raise ValueError(f"expected a challenge set of {', '.join(names())}, found {name!r}")
+
+
+def find(name: str) -> ChallengeSet | None:
+    """Return a challenge set; None where it is not installed here, as with somebody else's results."""
+    return get(name) if name in names() else None
+
+
+def in_evaluation_order() -> list[ChallengeSet]:
+    """Return all challenge sets, those first that are cheap to make and to ask."""
+    return sorted(map(get, names()), key=lambda each: (each.evaluation_order, each.name))
+
+
+def report_order(name: str) -> int:
+    """Return the place of a set in a report; the last where it is not installed here."""
+    from unbag.challenge_sets.base import LAST
+
+    found = find(name)
+    return LAST if found is None else found.report_order
+
+
+def _ours() -> list[str]:
+    return [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]

@@ -1,0 +1,153 @@
+"""What a challenge set is to everything else: one description, which evaluation, tables, reports and the Hub read."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
+from typing import Any, Final, Literal, NamedTuple
+
+from unbag.answers import Answers
+from unbag.papers.counterparts import Counterpart
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.paths import estimates
+
+LAST: Final = 1_000
+"""The place of a set that asks for none."""
+
+DEFAULT_SAMPLE: Final = 1_000
+"""Source examples drawn from a set for the suite, where it does not say how many."""
+
+Role = Literal["quoted", "compared", "profile", "harness"]
+"""Where a number is shown: in cards, leaderboards and summaries; by `unbag compare`; in the report's profile over all
+sets; and as a score of the task that other harnesses are given."""
+
+Scores = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One number of a set's scores.
+
+    Attributes:
+        name: for machines; unique in its set.
+        label: for people, in the terms of the set's paper.
+        path: where it is in the scores (`scoring.paths`); "" where `worked_out` makes it of others.
+        higher_is_better: the direction.
+        roles: where it is shown.
+        counterparts: the same number in the papers.
+        worked_out: makes it from the scores; returns None where these lack it.
+    """
+
+    name: str
+    label: str
+    path: str = ""
+    higher_is_better: bool = True
+    roles: frozenset[Role] = frozenset()
+    counterparts: tuple[Counterpart, ...] = ()
+    worked_out: Callable[[Scores], Estimate | None] | None = None
+
+    def value(self, scores: Scores) -> Estimate | None:
+        """Return the number; None where the scores lack it."""
+        return self.worked_out(scores) if self.worked_out else dict(estimates(scores)).get(self.path)
+
+
+def roles(*names: Role) -> frozenset[Role]:
+    """Return some roles."""
+    return frozenset(names)
+
+
+class Measured(NamedTuple):
+    """A number with its value, its 95 % interval and how many examples it rests on."""
+
+    quantity: Quantity
+    estimate: Estimate
+
+
+@dataclass(frozen=True, kw_only=True)
+class ChallengeSet:
+    """A challenge set.
+
+    Beside this description a set's package has four modules, imported when they are asked for:
+
+        scores.py    <name>_scores(columns, answers, *, resamples, partial), which needs numpy alone
+        table.py     table(result), which fits 80 columns, and verdict(result), what the scores mean in a sentence
+        figures.py   measures(scores), rows of name, meaning and estimate, and figures(group)
+        examples.py  RULE, what is chosen in words; MARKS, what marked words are; choose(rows, answers)
+
+    Attributes:
+        name: what commands call it.
+        title: what a report calls it.
+        short: the same in a word or two.
+        question: what it asks of a model.
+        paper: where it is from, with its address.
+        figures_from: the paper whose figures stand beside a model's, as `papers` names it.
+        package: the Python package of the modules above.
+        builder: its `datasets` builder, as `module:Class`.
+        columns: what its metric reads of a row beside the label.
+        more_columns: what it reads beside these where all of a row is at hand.
+        quantities: the numbers of its scores that are shown elsewhere, in the order in which they are shown.
+        main: the one, higher the better, that stands for the set where one number is asked for.
+        sample: source examples that the suite draws.
+        sample_options: options that the suite sets, of pairs of a corpus in English, where none of them is given.
+        sample_options_unless: further options that say these are not wanted.
+        evaluation_order: its place among the sets that are evaluated; those cheap to make and to ask come first.
+        report_order: its place in a report.
+        leads_report: whether a report begins with its verdict.
+        is_control: whether it is a corpus as it is, which challenge sets are held against.
+        is_accuracy: whether its score is the share of rows answered right, which any harness can compute.
+    """
+
+    name: str
+    title: str
+    short: str
+    question: str
+    paper: str
+    figures_from: str = ""
+    package: str
+    builder: str
+    columns: tuple[str, ...] = ()
+    more_columns: tuple[str, ...] = ()
+    quantities: tuple[Quantity, ...]
+    main: str
+    sample: int = DEFAULT_SAMPLE
+    sample_options: Mapping[str, Any] = field(default_factory=dict)
+    sample_options_unless: frozenset[str] = frozenset()
+    evaluation_order: int = LAST
+    report_order: int = LAST
+    leads_report: bool = False
+    is_control: bool = False
+    is_accuracy: bool = False
+
+    def of_role(self, role: Role) -> list[Quantity]:
+        """Return the numbers that are shown somewhere."""
+        return [quantity for quantity in self.quantities if role in quantity.roles]
+
+    def measured(self, scores: Scores, role: Role) -> list[Measured]:
+        """Return the numbers that are shown somewhere with their values; those without any example are left out."""
+        return list(self._measured(scores, role))
+
+    def score(self, scores: Scores) -> Measured | None:
+        """Return the number that stands for the set; None if it has no example."""
+        return next((one for one in self._measured(scores, "quoted") if one.quantity.name == self.main), None)
+
+    def score_rows(self, rows: Any, answers: Answers) -> Scores:
+        """Return the scores of answers to all rows of the set, a `datasets.Dataset`."""
+        from unbag.columns import values
+
+        columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
+        scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
+        return scores
+
+    def module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
+        """Import one of the set's modules."""
+        return import_module(f"{self.package}.{part}")
+
+    def builder_class(self) -> Any:
+        """Import the `datasets` builder, whose base has no types."""
+        module, _, name = self.builder.partition(":")
+        return getattr(import_module(module), name)
+
+    def _measured(self, scores: Scores, role: Role) -> Iterator[Measured]:
+        for quantity in self.of_role(role):
+            estimate = quantity.value(scores)
+            if estimate is not None and estimate.value is not None:
+                yield Measured(quantity, estimate)

@@ -1,0 +1,50 @@
+"""Pairs that differ in one word."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, roles
+from unbag.labels import LABELS, NOT_ENTAILMENT
+from unbag.papers.counterparts import Counterpart
+from unbag.scoring.bootstrap import Estimate
+
+_PAPER: Final = "Glockner et al. 2018"
+
+
+def _accuracy(label: str) -> Quantity:
+    """Return the accuracy on the pairs of one label: most pairs are contradictions."""
+
+    def of_label(scores: Scores) -> Estimate | None:
+        rows = {scores["labels"][row["label"]]: row["accuracy"] for row in scores["by_label"]}
+        return rows.get(label)
+
+    return Quantity(f"accuracy_{label}", f"accuracy, {label}", roles=roles("quoted"), worked_out=of_label)
+
+
+SET: Final = ChallengeSet(
+    name="breaking_nli",
+    title="Breaking NLI",
+    short="Breaking NLI",
+    question="Is it right when one word is replaced: sofa for couch, seven for five?",
+    paper="Glockner et al. 2018, https://aclanthology.org/P18-2103",
+    figures_from=_PAPER,
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.breaking_nli.breaking_nli:BreakingNli",
+    columns=("category",),
+    more_columns=("similarity", "pair_frequency", "premise"),
+    quantities=(
+        Quantity(
+            "accuracy",
+            "accuracy",
+            "accuracy",
+            roles=roles("quoted", "compared", "profile", "harness"),
+            counterparts=(Counterpart(_PAPER, "3", "Breaking NLI", "official"),),
+        ),
+        *(_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
+    ),
+    # Table 3 of the paper, which all who report on the set quote; .874 of the pairs are contradictions.
+    main="accuracy",
+    sample=2000,
+    evaluation_order=3,
+    report_order=7,
+    is_accuracy=True,
+)

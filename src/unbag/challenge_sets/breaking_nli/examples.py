@@ -1,0 +1,31 @@
+"""Examples of Breaking NLI: the replaced word, and what the model makes of it."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.answers import Answers
+from unbag.columns import column
+from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
+from unbag.views.marks import marked
+
+_OF_A_CATEGORY: Final = 2
+RULE: Final = (
+    f"Up to {PER_KIND} pairs of each kind, {_OF_A_CATEGORY} of a category at most, by the probability of the answer. "
+    "Marked are the words that were replaced."
+)
+MARKS: Final[Mapping[str, str]] = {"replaced": "what was replaced"}
+"""What marked words are, by the kind of mark."""
+
+
+def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the surest wrong and the surest right answers."""
+    pairs = Pairs(rows, answers)
+    categories = column(rows, "category").to_pylist()
+    for kind, wanted in (("surest wrong", ~pairs.right), ("surest right", pairs.right)):
+        for place in top(np.flatnonzero(wanted), pairs.sure, per_group=_OF_A_CATEGORY, groups=categories):
+            row = pairs.row(place)
+            words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
+            lines = [Line(side, row[side], marked(row[side], [word], "replaced")) for side, word in words.items()]
+            yield pairs.example(kind, place, lines, f"category {row['category']}")

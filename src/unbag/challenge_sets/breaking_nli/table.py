@@ -1,0 +1,62 @@
+"""Category accuracy as a table: the rows of Glockner et al. 2018, Table 4, for one model."""
+
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from unbag.labels import CONTRADICTION, ENTAILMENT
+from unbag.results import Result
+from unbag.views.cells import headed, interval, left_out
+
+_ENOUGH: Final = 50
+_CONSTANT: Final = 0.55  # mean of the two shares; one answer for all has 0.5
+_SEES: Final = 0.5  # of the contradictions
+
+
+def table(result: Result) -> RenderableType:
+    """Return accuracy overall, by gold label, by category, and by similarity and frequency where they are known."""
+    scores = result.scores
+    shown = headed(result, "", "n", "accuracy [95 %]")
+    shown.add_row("all", f"{scores['n_examples']:,}", interval(scores["accuracy"]), end_section=True)
+    names = scores["labels"]
+    views: list[tuple[str, Any]] = [
+        ("by_label", lambda row: names[row["label"]]),
+        ("by_category", lambda row: row["category"]),
+        ("by_similarity", lambda row: f"cosine {row['low']:g} to {row['high']:g}"),
+        ("by_frequency", _times),
+    ]
+    for view, name in views:
+        rows = [row for row in scores.get(view, []) if row["accuracy"].n]
+        for number, row in enumerate(rows, start=1):
+            cells = f"{row['accuracy'].n:,}", interval(row["accuracy"])
+            shown.add_row(name(row), *cells, end_section=number == len(rows))
+    unanswered = f"; no answer to {scores['unanswered']:,}" if scores["unanswered"] else ""
+    return Group(shown, Text(f"{left_out(result.data)}{unanswered}", style="dim"))
+
+
+def verdict(result: Result) -> str:
+    """Return whether the model knows words, or goes by what the sentences share."""
+    names = result.scores["labels"]
+    rows = [row for row in result.scores["by_label"] if row["accuracy"].n >= _ENOUGH]
+    shares = {names[row["label"]]: row["accuracy"].value for row in rows}
+    true = shares.pop(ENTAILMENT, None)
+    if true is None or not shares:
+        return f"none yet; {_ENOUGH} pairs each that entail and that do not are needed to judge by."
+    false = shares.get(CONTRADICTION, min(shares.values()))
+    said = f"{true:.0%} of the entailments right and {false:.0%} of the contradictions"
+    if (true + false) / 2 <= _CONSTANT:
+        return f"no sign that it knows words: {said}, hardly more than one answer for all."
+    if false < _SEES:
+        return f"it goes by the words that both sentences share: {said}."
+    known = [row for row in result.scores["by_category"] if row["accuracy"].n >= _ENOUGH]
+    least = min(known, key=lambda row: row["accuracy"].value, default=None)
+    where = f"; of {least['category']} {least['accuracy'].value:.0%}" if least else ""
+    return f"it knows words: {said}{where}."
+
+
+def _times(row: dict[str, Any]) -> str:
+    least, most = row["least"], row["most"]
+    if most is None:
+        return f"pair seen {least}+ times"
+    return f"pair seen {least} times" if least == most else f"pair seen {least}-{most} times"

@@ -1,0 +1,55 @@
+"""Pairs whose words point to the wrong label."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.papers.counterparts import Counterpart
+
+_PAPER: Final = "Nie et al. 2019"
+
+
+def _accuracy(threshold: float, *shown: Role) -> Quantity:
+    """Return the accuracy on CS_λ for a λ of the paper's Table 5."""
+    return Quantity(
+        f"accuracy_cs_{threshold:g}",
+        f"accuracy, CS_{threshold:g}",
+        f"subsets.lambda={threshold:g}.accuracy",
+        roles=roles("quoted", "harness", *shown),
+        counterparts=(Counterpart(_PAPER, "5", f"CS_{threshold:g}"),),
+    )
+
+
+SET: Final = ChallengeSet(
+    name="cs_lambda",
+    title="CS_λ",
+    short="CS_λ",
+    question="Is it right where the words point to the wrong label?",
+    paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
+    figures_from=_PAPER,
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.cs_lambda.cs_lambda:CsLambda",
+    columns=("lms",),
+    more_columns=("annotator_labels",),
+    quantities=(
+        Quantity(
+            "accuracy",
+            "accuracy, all",
+            "subsets.lambda=0.accuracy",
+            roles=roles("quoted", "compared", "harness"),
+            counterparts=(Counterpart(_PAPER, "5", "whole"),),
+        ),
+        _accuracy(0.5),
+        _accuracy(0.6),
+        _accuracy(0.7, "compared", "profile"),
+        Quantity("drop_cs_0.7", "drop, all to CS_0.7", "subsets.lambda=0.7.drop", False, roles("quoted")),
+    ),
+    # For the λ that the paper settles on. The drop from CS_0 would reward a low CS_0.
+    main="accuracy_cs_0.7",
+    sample=3000,  # few have words that mislead
+    # Tagging a million sentences to fit the lexical model would take the longest of all.
+    sample_options={"training": ("snli",), "pairs": 20_000},
+    sample_options_unless=frozenset({"lexical"}),
+    evaluation_order=6,
+    report_order=3,
+    is_accuracy=True,
+)

@@ -1,0 +1,50 @@
+"""CS_λ."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from unbag.scoring.bootstrap import Estimate
+from unbag.views.figures import Figure, Point, Series, figure_of
+from unbag.views.group import Group
+
+_REFERENCES: Final = {"human": "one annotator", "majority": "majority vote"}
+
+
+def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Yield accuracy, drop, majority vote and the human estimate by λ."""
+    for subset in scores["subsets"]:
+        name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
+        yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
+        if subset["lambda"]:
+            yield f"{name} drop", "accuracy on all less that", subset["drop"]
+
+
+def figures(group: Group) -> list[Figure | None]:
+    """Return accuracy by λ, with people and the majority vote beside it."""
+    scores = group.scored[0].result.scores
+    references = [
+        Series(name, tuple(Point(*point) for point in _points(key)(scores)), is_reference=True, number=number)
+        for number, (key, name) in enumerate(_REFERENCES.items())
+        if key in scores["subsets"][0]
+    ]
+    return [
+        figure_of(
+            group,
+            _points("accuracy"),
+            references=references,
+            title="Accuracy by λ",
+            about="λ is how surely the words alone point to a wrong label: 0 is every pair, 0.7 the most misleading.",
+            x="λ",
+            y="accuracy",
+            kind="curve",
+        )
+    ]
+
+
+def _points(key: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]]:
+    def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+        for subset in scores["subsets"]:
+            if subset["n"]:
+                yield subset["lambda"], subset[key]
+
+    return points

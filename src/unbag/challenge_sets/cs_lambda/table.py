@@ -1,0 +1,57 @@
+"""Compositionality sensitivity as a table: the rows of Nie et al. 2019, Table 5, for one model."""
+
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from unbag.results import Result
+from unbag.views.cells import headed, interval, left_out, value
+
+_JUDGED: Final = 0.7  # the λ that the paper settles on
+_ENOUGH: Final = 50
+
+
+def table(result: Result) -> RenderableType:
+    """Return accuracy, drop, majority vote and human estimate by λ."""
+    subsets = result.scores["subsets"]
+    people = any("human" in subset for subset in subsets)
+    shown = headed(result, "", "n", "accuracy [95 %]", "drop [95 %]", "vote", *(["human"] if people else []))
+    for subset in subsets:
+        cells = [interval(subset["accuracy"]), interval(subset["drop"]) if subset["lambda"] else ""]
+        person = [value(subset.get("human"))] if people else []
+        name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
+        shown.add_row(name, f"{subset['n']:,}", *cells, value(subset["majority"]), *person)
+    models = result.config.get("lexical_models", [])
+    return Group(shown, Text(f"{left_out(result.data)}. {_lexical(models)}", style="dim"))
+
+
+def verdict(result: Result) -> str:
+    """Return what is left of the model's accuracy where words mislead."""
+    hardest = _hardest(result.scores["subsets"])
+    if hardest is None:
+        return f"none yet; fewer than {_ENOUGH} pairs have words that mislead."
+    accuracy, drop, share = hardest["accuracy"], hardest["drop"], hardest["majority"]
+    where = f"where words mislead (λ = {hardest['lambda']:g}) it is right {accuracy.value:.0%} of the time"
+    label = result.scores["labels"][hardest["majority_label"]]
+    constant = f"one who always says {label} {share.value:.0%}"
+    if accuracy.low is not None and accuracy.low <= share.value:
+        return f"it leans on words: {where}, {constant}."
+    if drop.low is not None and drop.low <= 0:
+        return f"misleading words do not mislead it: {where}, no less than elsewhere."
+    points = f"{100 * drop.value:.0f} points less than on all pairs"
+    return f"it reads more than words, and is misled by them still: {where}, {points}."
+
+
+def _hardest(subsets: list[dict[str, Any]]) -> dict[str, Any] | None:
+    enough = [subset for subset in subsets if 0 < subset["lambda"] <= _JUDGED and subset["n"] >= _ENOUGH]
+    return enough[-1] if enough else None
+
+
+def _lexical(models: list[dict[str, Any]]) -> str:
+    """Return what the lexical model was fitted to."""
+    if not models:
+        return ""
+    names = ", ".join(f"{part['origin']} {part['split']}".strip() for part in models[0]["training"])
+    folds = f", in {len(models)} folds" if len(models) > 1 else ""
+    return f"Lexical model: {models[0]['pairs']:,} pairs of {names}{folds}."

@@ -1,0 +1,65 @@
+"""Permuted pairs."""
+
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from unbag.challenge_sets.permuted.table import MEANINGS
+from unbag.scoring.bootstrap import Estimate
+from unbag.views.figures import Figure, bare, figure_of
+from unbag.views.group import Group
+
+_ENOUGH: Final = 10  # examples' worth of orders in a bin: with fewer it is the luck of an example or two
+_BINS: Final = {
+    "by_bleu": ("Acceptance by BLEU-2", "how many pairs of neighbours survive the permutation", "BLEU-2, from"),
+    "by_length": ("Acceptance by length", "the words of premise and hypothesis together", "words, from"),
+    "by_minitree": ("Acceptance by POS mini-tree", "how usual the neighbours' parts of speech are", "ratio, from"),
+}
+
+
+def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
+    """Yield the quantities of Permutation Acceptance, and two of them at higher confidence."""
+    for name, (symbol, meaning) in MEANINGS.items():
+        if name in scores:
+            yield symbol, meaning.replace("…", "accepted"), scores[name]
+    for tau, found in scores.get("confident", {}).items():
+        for name in ("omega_max", "p_c"):
+            symbol, meaning = MEANINGS[name]
+            yield f"{symbol}, p ≥ {tau}", f"{meaning}, with probability {tau} or more", found[name]
+
+
+def figures(group: Group) -> list[Figure | None]:
+    """Return the Ω_x curve, and acceptance by BLEU-2, length and mini-tree ratio."""
+    curve = figure_of(
+        group,
+        lambda scores: ((x, bare(share, scores["n_examples"])) for x, share in scores.get("curve", ())),
+        title="The Ω_x curve",
+        about="Share of examples of which more than a share x of the orders get the gold label. A model to which order "
+        "matters falls early; a bag of words stays level at its accuracy.",
+        x="x, share of orders accepted",
+        y="Ω_x, share of examples",
+        kind="curve",
+    )
+    return [curve, *(_bins(group, name) for name in _BINS)]
+
+
+def _bins(group: Group, name: str) -> Figure | None:
+    title, about, x = _BINS[name]
+    return figure_of(
+        group,
+        _points(name),
+        title=title,
+        about=f"Share of all orders that get the gold label, by {about}; bins of less than {_ENOUGH} "
+        "examples' worth of orders are left out.",
+        x=x,
+        y="share of orders accepted",
+        kind="curve",
+    )
+
+
+def _points(name: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate]]]:
+    def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
+        for row in scores.get(name, ()):
+            if row["n"] >= _ENOUGH * scores["q"]:
+                yield row["low"], bare(row["acceptance"], row["n"])
+
+    return points

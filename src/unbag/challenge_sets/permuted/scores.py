@@ -1,0 +1,56 @@
+"""Permutation Acceptance of the permuted set."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.answers import Answers, Columns, rows_where
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
+
+
+def permuted_scores(
+    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU-2, length, and mini-tree ratio.
+
+    Of a part of the rows, examples count all of whose permutations are there.
+    """
+    if partial:
+        columns, answers = rows_where(_of_whole_examples(columns), columns, answers)
+        if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
+            return {}
+    minitree = _mean_of_sides(columns, "minitree")
+    numbers: dict[Any, int] = {}  # of the examples as they come, which is how they are drawn
+    return dict(
+        permutation_acceptance(
+            answers.predicted,
+            answers.gold(columns["label"]),
+            np.array([numbers.setdefault(name, len(numbers)) for name in columns["source_id"]]),
+            columns["permutation"],
+            probabilities=answers.probabilities if answers.has_probabilities else None,
+            bleu=_mean_of_sides(columns, "bleu_2"),
+            minitree=None if minitree is None or np.isnan(minitree).all() else minitree,
+            lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
+            n_labels=len(answers.space),
+            curve=True,
+            resamples=resamples,
+        )
+    )
+
+
+def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
+    if f"premise_{name}" not in columns:
+        return None
+    mean: NDArray[np.float64] = (columns[f"premise_{name}"] + columns[f"hypothesis_{name}"]) / 2
+    return mean
+
+
+def _of_whole_examples(columns: Columns) -> NDArray[np.bool_]:
+    """Return for which rows all permutations of their example are there, shape (n,)."""
+    asked: dict[Any, set[int]] = {}
+    for name, permutation in zip(columns["source_id"], columns["permutation"], strict=True):
+        asked.setdefault(name, set()).add(int(permutation))
+    every = set(range(ORIGINAL, max(map(max, asked.values()), default=ORIGINAL) + 1))
+    return np.array([asked[name] == every for name in columns["source_id"]], dtype=np.bool_)

@@ -1,0 +1,35 @@
+"""A corpus as it is, which challenge sets are held against."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.papers.counterparts import Counterpart
+
+SET: Final = ChallengeSet(
+    name="plain",
+    title="The corpus itself",
+    short="Corpus",
+    question="How often is it right on ordinary pairs?",
+    paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
+    figures_from="ReSNLI 2019",
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
+    quantities=(
+        Quantity(
+            "accuracy",
+            "accuracy",
+            "accuracy",
+            roles=roles("quoted", "compared", "profile", "harness"),
+            counterparts=(
+                Counterpart("Nie et al. 2019", "3", "original"),
+                Counterpart("ReSNLI 2019", "2", "accuracy"),
+            ),
+        ),
+    ),
+    main="accuracy",
+    sample=2000,
+    evaluation_order=1,
+    report_order=1,
+    is_control=True,
+    is_accuracy=True,
+)

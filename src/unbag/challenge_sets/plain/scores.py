@@ -1,0 +1,16 @@
+"""Accuracy on a corpus's own pairs."""
+
+from typing import Any
+
+from unbag.answers import Answers, Columns
+from unbag.scoring.accuracy import accuracy
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+
+
+def plain_scores(
+    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score answers with `scoring.accuracy`."""
+    gold = answers.gold(columns["label"])
+    scores = accuracy(answers.predicted, gold, n_labels=len(answers.space), resamples=resamples)
+    return {**scores, "labels": list(answers.space)}

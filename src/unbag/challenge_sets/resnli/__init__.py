@@ -1,0 +1,40 @@
+"""Pairs by how little their words give the label away."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.papers.counterparts import Counterpart
+
+_PAPER: Final = "ReSNLI 2019"
+
+SET: Final = ChallengeSet(
+    name="resnli",
+    title="ReSNLI",
+    short="ReSNLI",
+    question="Is it right where words give the label away least?",
+    paper="Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language "
+    "Inference, anonymous EMNLP-IJCNLP 2019 submission",
+    figures_from=_PAPER,
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.resnli.resnli:Resnli",
+    columns=("partition",),
+    more_columns=("source_split",),
+    quantities=(
+        Quantity(
+            "accuracy",
+            "accuracy",
+            "accuracy",
+            roles=roles("quoted", "compared", "profile", "harness"),
+            counterparts=(Counterpart(_PAPER, "3", "ReSNLI", "snli"),),
+        ),
+        Quantity("accuracy_unseen", "accuracy, pairs not from train", "unseen", roles=roles("quoted")),
+        Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=roles("quoted", "harness")),
+        Quantity("accuracy_hardest", "accuracy, hardest partition", "hardest", roles=roles("quoted", "harness")),
+        Quantity("drop", "drop, easiest to hardest", "drop", False, roles("quoted", "compared", "harness")),
+    ),
+    main="accuracy",  # the paper's Table 3
+    sample=2000,  # a hundred in each partition
+    evaluation_order=7,
+    report_order=4,
+    is_accuracy=True,
+)

@@ -1,0 +1,44 @@
+"""Uncertainty partitions of ReSNLI."""
+
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.answers import Answers, Columns
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
+
+_TRAINING: Final = "train"  # what the names of all corpora's training splits begin with (`corpora.Corpus.train`)
+
+
+def resnli_scores(
+    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score answers with `scoring.uncertainty_partitions`.
+
+    Most of the rearranged test pairs come from the corpus's training split, and a model that was fine-tuned on that has
+    seen them. So beside the accuracy on all there is `unseen`: that on the pairs from the corpus's other splits. It is
+    missing where there is no such pair, or none from a training split, as with data whose splits are not known.
+
+    Of a part of the rows there are the accuracy on all pairs and on the two ends, and the drop between these. A set of
+    fewer than `PARTITIONS` pairs has fewer partitions. No row says so, and what looks like its last one may be any of a
+    larger set: it has no `hardest`.
+    """
+    gold = answers.gold(columns["label"])
+    right, partition = answers.predicted == gold, np.asarray(columns["partition"])
+    if partial:
+        return _of_ends(right, partition)
+    scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, gold, partition, resamples=resamples)}
+    unseen = np.array([not str(split).startswith(_TRAINING) for split in columns.get("source_split", ())], dtype=bool)
+    if unseen.any() and not unseen.all():
+        ratio = (right & unseen, unseen.astype(np.float64))
+        scores["unseen"] = named_estimates({"unseen": ratio}, {}, resamples=resamples)["unseen"]
+    return scores
+
+
+def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:
+    subsets = {"accuracy": partition >= 0, "easiest": partition == 0, "hardest": partition == PARTITIONS - 1}
+    ratios = {name: (right & subset, subset.astype(np.float64)) for name, subset in subsets.items() if subset.any()}
+    drop = {"drop": ("easiest", "hardest")} if {"easiest", "hardest"} <= ratios.keys() else {}
+    return dict(named_estimates(ratios, drop, resamples=0))

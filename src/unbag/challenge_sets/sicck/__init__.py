@@ -1,0 +1,38 @@
+"""Pairs with quantifiers, negations and adjectives put to them."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.papers.counterparts import Counterpart
+
+_PAPER: Final = "Akoju et al. 2023"
+
+
+def _of_paper(name: str, label: str, theirs: str, *shown: Role) -> Quantity:
+    """Return one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
+    counterpart = Counterpart(_PAPER, "8", theirs, "official")
+    return Quantity(name, label, name, roles=roles("quoted", "harness", *shown), counterparts=(counterpart,))
+
+
+SET: Final = ChallengeSet(
+    name="sicck",
+    title="SICCK",
+    short="SICCK",
+    question="Does it follow every, not and at most by the rules of natural logic?",
+    paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
+    figures_from=_PAPER,
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.sicck.sicck:Sicck",
+    columns=("pair", "reverse", "four_way"),
+    more_columns=("source_id", "modifier_type", "part", "modifier", "position", "relation"),
+    quantities=(
+        _of_paper("f1", "macro F1", "F1", "compared", "profile"),
+        _of_paper("precision", "macro precision", "precision"),
+        _of_paper("recall", "macro recall", "recall"),
+        _of_paper("accuracy", "accuracy", "accuracy", "compared"),
+    ),
+    main="f1",  # what the paper's tables are sorted by
+    sample=100,  # seeds, of which the authors' pairs have fifteen: all of them
+    evaluation_order=4,
+    report_order=8,
+)

@@ -1,0 +1,44 @@
+"""Pairs of the same words, with another meaning."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.papers.counterparts import Counterpart
+
+_PAPER: Final = "Nie et al. 2019"
+
+KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}
+"""What the kinds of pairs are called."""
+
+
+def _accuracy(kind: str, theirs: str) -> Quantity:
+    """Return the share of the right label on one kind of pair: Table 2 of the paper."""
+    return Quantity(
+        f"accuracy_{kind}",
+        f"accuracy, {KINDS[kind]}",
+        f"by_subset.{kind}.accuracy",
+        roles=roles("quoted", "compared", "profile", "harness"),
+        counterparts=(Counterpart(_PAPER, "2", theirs, "snli"),),
+    )
+
+
+SET: Final = ChallengeSet(
+    name="soswap_addamod",
+    title="SOSwap and AddAmod",
+    short="Same words",
+    question="Is it right when subject and object change places, or an adjective moves?",
+    paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
+    figures_from=_PAPER,
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.soswap_addamod.soswap_addamod:SoswapAddamod",
+    columns=("source_id", "kind"),
+    quantities=(
+        Quantity("accuracy", "accuracy", "accuracy", roles=roles("quoted", "harness")),
+        _accuracy("soswap", "SOSwap C"),
+        _accuracy("addamod", "AddAmod N"),
+    ),
+    main="accuracy",  # of both kinds together: they have different labels, so one answer does not do
+    evaluation_order=5,
+    report_order=6,
+    is_accuracy=True,
+)

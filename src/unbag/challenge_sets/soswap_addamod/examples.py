@@ -1,0 +1,38 @@
+"""Examples of SOSwap and AddAmod: the same words, and what moved."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.answers import Answers
+from unbag.challenge_sets.soswap_addamod import KINDS
+from unbag.columns import column
+from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
+from unbag.views.marks import marked
+
+RULE: Final = (
+    f"Up to {PER_KIND} pairs of each kind, by the probability of the answer. Marked are the phrases that changed "
+    "places, or the adjective and the noun it was put to."
+)
+MARKS: Final[Mapping[str, str]] = {"moved": "what moved"}
+"""What marked words are, by the kind of mark."""
+
+
+def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the surest wrong answers and the surest right ones, of either kind of pair."""
+    pairs = Pairs(rows, answers)
+    kinds = np.array(column(rows, "kind").to_pylist(), dtype=np.str_)
+    for name, words in KINDS.items():
+        for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
+            for place in top(np.flatnonzero(wanted & (kinds == name)), pairs.sure):
+                row = pairs.row(place)
+                lines = [
+                    Line(side, row[side], marked(row[side], _moved(row, side), "moved"))
+                    for side in ("premise", "hypothesis")
+                ]
+                yield pairs.example(f"{words}, surest {outcome}", place, lines)
+
+
+def _moved(row: dict[str, Any], side: str) -> list[str | None]:
+    return [row["subject"], row["object"], row["adjective"], row[f"{side}_noun"]]

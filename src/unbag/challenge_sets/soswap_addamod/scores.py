@@ -1,0 +1,28 @@
+"""Label shares on SOSwap and AddAmod."""
+
+from typing import Any
+
+import numpy as np
+
+from unbag.answers import NO_ANSWER, NONE, Answers, Columns
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.label_distribution import label_distribution
+
+
+def soswap_addamod_scores(
+    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score answers with `scoring.label_distribution`, by kind of pair; where there is no answer, it is `none`."""
+    predicted, names = answers.predicted, tuple(answers.space)
+    if (predicted == NO_ANSWER).any():
+        predicted, names = np.where(predicted == NO_ANSWER, len(names), predicted), (*names, NONE)
+    return dict(
+        label_distribution(
+            predicted,
+            answers.gold(columns["label"]),
+            columns["source_id"],
+            subsets=columns["kind"],
+            names=names,
+            resamples=resamples,
+        )
+    )

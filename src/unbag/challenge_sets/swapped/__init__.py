@@ -1,0 +1,37 @@
+"""Pairs whose premise and hypothesis change places."""
+
+from typing import Final
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.papers.counterparts import Counterpart
+
+_PAPER: Final = "ReSNLI 2019"
+
+SET: Final = ChallengeSet(
+    name="swapped",
+    title="Swapped pairs",
+    short="Swapped",
+    question="Does the answer stay when premise and hypothesis change places?",
+    paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
+    figures_from=_PAPER,
+    package=__name__,
+    builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
+    columns=("source_id", "swapped"),
+    quantities=(  # but for the last, over neutral pairs and contradictions
+        Quantity("accuracy_before", "accuracy as given", "accuracy_before", roles=roles("quoted", "harness")),
+        Quantity("accuracy_after", "accuracy when exchanged", "accuracy_after", roles=roles("quoted", "harness")),
+        Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness")),
+        Quantity("agreement", "same answer both ways", "agreement", roles=roles("quoted", "compared", "harness")),
+        Quantity(
+            "accuracy_after_whole",
+            "accuracy after, all pairs",
+            "whole.accuracy_after",
+            roles=roles("profile"),
+            counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),
+        ),
+    ),
+    # The drop is 0, and the agreement 1, for a constant answer; this needs the right answer in either order.
+    main="accuracy_after",
+    evaluation_order=2,
+    report_order=5,
+)

@@ -1,0 +1,39 @@
+"""Examples of the swapped set: answers that change when premise and hypothesis change places."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from unbag.answers import Answers
+from unbag.columns import column, numbers
+from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
+
+RULE: Final = (
+    f"Up to {PER_KIND} examples of each kind, by the mean probability of the two answers. Shown is the pair as it was "
+    "exchanged, and the answer to it."
+)
+MARKS: Final[Mapping[str, str]] = {}
+"""What marked words are, by the kind of mark."""
+
+
+def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield exchanged pairs whose answer changed for the worse, for the better, and stayed wrong."""
+    pairs = Pairs(rows, answers)
+    names, swapped = column(rows, "source_id").to_pylist(), numbers(rows, "swapped").astype(bool)
+    given = {names[place]: place for place in np.flatnonzero(~swapped).tolist()}
+    places = np.flatnonzero(swapped)
+    before = np.array([given[names[place]] for place in places.tolist()], dtype=np.int64)
+    key = np.zeros(len(pairs.right))
+    key[places] = (pairs.sure[places] + pairs.sure[before]) / 2
+    was = dict(zip(places.tolist(), before.tolist(), strict=True))
+    kinds = (
+        ("right, then wrong", pairs.right[before] & ~pairs.right[places]),
+        ("wrong, then right", ~pairs.right[before] & pairs.right[places]),
+        ("wrong both times", ~pairs.right[before] & ~pairs.right[places]),
+    )
+    for kind, wanted in kinds:
+        for place in top(places[wanted], key):
+            row = pairs.row(place)
+            lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
+            yield pairs.example(kind, place, lines, f"before they changed places: {pairs.names[was[place]]}")

@@ -1,0 +1,44 @@
+"""Swap consistency of the swapped set."""
+
+from typing import Any
+
+import numpy as np
+
+from unbag.answers import NO_ANSWER, Answers, Columns, flags, rows_where
+from unbag.labels import CONTRADICTION, NEUTRAL, label_id
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.swap_consistency import swap_consistency
+
+
+def swapped_scores(
+    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score answers with `scoring.swap_consistency`, before and after the exchange.
+
+    A two-label model's "not entailment" is right of neutral pairs and of contradictions, so it stands for whichever of
+    the two the pair is. Of a part of the rows, pairs count that are there both ways round.
+    """
+    if partial:
+        both = {name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if swapped} & {
+            name for name, swapped in zip(columns["source_id"], columns["swapped"], strict=True) if not swapped
+        }
+        columns, answers = rows_where(np.array([name in both for name in columns["source_id"]]), columns, answers)
+        if not both:
+            return {}
+    swapped, label = flags(columns["swapped"]), np.asarray(columns["label"])
+    names = np.array(columns["source_id"], dtype=object)
+    # From the model's space to our ids: the gold label where its fold was predicted, else a label with that fold.
+    ours = np.array([list(answers.folded).index(place) for place in range(len(answers.space))])
+    predicted = np.where(answers.predicted == answers.folded[label], label, ours[answers.predicted])
+    predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
+    after = dict(zip(names[swapped], predicted[swapped], strict=True))
+    return dict(
+        swap_consistency(
+            predicted[~swapped],
+            label[~swapped],
+            [after.get(name, 0) for name in names[~swapped]],  # entailment pairs have none, and it is not read
+            neutral=label_id(NEUTRAL),
+            contradiction=label_id(CONTRADICTION),
+            resamples=resamples,
+        )
+    )

@@ -1,0 +1,126 @@
+"""The command that asks the same again, read off a result: what decided its numbers, less what is so by default."""
+
+import shlex
+from typing import Any, Final, NamedTuple
+
+from unbag import sets
+from unbag.corpora import CORPORA
+from unbag.perturb.permutation import DEFAULT_SEED
+from unbag.results import Result
+
+_COMMIT: Final = 40  # hexadecimal digits
+_VALUES: Final = ("dtype", "head", "label_map", "shots", "base_url")
+_SWITCHES: Final = {"chat": {True: "--chat", False: "--no-chat"}, "trust_labels": {True: "--trust-labels"}}
+
+
+class Rerun(NamedTuple):
+    """How to get a result again.
+
+    Attributes:
+        command: the command; nothing where none can ask that.
+        remark: what it takes beside, or why there is none; nothing where nothing is to say.
+    """
+
+    command: str
+    remark: str
+
+
+class _NoCommandError(ValueError):
+    """What decided the numbers has no place in a command."""
+
+
+def rerun(result: Result) -> Rerun:
+    """Return the command that gives a result again, on the same machine with the same versions to the bit.
+
+    The model is named with the commit that was asked, and so are all options that decide the numbers and are not as by
+    default. The device is left out: another one rounds differently.
+    """
+    try:
+        if result.model.get("kind") == "file":
+            asked = ["score", str(result.model["name"]), "--set", result.set]
+        else:
+            asked = ["evaluate", *_model(result), "--sets", result.set]
+        return Rerun(shlex.join(["unbag", *asked, *_pairs(result), *_options(result)]), _remark(result))
+    except _NoCommandError as error:
+        return Rerun("", f"No command asks the same again: {error}.")
+
+
+def _remark(result: Result) -> str:
+    """Return what a command takes that is not on the Hub at the commit it was read at."""
+    data = result.data
+    on_hub = not _is_own(result) or data["split"]  # a file has no splits
+    files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
+    files += [] if on_hub else [data["origin"]]
+    said = [f"To be given where {' and '.join(files)} {'is' if len(files) == 1 else 'are'}."] if files else []
+    if _is_own(result) and on_hub:
+        said.append(f"The data set is read as it is on that day; here it was commit {data['revision']}.")
+    return " ".join(said)
+
+
+def _model(result: Result) -> list[str]:
+    """Return what a command says of the model, but for what it is trained on."""
+    model = result.model
+    if "options" not in model:
+        raise _NoCommandError("the model was handed in from Python; hand it to unbag.evaluate again")
+    words = [str(model["name"])]
+    revision = str(model.get("revision", ""))
+    if len(revision) == _COMMIT:  # of the Hub; a folder has a hash
+        words += ["--revision", revision]
+    for name, value in model["options"].items():
+        if name in _VALUES:
+            words += [f"--{name.replace('_', '-')}", str(value)]
+        elif name in _SWITCHES:
+            words.append(_SWITCHES[name][value])
+        elif name != "training":
+            raise _NoCommandError(f"the model's option {name}={value} can be given from Python only")
+    return words
+
+
+def _is_own(result: Result) -> bool:
+    """Tell whether the pairs are a user's own."""
+    return result.data["name"] not in (*CORPORA, "official")
+
+
+def _pairs(result: Result) -> list[str]:
+    """Return what a command says of the pairs and how many of them."""
+    data = result.data
+    read_as: dict[str, Any] = data.get("read_as", {})
+    if lost := sorted(read_as.keys() - {"columns", "labels", "language"}):
+        raise _NoCommandError(f"{lost[0]}={read_as[lost[0]]} of the pairs can be given from Python only")
+    words: list[str] = []
+    if _is_own(result):
+        words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
+    elif data["name"] in CORPORA:
+        words += ["--corpus", data["name"]]
+        words += ["--split", data["split"]] if sets.takes_split(result.set, data["name"]) else []
+    if "columns" in read_as:
+        words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in read_as["columns"].items())]
+    if "labels" in read_as:
+        words += ["--labels", ",".join(read_as["labels"])]
+    if "language" in read_as:
+        words += ["--language", read_as["language"]]
+    if "examples" in result.config:
+        words += ["--examples", str(result.config["examples"]), "--seed", str(result.config["examples_seed"])]
+    return words
+
+
+def _options(result: Result) -> list[str]:
+    """Return what a command says of the set's own options and of what a built-in model is fitted to."""
+    defaults: dict[str, Any] = {option.name: option.default for option in sets.described_options(result.set)}
+    defaults["seed"] = result.config.get("examples_seed", DEFAULT_SEED)  # --seed is for all that is drawn
+    found = {name: _listed(value) for name, value in result.config.items() if name in sets.options(result.set)}
+    words: list[str] = []
+    training = result.model.get("options", {}).get("training")
+    if training is not None:
+        words += ["--training", ",".join(training)]
+    for name, value in found.items():
+        if value in (defaults[name], None, "", []):
+            continue
+        if name == "embeddings" and str(value).startswith("sha256:"):
+            raise _NoCommandError(f"the word embeddings are known by their content alone, {value}")
+        words += ["-o", f"{name}={','.join(map(str, value)) if isinstance(value, list) else value}"]
+    return words
+
+
+def _listed(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value

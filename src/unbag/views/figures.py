@@ -1,0 +1,128 @@
+"""Figures as plain numbers: what a chart draws and its table says."""
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal, NamedTuple
+
+from unbag.scoring.bootstrap import Estimate
+from unbag.views.cells import interval
+from unbag.views.group import Group
+
+_MOST_PLACES: Final = 8  # beside each other's names in the height of a curve
+_MOST_ROWS: Final = 25  # of a table that is still read
+
+
+class Point(NamedTuple):
+    """A value with its interval at a place: a number on a curve, a name otherwise; `of` tells equals apart."""
+
+    x: float | str
+    estimate: Estimate
+    of: str = ""
+
+
+@dataclass(frozen=True)
+class Series:
+    """The points of one model, or of something to hold models against, such as people.
+
+    Attributes:
+        name: the model's in the report, or what it is.
+        points: its values.
+        is_reference: whether it is no model of the report.
+        number: which of a figure's references.
+    """
+
+    name: str
+    points: tuple[Point, ...]
+    is_reference: bool = False
+    number: int = 0
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure: shares between 0 and 1 along a curve, or as dots beside names.
+
+    Attributes:
+        title: what it shows.
+        about: how to read it, in a sentence.
+        x: what the places are.
+        y: what the values are.
+        kind: `curve` for places that are numbers, `dots` for names.
+        series: whose values.
+        order: of names, where it is not that in which the series have them.
+    """
+
+    title: str
+    about: str
+    x: str
+    y: str
+    kind: Literal["curve", "dots"]
+    series: tuple[Series, ...]
+    order: tuple[str, ...] = ()
+
+    @property
+    def places(self) -> list[float | str]:
+        """The places of all series: numbers in their order, names as they come."""
+        found = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
+        return sorted(found) if self.kind == "curve" else found
+
+    @property
+    def is_tall(self) -> bool:
+        """Whether it takes the room of two."""
+        return self.kind == "dots" and len(self.places) > _MOST_PLACES
+
+
+class TextTable(NamedTuple):
+    """A table as text: its caption, the heads of its columns, its rows with the head of each first."""
+
+    caption: str
+    columns: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+
+
+def table(figure: Figure) -> TextTable:
+    """Return a figure as a table, for readers who cannot see it; of a long curve, evenly spaced places."""
+    places = figure.places
+    if len(places) > _MOST_ROWS:
+        step = (len(places) - 1) // (_MOST_ROWS - 5)
+        places = [place for number, place in enumerate(places) if number % step == 0 or number == len(places) - 1]
+    cells: dict[tuple[str, float | str], list[str]] = {}
+    for series in figure.series:
+        for point in series.points:
+            cells.setdefault((series.name, point.x), []).append(f"{point.of} {interval(point.estimate)}".strip())
+    rows = [
+        (_text(place), *("; ".join(cells.get((series.name, place), ["–"])) for series in figure.series))
+        for place in places
+    ]
+    return TextTable(f"{figure.title}: {figure.y}", (figure.x, *(series.name for series in figure.series)), tuple(rows))
+
+
+def bare(value: float | None, n: int = 0) -> Estimate:
+    """Return a value without interval."""
+    return Estimate(value, None, None, n)
+
+
+def figure_of(
+    group: Group,
+    points: Callable[[Any], Iterable[tuple[float | str, Estimate]]],
+    *,
+    references: Sequence[Series] = (),
+    **said: Any,
+) -> Figure | None:
+    """Return a figure of all models of a group, or None where there is nothing to see.
+
+    Args:
+        group: the group.
+        points: gives a model's points from its scores.
+        references: what else to draw.
+        said: the other attributes of the figure.
+    """
+    series = []
+    for scored in group.scored:
+        found = tuple(Point(x, estimate) for x, estimate in points(scored.result.scores) if estimate.value is not None)
+        if found:
+            series.append(Series(scored.model.name, found))
+    return Figure(series=(*series, *references), **said) if series else None
+
+
+def _text(place: float | str) -> str:
+    return place if isinstance(place, str) else f"{place:g}"

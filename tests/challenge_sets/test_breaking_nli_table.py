@@ -1,0 +1,72 @@
+import io
+
+import pytest
+from rich.console import Console
+
+from unbag.challenge_sets.breaking_nli.table import table, verdict
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+
+
+def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "contradiction"), **more):
+    def estimate(value):
+        return Estimate(value, value - 0.05, value + 0.05, n)
+
+    last = len(names) - 1
+    scores = {
+        "n_examples": 2 * n,
+        "accuracy": estimate((entailment + contradiction) / 2),
+        "majority": 0.5,
+        "by_label": [
+            {"label": 0, "accuracy": estimate(entailment)},
+            {"label": last, "accuracy": estimate(contradiction)},
+        ],
+        "by_category": [
+            {"category": "colors", "accuracy": estimate(contradiction)},
+            {"category": "synonyms", "accuracy": estimate(entailment)},
+        ],
+        "labels": list(names),
+        "unanswered": 0,
+        **more,
+    }
+    data = {"name": "official", "split": "", "rows": 2 * n, "left_out": {}}
+    return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
+
+
+@pytest.mark.parametrize(
+    ("entailment", "contradiction", "words"),
+    [
+        (1.0, 0.05, "no sign that it knows words"),
+        (0.0, 1.0, "no sign that it knows words"),
+        (0.95, 0.4, "it goes by the words that both sentences share: 95% of the entailments right and 40%"),
+        (0.7, 0.9, "it knows words: 70% of the entailments right and 90% of the contradictions; of synonyms 70%"),
+    ],
+)
+def test_the_verdict(entailment, contradiction, words):
+    assert words in verdict(_result(entailment, contradiction))
+
+
+def test_a_model_of_two_labels_has_a_verdict():
+    assert "it knows words" in verdict(_result(0.9, 0.9, names=("entailment", "not_entailment")))
+
+
+def test_too_few_pairs_give_none():
+    assert verdict(_result(0.9, 0.9, n=10)).startswith("none yet; 50 pairs each")
+
+
+def test_the_table_shows_every_view_that_is_there():
+    empty = Estimate(None, None, None, 0)
+    frequency = [
+        {"least": 0, "most": 0, "accuracy": Estimate(0.25, 0.2, 0.3, 40)},
+        {"least": 1, "most": 4, "accuracy": empty},
+        {"least": 100, "most": None, "accuracy": Estimate(1.0, 1.0, 1.0, 60)},
+    ]
+    similarity = [{"low": 0.9, "high": 1.0, "accuracy": Estimate(0.5, 0.4, 0.6, 80)}]
+    console = Console(width=80, file=io.StringIO())
+    console.print(table(_result(0.7, 0.9, by_frequency=frequency, by_similarity=similarity, unanswered=3)))
+    shown = console.file.getvalue()
+    for words in ("contradiction", "colors", "0.900 [0.850, 0.950]", "pair seen 0 times", "pair seen 100+ times"):
+        assert words in shown
+    assert "cosine 0.9 to 1" in shown
+    assert "no answer to 3" in shown
+    assert "1-4" not in shown  # no example

@@ -1,0 +1,183 @@
+"""Examples chosen from a few rows of ours with answers made up for the purpose."""
+
+import datasets
+import numpy as np
+import pytest
+
+from unbag import report_examples
+from unbag.answers import Answers
+from unbag.challenge_sets.breaking_nli import examples as breaking_nli
+from unbag.challenge_sets.cs_lambda import examples as cs_lambda
+from unbag.challenge_sets.permuted import examples as permuted
+from unbag.challenge_sets.plain import examples as plain
+from unbag.challenge_sets.sicck import examples as sicck
+from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
+from unbag.challenge_sets.swapped import examples as swapped
+from unbag.labels import LABELS, label_id
+from unbag.results import Result
+from unbag.views.examples import PER_KIND
+
+
+def _answers(*said, sure=0.8):
+    rows = []
+    for each in said:
+        name, share = each if isinstance(each, tuple) else (each, sure)
+        rows.append([share if label == name else (1 - share) / 2 for label in LABELS])
+    return Answers(np.array(rows, dtype=np.float32), LABELS, True)
+
+
+def _pairs(n=3, **columns):
+    base = {
+        "id": [f"r{i}" for i in range(n)],
+        "premise": [f"Premise number {i}." for i in range(n)],
+        "hypothesis": [f"Hypothesis number {i}." for i in range(n)],
+        "label": [label_id("neutral")] * n,
+    }
+    return datasets.Dataset.from_dict(base | columns)
+
+
+def _kinds(shown):
+    return [(each.kind, each.id) for each in shown]
+
+
+def test_plain_shows_the_surest_mistakes_of_each_label_first():
+    rows = _pairs(5, label=[label_id(name) for name in ("neutral", "neutral", "entailment", "neutral", "neutral")])
+    answers = _answers(("entailment", 0.6), ("contradiction", 0.9), "neutral", "neutral", ("entailment", 0.7))
+    shown = list(plain.choose(rows, answers))
+    assert _kinds(shown) == [
+        ("surest wrong, entailment", "r2"),
+        ("surest wrong, neutral", "r1"),
+        ("surest wrong, neutral", "r4"),
+        ("surest wrong, neutral", "r0"),
+    ]
+    assert (shown[1].gold, shown[1].answer, shown[1].probability, shown[1].right) == (
+        "neutral",
+        "contradiction",
+        0.9,
+        False,
+    )
+
+
+def _unanswered(answers, *places):
+    return answers._replace(unanswered=np.isin(np.arange(len(answers.probabilities)), places))
+
+
+def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
+    [shown] = plain.choose(_pairs(1), _unanswered(_answers("contradiction"), 0))
+    assert (shown.gold, shown.answer, shown.probability, shown.right) == ("neutral", "none", None, False)
+    both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
+    [shown] = swapped.choose(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
+    assert (shown.answer, shown.note) == ("none", "before they changed places: none")
+    said = _answers("neutral", "entailment", "neutral", "neutral")
+    [shown] = sicck.choose(sicck_rows, _unanswered(said, 0))
+    assert (shown.kind, shown.gold, shown.answer) == ("surest wrong", "reverse_entailment", "none")
+
+
+def test_no_more_than_the_limit_are_shown_of_a_kind():
+    rows = _pairs(50)
+    assert len(list(plain.choose(rows, _answers(*["entailment"] * 50)))) == PER_KIND
+
+
+def test_cs_lambda_shows_the_most_misleading_with_their_features():
+    features = [[{"premise": "number", "hypothesis": None, "logit": 0.5}]] * 3
+    scores = {f"lexical_{label}": [0.1, 0.2, 0.3] for label in LABELS}
+    rows = _pairs(3, lms=[0.2, 0.9, 0.7], misleading=features, **scores)
+    shown = list(cs_lambda.choose(rows, _answers("entailment", "neutral", "entailment")))
+    assert _kinds(shown) == [
+        ("most misleading, wrong", "r2"),
+        ("most misleading, wrong", "r0"),
+        ("most misleading, right", "r1"),
+    ]
+    premise, hypothesis = shown[0].lines
+    assert [premise.text[start:end] for start, end, _ in premise.marks] == ["number"]
+    assert hypothesis.marks == ()
+    assert shown[0].note.endswith("most misleading: number (premise) +0.5")
+
+
+def test_permuted_shows_the_share_of_orders_and_one_of_them():
+    orders = ["one two three four", "two one four three", "four three one two", "one two three four", "b a", "c a"]
+    rows = _pairs(
+        6,
+        premise=orders,
+        hypothesis=["x y"] * 6,
+        source_id=["a", "a", "a", "b", "b", "b"],
+        permutation=[-1, 0, 1, -1, 0, 1],
+        id=["a#-1", "a#0", "a#1", "b#-1", "b#0", "b#1"],
+    )
+    answers = _answers("neutral", ("neutral", 0.6), ("neutral", 0.9), "entailment", ("neutral", 0.7), "entailment")
+    shown = list(permuted.choose(rows, answers))
+    assert _kinds(shown) == [("most accepted", "a#1"), ("flipped to right", "b#0")]
+    assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
+    assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
+    assert [each.note for each in shown] == ["2 of 2 orders accepted", "1 of 2 orders accepted"]
+
+
+def test_swapped_shows_what_changed_with_the_answer_before():
+    rows = _pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
+    shown = list(swapped.choose(rows, _answers("neutral", "entailment", "entailment", "neutral")))
+    assert _kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
+    assert shown[0].note == "before they changed places: neutral"
+
+
+def test_breaking_nli_shows_two_of_a_category_at_most_with_the_replaced_word():
+    rows = _pairs(4, category=["a", "a", "a", "b"], replaced=["Premise"] * 4, replacement=["hypothesis"] * 4)
+    answers = _answers(*[("entailment", share) for share in (0.7, 0.8, 0.9, 0.6)])
+    shown = list(breaking_nli.choose(rows, answers))
+    assert [each.id for each in shown] == ["r2", "r1", "r3"]
+    assert [line.text[start:end] for line in shown[0].lines for start, end, _ in line.marks] == [
+        "Premise",
+        "Hypothesis",
+    ]
+
+
+def test_soswap_shows_what_moved_by_kind():
+    nothing = [None, None]
+    rows = _pairs(
+        2,
+        kind=["soswap", "addamod"],
+        subject=["premise", None],
+        object=["number", None],
+        adjective=[None, "1"],
+        premise_noun=nothing,
+        hypothesis_noun=nothing,
+    )
+    shown = list(soswap_addamod.choose(rows, _answers("entailment", "neutral")))
+    assert _kinds(shown) == [("SOSwap, surest wrong", "r0"), ("AddAmod, surest right", "r1")]
+    assert [shown[0].lines[0].text[start:end] for start, end, _ in shown[0].lines[0].marks] == ["Premise", "number"]
+
+
+@pytest.fixture
+def sicck_rows():
+    return _pairs(
+        4,
+        pair=["p", "p", "q", "q"],
+        reverse=[False, True, False, True],
+        four_way=["reverse_entailment", "forward_entailment", None, None],
+        modifier=["number", "number", "none", "none"],
+        part=["subject"] * 4,
+        position=["premise"] * 4,
+        relation=["RE", "FE", "equivalence", "equivalence"],
+    )
+
+
+def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
+    [shown] = sicck.choose(sicck_rows, _answers("neutral", "entailment", "neutral", "neutral"))
+    assert (shown.kind, shown.gold, shown.answer) == ("surest right", "reverse_entailment", "reverse_entailment")
+    assert [line.marks != () for line in shown.lines] == [True, False]
+
+
+@pytest.mark.parametrize("has_probabilities", [True, False])
+def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
+    rows = _pairs(3)
+    answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
+    result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
+    chosen = report_examples.select(result, rows, answers)
+    assert all((each.probability is not None) == has_probabilities for each in chosen.examples)
+    report_examples.write([chosen], tmp_path / "examples.json")
+    assert report_examples.read(tmp_path / "examples.json") == [chosen]
+
+
+def test_a_file_of_another_kind_is_refused(tmp_path):
+    (tmp_path / "examples.json").write_text('{"schema": 99}')
+    with pytest.raises(ValueError, match="expected examples of schema 1"):
+        report_examples.read(tmp_path / "examples.json")

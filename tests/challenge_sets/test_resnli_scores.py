@@ -1,0 +1,109 @@
+import datasets
+import numpy as np
+import pytest
+from rich.console import Console
+
+from unbag import challenge_sets
+from unbag.answers import Answers
+from unbag.challenge_sets.resnli import table as resnli
+from unbag.labels import LABELS, TWO_WAY
+from unbag.report import terminal
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+
+# Of four test pairs the first two are the easiest; gold e n c e, answers e n n c.
+ROWS = datasets.Dataset.from_dict(
+    {
+        "label": [0, 1, 2, 0],
+        "partition": [0, 0, 1, 1],
+        "source_split": ["train", "test", "train", "validation"],
+    }
+)
+PREDICTED = [0, 1, 1, 2]
+
+
+def _answers(predicted, space=LABELS):
+    return Answers(np.eye(len(space))[predicted], space, has_probabilities=False)
+
+
+def test_partitions_are_scored_and_what_was_trained_on_told_apart():
+    scores = challenge_sets.get("resnli").score_rows(ROWS, _answers(PREDICTED))
+    unseen = scores.pop("unseen")
+    assert scores == uncertainty_partitions(PREDICTED, [0, 1, 2, 0], [0, 0, 1, 1])
+    assert (scores["accuracy"].value, scores["drop"].value) == (0.5, 1.0)
+    assert (unseen.value, unseen.n) == (0.5, 2)  # the second and the fourth
+
+
+@pytest.mark.parametrize("splits", [["train"] * 4, ["test"] * 4, [""] * 4])
+def test_without_both_kinds_of_splits_nothing_is_called_unseen(splits):
+    rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
+    assert "unseen" not in challenge_sets.get("resnli").score_rows(rows, _answers(PREDICTED))
+
+
+def test_a_model_of_two_labels_is_scored_on_entailment_against_the_rest():
+    scores = challenge_sets.get("resnli").score_rows(ROWS, _answers([0, 1, 1, 1], TWO_WAY))
+    assert scores["accuracy"].value == 0.75
+
+
+def _scores(easiest, hardest, low=0.1, n=491):
+    def estimate(value):
+        return Estimate(value, value - 0.04, value + 0.04, n)
+
+    steps = np.linspace(easiest, hardest, 20)
+    return {
+        "n_examples": 20 * n,
+        "n_partitions": 20,
+        "accuracy": estimate(0.61),
+        "unseen": Estimate(0.58, 0.55, 0.61, 400),
+        "easiest": estimate(easiest),
+        "hardest": estimate(hardest),
+        "drop": Estimate(easiest - hardest, low, 0.5, n),
+        "rank_correlation": -0.987,
+        "by_partition": [{"partition": i, "accuracy": estimate(float(v))} for i, v in enumerate(steps)],
+    }
+
+
+def _result(scores):
+    data = {"name": "snli", "split": "train+validation+test", "rows": 570_152}
+    data["left_out"] = {"unlabelled": 785, "in the other splits": 559_543}
+    return Result("resnli", {}, {"name": "an-organisation/a-model-with-quite-a-long-name"}, data, scores, {})
+
+
+def _shown(scores):
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.show([terminal.view(_result(scores))], console)
+    return capture.get()
+
+
+def test_the_table_has_a_bar_a_partition_and_fits_a_terminal():
+    shown = _shown(_scores(0.8, 0.4))
+    assert max(len(line) for line in shown.splitlines()) <= 80
+    assert all(f"{value:.3f} [" in shown for value in (0.61, 0.58, 0.8, 0.4))
+    bars = [line.count("█") for line in shown.splitlines() if "█" in line]
+    assert bars[2:] == sorted(bars[2:], reverse=True)
+    assert (len(bars), bars[2], bars[-1]) == (22, 24, 12)
+    assert "-0.987" in shown
+    assert "left out 785 unlabelled, 559,543 in the other splits" in " ".join(shown.split())
+
+
+def test_what_is_not_known_is_not_shown():
+    scores = _scores(0.8, 0.4) | {"rank_correlation": None}
+    del scores["unseen"]
+    shown = _shown(scores)
+    assert "not from train" not in shown
+    [line] = [line for line in shown.splitlines() if "rank correlation" in line]
+    assert line.split()[-1] == "–"
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (_scores(0.8, 0.4), "leans on words: the less they give away, the worse it gets (80% right"),
+        (_scores(0.6, 0.6, low=-0.03), "makes no difference to it (60% right"),
+        (_scores(0.8, 0.4, n=20), "none yet; its partitions have 20 examples, and 50 are needed"),
+    ],
+)
+def test_the_verdict_follows_from_the_drop(scores, words):
+    assert words in resnli.verdict(_result(scores))

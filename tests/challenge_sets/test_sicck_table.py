@@ -1,0 +1,63 @@
+from dataclasses import replace
+
+import pytest
+from rich.console import Console
+
+from unbag.challenge_sets.sicck import table as sicck
+from unbag.report import terminal
+from unbag.results import Result
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.natural_logic import MEASURES
+
+
+def _group(value, n):
+    return {name: Estimate(value, value - 0.1, value + 0.1, n) for name in MEASURES}
+
+
+def _scores(f1=0.52, negation=0.3, n=1304):
+    return {
+        "n_examples": n,
+        **_group(f1, n),
+        "by_label": {label: {} for label in "abcd"},
+        "by": {
+            "modifier_type": {"none": _group(1.0, 15), "negation": _group(negation, 167), "universal": _group(f1, 217)},
+            "part": {"subject": _group(f1, 560), "verb": _group(f1, 220)},
+        },
+    }
+
+
+RESULT = Result(
+    set="sicck",
+    config={"space": "four_way"},
+    model={"name": "an-organisation/a-model-with-quite-a-long-name"},
+    data={"name": "official", "split": "", "rows": 15, "left_out": {}},
+    scores=_scores(),
+    environment={},
+)
+
+
+def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.show(terminal.views([RESULT]), console)
+    lines = capture.get().splitlines()
+    assert max(len(line) for line in lines) <= 80
+    [verb] = [line for line in lines if "verb modified" in line]
+    assert verb.split()[2:] == ["0.520"] * 4 + ["220"]
+    text = " ".join(" ".join(lines).split())
+    assert "F1 0.520 [0.420, 0.620], accuracy 0.520 [0.420, 0.620], 95 % over seeds; seeds: 15 rows" in text
+
+
+@pytest.mark.parametrize(
+    ("scores", "words"),
+    [
+        (_scores(), "it follows some of what modifiers do to entailment: macro F1 0.52, best on universal quantifiers"),
+        (_scores(), "worst on negation (0.30)"),
+        (_scores(0.08), "it does not follow"),
+        (_scores(0.3), "no sign that it follows what modifiers do to entailment, the seeds being few: macro F1 0.30"),
+        (_scores(0.95), "it follows what modifiers do"),
+        (_scores(n=99), "none yet; it was asked 99 pairs"),
+    ],
+)
+def test_the_verdict_follows_from_the_macro_f1(scores, words):
+    assert words in sicck.verdict(replace(RESULT, scores=scores))

@@ -1,0 +1,15 @@
+import pytest
+
+from unbag import demo
+
+
+def test_the_pairs_come_in_one_order_and_threes_of_labels():
+    pairs = list(demo.pairs("validation"))
+    assert [pair.source_id for pair in pairs] == [f"demo-validation-{i:06d}" for i in range(1_500)]
+    assert all(len({pair.label for pair in pairs[i : i + 3]}) == 3 for i in range(0, len(pairs), 3))
+    assert sum(1 for _ in demo.pairs("train")) == 6_000
+
+
+def test_an_unknown_split_is_refused_with_those_there_are():
+    with pytest.raises(ValueError, match="expected one of the demonstration's splits train, validation, found 'test'"):
+        demo.pairs("test")

@@ -1,0 +1,61 @@
+"""The demonstration as its command runs it, in a process of its own, from empty caches and on no network."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from unbag import challenge_sets, demo, results
+from unbag.demo.run import MODELS, requests
+from unbag.failures import Failure
+from unbag.prefetch import MissingError
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """Give the folder that the command leaves, and what it shows and complains about."""
+    folder = tmp_path_factory.mktemp("demo")
+    nobody = "http://127.0.0.1:9"  # the discard port: a client that asked for anything there would fail
+    caches = {"HF_HOME": str(folder / "hf"), "XDG_CACHE_HOME": str(folder / "cache"), "HF_ENDPOINT": nobody}
+    command = [sys.executable, "-m", "unbag", "demo", "--out", str(folder / "run")]
+    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | caches)
+    assert done.returncode == 0, done.stderr
+    return folder / "run", done.stdout, done.stderr
+
+
+def test_every_set_is_asked_of_both_models_or_named_with_the_reason(shown):
+    folder, _, complaints = shown
+    left_out = {line.split(":")[0] for line in complaints.splitlines() if ": left out: offline, and without " in line}
+    assert left_out <= {"soswap_addamod"}, "only this one needs what nobody has from the start, a parser"
+    assert "failed" not in complaints
+    asked = {(result.model["name"], result.set) for result in results.read(folder / "results.json")}
+    assert asked == {(model, name) for model in MODELS for name in set(challenge_sets.names()) - left_out}
+
+
+def test_it_shows_a_bag_of_words_for_what_it_is(shown):
+    folder, said, _ = shown
+    assert "Verdict: it counts words" in said
+    lexical = {r.set: r for r in results.read(folder / "results.json") if r.model["name"] == "lexical"}
+    assert 0.6 < lexical["plain"].scores["accuracy"].value < 0.95
+    assert lexical["permuted"].scores["p_c"].value == 1
+    assert lexical["permuted"].scores["n_f"] == 0
+    whole, *_, hardest = lexical["cs_lambda"].scores["subsets"]
+    assert hardest["accuracy"].value < whole["accuracy"].value
+    assert lexical["swapped"].scores["n_examples"] == lexical["swapped"].data["rows"]
+
+
+def test_what_it_leaves_can_be_gone_on_with(shown):
+    folder, _, _ = shown
+    for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
+        assert (folder / path.name).read_bytes() == path.read_bytes()
+    assert "http-equiv" in (folder / "report.html").read_text(encoding="utf-8")
+
+
+def test_every_set_has_its_place():
+    assert sorted(request.name for request in requests(Path("out"))) == challenge_sets.names()
+
+
+def test_what_is_not_on_this_machine_is_left_out_and_no_failure():
+    assert Failure("soswap_addamod", MissingError("offline, and without a parser")).is_left_out

@@ -1,0 +1,43 @@
+"""All that the golden test compares, made once."""
+
+import io
+from contextlib import redirect_stderr
+
+import pytest
+
+from tests.golden.made import make
+from tests.inference.conftest import make_model  # noqa: F401  (fixture)
+from tests.llm.tiny_lm import save_tiny_lm
+from tests.llm_server import running_endpoint
+
+
+@pytest.fixture(scope="session")
+def made(request, tmp_path_factory, make_model):  # noqa: F811
+    """Give the texts by name; without ../shared or WordNet those that need none."""
+    for package in ("openai", "vl_convert", "scipy"):
+        pytest.importorskip(package)
+    torch = pytest.importorskip("torch")
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # several wait for each other over models this small
+    had = {name: _or_none(request, name) for name in ("shared", "wordnet")}
+    folder = tmp_path_factory.mktemp("golden")
+    causal = save_tiny_lm(tmp_path_factory.mktemp("tiny_lm"))
+    try:
+        with running_endpoint() as endpoint, redirect_stderr(io.StringIO()):  # progress bars would hide what has moved
+            return make(
+                folder,
+                bert=make_model(),
+                causal=causal,
+                endpoint=endpoint.base_url,
+                shared=had["shared"],
+                lexicon=had["wordnet"],
+            )
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _or_none(request, fixture):
+    try:
+        return request.getfixturevalue(fixture)
+    except pytest.skip.Exception:
+        return None

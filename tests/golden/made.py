@@ -1,0 +1,528 @@
+"""What unbag makes of a small corpus: every set, models of each kind on them, and all that is shown of it, as text.
+
+The package is imported here alone, at the top: where a module moves, this is what follows. Texts are without what the
+machine, its folders or the versions of libraries say.
+"""
+
+import json
+import math
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
+from hashlib import sha256
+from html import unescape
+from importlib.abc import Loader, MetaPathFinder
+from importlib.machinery import ModuleSpec
+from importlib.metadata import version
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+from typer.testing import CliRunner
+
+from unbag import challenge_sets, comparison, results
+from unbag.cli import app
+from unbag.evaluation import evaluate_all, evaluate_file
+from unbag.harness.export import HARNESSES, export_tasks
+from unbag.harness.tasks import Task
+from unbag.hub import dataset, eval_results, model_card, results_dataset
+from unbag.labels import LABELS
+from unbag.llm.prompts import Prompt
+from unbag.official import OFFICIAL
+from unbag.report import compared, html, terminal
+from unbag.request import Request, export
+from unbag.results import Result
+from unbag.wordnet.predictor import WordNetPredictor
+
+HERE = Path(__file__).parent
+BYTES = "bytes.json"
+"""The name of what is compared only where the libraries that write the files are the same."""
+SHARED = "shared/"
+"""What the names of texts that need ../shared begin with."""
+WORDNET = "wordnet/"
+"""What the names of texts that need WordNet begin with."""
+_IN_A_FOLDER = ("transformer", "causal")
+"""The runs whose models lie in a folder of the run's name."""
+
+_ENVIRONMENT = {"python": "3", "unbag": "0"}
+_VERSIONS = {"torch", "transformers", "tokenizers", "scikit_learn", "scipy", "numpy", "openai"}
+_WRITERS = ("datasets", "pyarrow", "spacy")
+_OWN = {"data": "pairs.jsonl"}
+_SEEDS = {"data": "seeds.jsonl"}
+_ARE_SEEDS = ("h1", "h3", "h4", "h5", "h9")  # of each SICCK makes a hundred pairs and more
+_RESULTS = "results.json"
+_FRACTION = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
+_FITTED = ("cs_lambda", "resnli", "breaking_nli-similarity")
+"""Sets with numbers of a fit, whose last bits are the processor's: their bytes are not compared."""
+_TOGETHER = ("function", "words", "transformer")  # on one page
+_COLUMNS = "100"  # of the terminal
+
+Texts = dict[str, str]
+
+
+def make(
+    folder: Path, *, bert: Path, causal: Path, endpoint: str, shared: Path | None, lexicon: Any | None
+) -> dict[str, str]:
+    """Make everything in a folder, and return it by name: `sets/permuted.json`, `runs/function/table.txt`, …
+
+    Args:
+        folder: an empty one; caches are kept in it too.
+        bert: the folder of a classifier.
+        causal: that of a causal language model.
+        endpoint: the address of an endpoint.
+        shared: the folder of real corpora and models; None where there is none.
+        lexicon: WordNet; None where there is none.
+    """
+    for name in ("pairs.jsonl", "train.jsonl"):
+        (folder / name).write_bytes((HERE / name).read_bytes())
+    seeds = [line for line in (HERE / "pairs.jsonl").read_text().splitlines() if json.loads(line)["id"] in _ARE_SEEDS]
+    (folder / "seeds.jsonl").write_text("".join(f"{line}\n" for line in seeds))
+    (folder / "words.txt").write_text(_word_vectors(), encoding="utf-8")
+    (folder / "transformer").symlink_to(bert)
+    (folder / "causal").symlink_to(causal)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
+        patch.chdir(folder)  # so that what is recorded of files is their names
+        made = dict(_everything(folder, endpoint, shared, lexicon))
+    return {name: _told(text, folder, endpoint, shared) for name, text in made.items()}
+
+
+def requests() -> dict[str, Request]:
+    """Return every set of the small corpus, and some of them with other options, by name."""
+    cs = {"training": ("train.jsonl",), "pipeline": "all"}
+    found = {
+        "breaking_nli": Request("breaking_nli", options=_OWN | {"training": ("train.jsonl", "pairs.jsonl")}),
+        "breaking_nli-similarity": Request("breaking_nli", options=_OWN | {"q": 9, "embeddings": "words.txt"}),
+        "cs_lambda": Request("cs_lambda", options=_OWN | cs),
+        "cs_lambda-misleading": Request("cs_lambda", options=_OWN | cs | {"least_lms": 0.6}),
+        "cs_lambda-crossed": Request("cs_lambda", options={"data": "train.jsonl"} | cs | {"folds": 2}),
+        "permuted": Request("permuted", options=_OWN | {"q": 4}),
+        "permuted-hypothesis": Request("permuted", options=_OWN | {"q": 3, "mode": "hypothesis", "min_words": 5}),
+        "permuted-clumped": Request("permuted", options=_OWN | {"q": 2, "mode": "clumped_50", "seed": 1}),
+        "permuted-drawn": Request("permuted", options=_OWN | {"q": 2}, examples=9),
+        "plain": Request("plain", options=_OWN),
+        "resnli": Request("resnli", options={"data": "train.jsonl", "embeddings": "words.txt", "test_size": 60}),
+        "resnli-default": Request("resnli", options=_OWN | {"embeddings": "words.txt"}),
+        "sicck": Request("sicck", options=_SEEDS),
+        "sicck-combinations": Request("sicck", options=_SEEDS | {"combinations": True, "space": "seven_way"}),
+        "swapped": Request("swapped", options=_OWN),
+    }
+    return found
+
+
+def shared_requests(shared: Path) -> dict[str, Request]:
+    """Return the sets that need real data or a parser, by name."""
+    parser = {"pipeline": "./en_core_web_sm"}
+    files = {name: {"file": str(shared / "data" / name)} for name in ("breaking_nli", "sicck")}
+    return {
+        "soswap_addamod": Request("soswap_addamod", options=_OWN | parser | {"min_count": 1}),
+        "soswap": Request("soswap_addamod", options={"data": "train.jsonl", "kind": "soswap"} | parser),
+        "sicck-tagged": Request("sicck", options=_SEEDS | parser),
+        "permuted-minitrees": Request("permuted", options=_OWN | parser | {"q": 2, "minitrees": ("train.jsonl",)}),
+        "breaking_nli-official": Request("breaking_nli", OFFICIAL, files["breaking_nli"]),
+        "sicck-official": Request("sicck", OFFICIAL, files["sicck"]),
+        "sicck-three_way": Request("sicck", f"{OFFICIAL}-three_way", files["sicck"] | {"whole_seeds": True}),
+    }
+
+
+def answers(premises: Sequence[str], hypotheses: Sequence[str]) -> list[list[float]]:
+    """Answer by the words in common, how they stand, and a checksum of all letters."""
+    rows = []
+    for premise, hypothesis in zip(premises, hypotheses, strict=True):
+        first, second = (re.findall(r"\w+", text.lower()) for text in (premise, hypothesis))
+        common = len(set(first) & set(second)) / max(1, len(set(second)))
+        jitter = zlib.crc32(f"{premise}|{hypothesis}".encode()) % 1000 / 1000
+        weights = [4 * common**2 + (second[:3] == first[:3]) + jitter, 2 + 2 * jitter, 4 * (1 - common) + 6 * jitter**3]
+        rows.append([weight / sum(weights) for weight in weights])
+    return rows
+
+
+def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any | None) -> Iterator[tuple[str, str]]:
+    """Yield all texts by name."""
+    asked = requests()
+    yield "sets/all.json", _command("sets", "--json")
+    for name in challenge_sets.names():
+        yield f"sets/options/{name}.json", _command("sets", name, "--json")
+    yield "papers.json", _command("papers", "--json")
+
+    whole = [asked[name] for name in challenge_sets.names() if name in asked]
+    few = [asked[name] for name in ("plain", "swapped")]
+    training: dict[str, Any] = {"training": ("train.jsonl",), "pipeline": "all"}
+    words = [asked[name] for name in ("plain", "cs_lambda")]
+    runs = {
+        "function": evaluate_all([answers], whole, out=Path("function")),
+        "words": evaluate_all(["lexical", "hypothesis-only", "majority"], words, out=Path("words"), **training),
+        "transformer": _asked("./transformer", whole, "transformer-run"),
+        "causal": _asked("causal:./causal", few, "causal-run"),
+        "endpoint": evaluate_all(["endpoint:tiny"], few, out=Path("endpoint"), base_url=endpoint),
+        "file": [evaluate_file(_predictions(asked["permuted"], names=False), asked["permuted"], out=Path("file"))],
+        "names": [evaluate_file(_predictions(asked["swapped"], names=True), asked["swapped"], out=Path("names"))],
+    }
+    folders = {name: Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in runs}
+    yield from _shown(runs, folders)
+    yield f"runs/{'-'.join(_TOGETHER)}/report.txt", _report([folders[name] for name in _TOGETHER])
+    yield from _compared("function", "transformer")
+    yield from _compared("function", "words")
+    yield from _files_of("", asked)
+    yield from _harnesses("", [asked[name] for name in challenge_sets.names() if name in asked])
+    read = {name: results.read(at / _RESULTS) for name, at in folders.items()}
+    yield from _on_hub("", read["function"], read["words"])
+    if lexicon is not None:
+        judge = WordNetPredictor(lexicon, name=lexicon.identity)
+        ran = evaluate_all([judge], [asked["breaking_nli"], asked["plain"]], out=Path("wordnet"))
+        yield from _shown({"wordnet": ran}, {"wordnet": Path("wordnet")}, WORDNET)
+    if shared is not None:
+        (folder / "en_core_web_sm").symlink_to(shared / "hub/models/spacy/en_core_web_sm")
+        real = shared_requests(shared)
+        three = [real[name] for name in ("soswap_addamod", "breaking_nli-official", "sicck-official")]
+        drawn = [real["soswap_addamod"], replace(real["breaking_nli-official"], examples=150)]
+        runs = {
+            "official": evaluate_all([answers], three, out=Path("official")),
+            "transformer-official": _asked("./transformer", drawn, "transformer-official"),
+        }
+        yield from _shown(runs, {name: Path(name) for name in runs}, SHARED)
+        yield from _files_of(SHARED, real)
+        yield from _harnesses(SHARED, [real["soswap_addamod"], *(replace(each, examples=150) for each in three[1:])])
+        yield from _on_hub(SHARED, results.read(Path("official", _RESULTS)), [])
+
+
+def _asked(model: str, asked: Sequence[Request], out: str) -> list[Result]:
+    return evaluate_all([model], asked, out=Path(out), trust_labels=True, device="cpu")
+
+
+def _shown(
+    runs: Mapping[str, Sequence[Result]], folders: Mapping[str, Path], under: str = ""
+) -> Iterator[tuple[str, str]]:
+    """Yield what is seen of each run; its results.json loses what the libraries say, for all that reads it later."""
+    for name, found in runs.items():
+        _without_versions(folders[name] / _RESULTS)
+        seen = f"{under}runs/{name}"
+        terminal.write([*terminal.views(found), *terminal.together(found)], Path("table.txt"))
+        yield f"{seen}/table.txt", Path("table.txt").read_text(encoding="utf-8")
+        yield f"{seen}/results.json", (folders[name] / _RESULTS).read_text(encoding="utf-8")
+        shown = folders[name] / "examples.json"
+        chosen = json.loads(shown.read_text(encoding="utf-8"))
+        of_others = {result.set for result in found if result.data["name"] == OFFICIAL}
+        told = [_without_sentences(each) if each["set"] in of_others else each for each in chosen["selections"]]
+        yield f"{seen}/shown.json", _lines(told)
+        chosen["selections"] = [each for each in chosen["selections"] if each["set"] not in of_others]
+        shown.write_text(json.dumps(chosen), encoding="utf-8")  # so that the page has no sentences of others either
+        if name not in _TOGETHER:
+            yield f"{seen}/report.txt", _report([folders[name]])
+    if "words" in runs:
+        plain = [result for result in runs["words"] if result.set == "plain"]
+        terminal.write(terminal.views(plain, crossed=True), Path("table.txt"))
+        yield "runs/words/crossed.txt", Path("table.txt").read_text(encoding="utf-8")
+
+
+def _without_sentences(chosen: Mapping[str, Any]) -> dict[str, Any]:
+    """Return chosen examples with hashes for sentences: those of other people's corpora are not kept here."""
+    examples = [
+        {**example, "lines": [[name, sha256(text.encode()).hexdigest()[:16], marks] for name, text, marks in lines]}
+        for example in chosen["examples"]
+        for lines in [example["lines"]]
+    ]
+    return {**chosen, "examples": examples}
+
+
+def _report(folders: Sequence[Path]) -> str:
+    """Return what is read on the page of some runs, a line a piece of text."""
+    html.write(folders, Path("report.html"))
+    text = Path("report.html").read_text(encoding="utf-8")
+    text = re.sub(r"<(script|style|svg)\b.*?</\1>", "", text, flags=re.DOTALL)
+    pieces = (unescape(piece) for piece in re.split(r"<[^>]*>", text))
+    return "".join(f"{' '.join(piece.split())}\n" for piece in pieces if piece.strip())
+
+
+def _compared(one: str, two: str) -> Iterator[tuple[str, str]]:
+    folders = [Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in (one, two)]
+    found = comparison.compare(*folders, across_data=True, resamples=200)
+    name = f"compared/{one}-{two}"
+    yield f"{name}.json", json.dumps(found.as_json(), indent=1, ensure_ascii=False)
+    console = Console(width=80, highlight=False, force_terminal=False)
+    with console.capture() as capture:
+        console.print(compared.view(found))
+    yield f"{name}.txt", capture.get()
+
+
+def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, str]]:
+    """Yield what the Parquet file of each set holds, the cards that publish it, and what is stored byte for byte."""
+    stored = {}
+    for name, request in asked.items():
+        file = Path("sets", f"{name}.parquet")
+        export(request, file)
+        table = pq.read_table(file)
+        about = {
+            "schema": [f"{field.name}: {field.type}" for field in table.schema],
+            **{key.decode(): json.loads(value) for key, value in (table.schema.metadata or {}).items()},
+            "sha256": {column: _content(table, column) for column in table.column_names},
+            **{f"row {place}": table.slice(place, 1).to_pylist()[0] for place in _kept(request, table)},
+        }
+        lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in about.items())
+        yield f"{under}sets/{name}.json", "{{\n{}\n}}".format(",\n".join(lines))
+        if not name.startswith(_FITTED):
+            stored[file.as_posix()] = sha256(file.read_bytes()).hexdigest()
+    for name in dict.fromkeys(request.name for request in asked.values()):
+        configs = [
+            replace(request, config=request.config or called)
+            for called, request in asked.items()
+            if request.name == name
+        ]
+        owned = [request for request in configs if "data" in request.options]
+        for kind, some, licence in (
+            ("own", owned, "cc-by-4.0"),
+            ("official", [request for request in configs if request not in owned], None),
+        ):
+            if not some:
+                continue
+            published = dataset.publication(some, f"org/{name}", Path("published", kind), licence=licence)
+            card = published.files["README.md"]
+            assert callable(card)
+            yield f"{under}hub/{name}-{kind}.md", card(None).decode()
+            about = [published.message, *published.owns, *published.files]
+            yield f"{under}hub/{name}-{kind}.txt", "".join(f"{line}\n" for line in about)
+            files = {path: file for path, file in published.files.items() if isinstance(file, Path)}
+            if not name.startswith(_FITTED) and name != "breaking_nli":
+                stored |= {f"{name}/{path}": sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
+    written = {library: version(library) for library in _WRITERS}
+    yield f"{under}{BYTES}", json.dumps({"written with": written, "sha256": stored}, indent=1)
+
+
+def _harnesses(under: str, asked: Sequence[Request]) -> Iterator[tuple[str, str]]:
+    """Yield the tasks of each harness: texts as they are, of code what it computes."""
+    for harness, files in HARNESSES.items():
+        folder = Path("tasks", harness)
+        exported = export_tasks(harness, asked, folder, shots=3)
+        said = [f"{exported.command}\n", *(f"{path}\n" for path in exported.files)]
+        for path in exported.files:
+            if path.endswith((".yaml", ".md")):
+                said.append(f"\n--- {path}\n{(folder / path).read_text(encoding='utf-8')}")
+        yield f"{under}harness/{harness}.txt", "".join(said)
+        if not under:
+            on_hub = [Task(name, f"org/{name}", "snli-test", "test") for name in challenge_sets.names()]
+            texts = files(on_hub, Prompt(0))
+            yaml = [f"--- {path}\n{text}\n" for path, text in texts.items() if not path.endswith(".py")]
+            yield f"harness/{harness}-hub.txt", "".join([*(f"{path}\n" for path in texts), *yaml])
+        [code] = [path for path in exported.files if path.endswith(".py")]
+        module = _executed((folder / code).read_text(encoding="utf-8"))
+        rows = {r.name: pq.read_table(folder / "data" / r.name / "test.parquet").to_pylist() for r in asked}
+        found = {name: _scored(name, module, of_set) for name, of_set in rows.items()}
+        yield f"{under}harness/{harness}-scores.json", json.dumps(found, indent=1)
+
+
+def _scored(name: str, module: Mapping[str, Any], rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return what a task's code says of made-up answers."""
+    said = answers([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
+    predicted = [max(range(3), key=row.__getitem__) for row in said]
+    predicted = [-1 if i % 41 == 40 else answer for i, answer in enumerate(predicted)]
+    kept = (*module["COLUMNS"][name], "label")
+    records = [
+        {column: row[column] for column in kept} | {"predicted": answer}
+        for row, answer in zip(rows, predicted, strict=True)
+    ]
+    scores = module["SCORES_OF"][name]
+    found: dict[str, Any] = {"columns": kept, "higher is better": module["HIGHER_IS_BETTER"][name]}
+    found["scores"] = {
+        "all": _or_error(scores, records),
+        "first half": _or_error(scores, records[: len(records) // 2]),
+        "backwards": _or_error(scores, records[::-1]),
+        "one": _or_error(scores, records[:1]),
+        "none": _or_error(scores, []),
+    }
+    if f"{name}_results" in module:  # of lm-evaluation-harness
+        found["of a row"] = module[f"{name}_results"](rows[0], [(-3.0, False), (-1.0, True), (-2.0, False)])
+        found["aggregated"] = {
+            score: module[f"{name}_{score.replace('.', '_')}"](records) for score in module["HIGHER_IS_BETTER"][name]
+        }
+    return found
+
+
+def _or_error(scores: Callable[[Any], dict[str, float]], records: Sequence[Any]) -> Any:
+    try:
+        return {name: "nan" if math.isnan(value) else value for name, value in scores(records).items()}
+    except (ValueError, ZeroDivisionError) as error:
+        return type(error).__name__
+
+
+def _on_hub(under: str, found: Sequence[Result], beside: Sequence[Result]) -> Iterator[tuple[str, str]]:
+    """Yield what the Hub is told of results, as if they were of a corpus of the Hub."""
+    model = {"name": "org/model", "kind": "transformer", "model": "org/model", "revision": "a" * 40, "dtype": "float32"}
+    ours = [_as_of_snli(replace(result, model=model)) for result in found]
+    theirs = [_as_of_snli(result) for result in beside]
+    by_default = [replace(result, config={}) for result in ours]
+    files = {path: content.decode() for path, content in eval_results.files(by_default, "org").items()}
+    yield f"{under}hub/eval_results.txt", "".join(f"--- {path}\n{text}\n" for path, text in files.items())
+    yield f"{under}hub/eval_results-as_asked.txt", "".join(f"{path}\n" for path in eval_results.files(ours, "org"))
+    index = eval_results.merged(None, "model", eval_results.model_index(ours, "org"))
+    yield f"{under}hub/model_index.json", json.dumps(index, indent=1, ensure_ascii=False)
+    yield f"{under}hub/results_rows.json", _lines(results_dataset.rows([*ours, *theirs]))
+    about = model_card.About(
+        repo="org/model",
+        record=json.loads((HERE / "training.json").read_text(encoding="utf-8")),
+        own=ours,
+        residual=[],
+        compare_with={"lexical": [result for result in theirs if result.model["name"] == "lexical"]} if theirs else {},
+        organisation="org",
+        base_licence="mit",
+    )
+    yield f"{under}hub/model_card.md", model_card.card(about)
+
+
+def _as_of_snli(result: Result) -> Result:
+    if result.data["name"] == OFFICIAL:
+        return result
+    split = "train+validation+test" if result.set == "resnli" else "test"
+    about = {"name": "snli", "split": split, "origin": "stanfordnlp/snli (plain_text)", "revision": "c" * 40}
+    return replace(result, data={**result.data, **about})
+
+
+def _predictions(request: Request, *, names: bool) -> Path:
+    """Write the answers to a set's rows, last row first, as somebody else would, and return the file."""
+    built = Path("asked.parquet")
+    export(request, built)
+    rows = pq.read_table(built).to_pylist()
+    said = answers([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
+    path = Path("names.csv" if names else "probabilities.jsonl")
+    with path.open("w", encoding="utf-8") as file:
+        if names:
+            file.write("id,prediction\n")
+        for row, answer in reversed(list(zip(rows, said, strict=True))):
+            told = dict(zip(LABELS, answer, strict=True))
+            if names:
+                file.write(f"{row['id']},{max(told, key=told.__getitem__)}\n")
+            else:
+                file.write(json.dumps({"id": row["id"], **told}) + "\n")
+    return path
+
+
+def _word_vectors() -> str:
+    """Return a table of word vectors: numbers of the checksums of the corpora's words; a tenth of the words lacks."""
+    texts = [(HERE / name).read_text(encoding="utf-8") for name in ("pairs.jsonl", "train.jsonl")]
+    words = sorted({word for text in texts for word in re.findall(r"[a-z]+", text.lower())})
+    lines = []
+    for word in words:
+        if zlib.crc32(word.encode()) % 10:
+            numbers = [zlib.crc32(f"{word} {place}".encode()) % 2001 / 1000 - 1 for place in range(8)]
+            lines.append(f"{word} {' '.join(f'{number:.3f}' for number in numbers)}\n")
+    return "".join(lines)
+
+
+def _command(*arguments: str) -> str:
+    done = CliRunner(env={"COLUMNS": _COLUMNS}).invoke(app, list(arguments), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    if arguments[-1] == "--json":
+        return json.dumps(json.loads(done.stdout), indent=1, ensure_ascii=False)
+    return done.stdout
+
+
+def _without_versions(path: Path) -> None:
+    """Take out of a results.json what says the versions of libraries and what decides a model's files."""
+    record = json.loads(path.read_text(encoding="utf-8"))
+    for result in record["results"]:
+        result["environment"] = _ENVIRONMENT
+        model = result["model"]
+        result["model"] = {name: value for name, value in model.items() if name not in _VERSIONS}
+        if "weights" in model:  # of a lexical model, whose last bits are the processor's
+            result["model"]["weights"] = "sha256 of its weights"
+        if model.get("kind") in ("transformer", "causal"):
+            result["model"]["revision"] = "sha256:of its files"
+    path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _told(text: str, folder: Path, endpoint: str, shared: Path | None) -> str:
+    """Return a text without what is of this machine and of the libraries' versions."""
+    for found, name in ((folder.resolve(), "<tmp>"), (folder, "<tmp>"), (shared, "<shared>")):
+        text = text.replace(str(found), name) if found is not None else text
+    text = text.replace(endpoint, "<endpoint>")
+    text = re.sub(r'"versions": \{[^}]*\}', '"versions": {}', text)
+    text = re.sub(r"download_size: \d+", "download_size: <bytes>", text)  # of what pyarrow compresses
+    text = re.sub(r"spaCy \d[\w.]*", "spaCy <version>", text)
+    return text if text.endswith("\n") else f"{text}\n"
+
+
+def _kept(request: Request, table: pa.Table) -> tuple[int, ...]:
+    """Return the rows that are kept as they are: none of other people's."""
+    return (0, 1, table.num_rows - 1) if "data" in request.options else ()
+
+
+def _content(table: pa.Table, column: str) -> str | list[float]:
+    """Return what tells a column's values: a hash; of fractions, which processors round differently, two means."""
+    values = table.column(column).to_pylist()
+    if pa.types.is_floating(table.schema.field(column).type):
+        known = [0.0 if value is None or math.isnan(value) else value for value in values]
+        turned = [math.cos(place) * value for place, value in enumerate(known)]  # an exchange of two shows
+        return [sum(each) / max(1, len(values)) for each in (known, turned)]
+    return sha256(_FRACTION.sub("#", json.dumps(values)).encode()).hexdigest()
+
+
+def _lines(entries: Sequence[Any]) -> str:
+    """Return entries as JSON, a line each: short enough to keep, and one that changes is one in a diff."""
+    return "".join(f"{json.dumps(entry, ensure_ascii=False)}\n" for entry in entries)
+
+
+def _executed(source: str) -> dict[str, Any]:
+    """Run a module that was written for a harness, with something that takes any use in the harness's place."""
+    module = ModuleType("unbag_written")
+    with _any_harness():
+        sys.modules[module.__name__] = module
+        try:
+            exec(compile(source, module.__name__, "exec"), vars(module))
+        finally:
+            del sys.modules[module.__name__]
+    return vars(module)
+
+
+class _AnyName(type):
+    def __getattr__(cls, _: str) -> "_Anything":
+        return cls()
+
+
+class _Anything(metaclass=_AnyName):
+    """Takes any use: a base class, a decorator and a config of a harness alike."""
+
+    def __init__(self, *_: Any, **__: Any) -> None:
+        pass
+
+    def __call__(self, *_: Any, **__: Any) -> "_Anything":
+        return self
+
+
+class _Harnesses(MetaPathFinder, Loader):
+    """Finds any module of the harnesses; each name in it is `_Anything`."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        """Return where a module is, if it is a harness's."""
+        return ModuleSpec(name, self, is_package=True) if _is_of_harness(name) else None
+
+    def exec_module(self, module: ModuleType) -> None:
+        """Fill a module."""
+        vars(module)["__getattr__"] = lambda _: _Anything
+
+
+@contextmanager
+def _any_harness() -> Iterator[None]:
+    finder = _Harnesses()
+    _forget_harnesses()  # where one is installed: its checks are not what is looked at here
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+        _forget_harnesses()
+
+
+def _forget_harnesses() -> None:
+    for name in filter(_is_of_harness, list(sys.modules)):
+        del sys.modules[name]
+
+
+def _is_of_harness(module: str) -> bool:
+    return module.split(".")[0] in ("lighteval", "inspect_ai")

@@ -1,0 +1,78 @@
+"""No number and no sentence moves: what unbag makes of a small corpus is what it was when `expected/` was written."""
+
+import difflib
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.golden.made import BYTES, SHARED, WORDNET
+
+EXPECTED = Path(__file__).parent / "expected"
+NAMES = sorted(path.relative_to(EXPECTED).as_posix() for path in EXPECTED.rglob("*") if path.is_file())
+WRITE = "if that is meant, write it anew: python -m tests.golden.write"
+_NUMBER = re.compile(r"-?\d+\.\d+(?:e-?\d+)?|-?\d+e-?\d+")
+_CLOSE = 1e-5  # another processor adds in another order
+_SHOWN = 60  # lines of a difference
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_nothing_has_moved(name, request):
+    for prefix, fixture in ((SHARED, "shared"), (WORDNET, "wordnet")):
+        if name.startswith(prefix):
+            request.getfixturevalue(fixture)  # skips where there is none
+    made = request.getfixturevalue("made")
+    assert name in made, f"{name} is not made any more; {WRITE}"
+    expected = (EXPECTED / name).read_text(encoding="utf-8")
+    found = made[name]
+    if name.endswith(BYTES) and versions(expected) != versions(found):
+        pytest.skip(f"other versions than those that wrote the files: {versions(found)}, not {versions(expected)}")
+    for_people = name.endswith((".txt", "shown.json"))
+    if found != expected and not alike(expected, found, for_people=for_people):
+        pytest.fail(f"{name} has moved; {WRITE}\n{difference(expected, found)}", pytrace=False)
+
+
+def test_all_that_is_made_is_expected(made):
+    assert sorted(set(made) - set(NAMES)) == [], WRITE
+
+
+def versions(text):
+    return json.loads(text)["written with"]
+
+
+def alike(one, two, *, for_people):
+    """Tell whether texts differ in nothing but the last digits of numbers that are no counts."""
+    if _NUMBER.sub("#", one) != _NUMBER.sub("#", two):
+        return False
+    pairs = zip(_NUMBER.findall(one), _NUMBER.findall(two), strict=True)
+    return all(abs(float(a) - float(b)) <= max(_CLOSE, _last_digit(a) if for_people else 0.0) for a, b in pairs)
+
+
+def _last_digit(number):
+    """Return what a number that was rounded to three or four digits may be off by; nothing for any other."""
+    digits = len(number.partition(".")[2])
+    return 1.01 * 10.0**-digits if digits in (3, 4) else 0.0
+
+
+def difference(one, two):
+    lines = list(difflib.unified_diff(one.splitlines(), two.splitlines(), "expected", "found", lineterm="", n=1))
+    more = [f"… and {len(lines) - _SHOWN} lines more"] if len(lines) > _SHOWN else []
+    return "\n".join(line[:400] for line in [*lines[:_SHOWN], *more])
+
+
+@pytest.mark.parametrize(
+    ("one", "two", "where_rounded", "anywhere"),
+    [
+        ("a 0.123456789", "a 0.123456999", True, True),
+        ("a 0.123456789", "a 0.123556789", False, False),
+        ("a 0.123 of 12", "a 0.124 of 12", True, False),
+        ("a 0.123 of 12", "a 0.125 of 12", False, False),
+        ("a 0.5 of 12", "a 0.6 of 12", False, False),
+        ("a 0.123 of 12", "a 0.123 of 13", False, False),
+        ("a 0.123", "b 0.123", False, False),
+    ],
+)
+def test_numbers_are_alike_to_their_last_digits(one, two, where_rounded, anywhere):
+    assert alike(one, two, for_people=True) == where_rounded
+    assert alike(one, two, for_people=False) == anywhere

@@ -1,0 +1,33 @@
+"""Write what the golden test expects anew: `python -m tests.golden.write`, and look at what changed before committing.
+
+Without ../shared or WordNet what needs them stays as it was.
+"""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.golden.made import SHARED, WORDNET
+
+_EXPECTED = Path(__file__).parent / "expected"
+
+
+class _Writer:
+    @pytest.fixture(scope="session", autouse=True)
+    @classmethod
+    def _written(cls, made):
+        unmade = [prefix for prefix in (SHARED, WORDNET) if not any(name.startswith(prefix) for name in made)]
+        for path in [path for path in _EXPECTED.rglob("*") if path.is_file()]:
+            name = path.relative_to(_EXPECTED).as_posix()
+            if name not in made and not name.startswith(tuple(unmade)):
+                path.unlink()
+        for name, text in made.items():
+            path = _EXPECTED / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    here = Path(__file__).parent
+    sys.exit(pytest.main([str(here / "test_golden.py"), "-q", "-k", "nothing or alike"], plugins=[_Writer()]))

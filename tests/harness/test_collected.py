@@ -1,0 +1,133 @@
+"""The scores of a harness's task are those of `unbag evaluate`, whatever the set."""
+
+import math
+
+import datasets
+import numpy as np
+import pytest
+
+from unbag import challenge_sets
+from unbag.answers import Answers
+from unbag.harness.tasks import Task, scoring_source
+from unbag.labels import LABELS, label_id
+from unbag.scoring.paths import estimates
+
+# As harnesses are given them: one module that imports nothing of ours.
+_WRITTEN = {}
+exec(scoring_source([Task(name, "org/sets", None, "test") for name in challenge_sets.names()]), _WRITTEN)
+COLUMNS, HIGHER_IS_BETTER, SCORES_OF = (_WRITTEN[name] for name in ("COLUMNS", "HIGHER_IS_BETTER", "SCORES_OF"))
+
+N = 240
+FOUR_WAY = ["forward_entailment", "reverse_entailment", "contradiction", "neutral"]
+
+
+def rows_of(name):
+    """Return rows with all that a set's measure reads, their values drawn."""
+    draw = np.random.default_rng(7)
+    label = [int(draw.integers(3)) for _ in range(N)]
+    rows = [{"id": f"r{i}", "source_id": f"s{i}", "premise": f"p{i % 50}", "label": label[i]} for i in range(N)]
+    for i, row in enumerate(rows):
+        half = i // 2
+        row |= {
+            "breaking_nli": {"category": "abc"[i % 3], "similarity": None, "pair_frequency": None},
+            "cs_lambda": {"lms": float(draw.random()), "annotator_labels": []},
+            "permuted": {"source_id": f"s{i // 6}", "permutation": i % 6 - 1, "label": label[i // 6]}
+            | {f"{side}_words": 8 for side in ("premise", "hypothesis")}
+            | {f"{side}_{what}": 0.5 for side in ("premise", "hypothesis") for what in ("bleu_2", "minitree")},
+            "plain": {},
+            "resnli": {"partition": i % 20, "source_split": "test"},
+            "sicck": {"pair": f"r{half}", "reverse": bool(i % 2), "four_way": [*FOUR_WAY, None][half % 5]}
+            | dict.fromkeys(("modifier_type", "part", "modifier", "position", "relation"), "a"),
+            "soswap_addamod": {"kind": ("soswap", "addamod")[i % 2]},
+            "swapped": {"source_id": f"s{half}", "swapped": bool(i % 2), "label": label[half]},
+        }[name]
+    if name == "swapped":  # an entailment pair has no second row
+        rows = [row for row in rows if not (row["swapped"] and LABELS[row["label"]] == "entailment")]
+    return rows
+
+
+def answered(rows):
+    draw = np.random.default_rng(8)
+    return [row | {"predicted": int(draw.choice([row["label"], draw.integers(3)]))} for row in rows]
+
+
+def test_every_set_has_scores():
+    assert set(SCORES_OF) == set(COLUMNS) == set(HIGHER_IS_BETTER) == set(challenge_sets.names())
+
+
+@pytest.mark.parametrize("name", list(SCORES_OF))
+def test_scores_are_those_of_the_measure(name):
+    records = answered(rows_of(name))
+    rows = datasets.Dataset.from_list(records)
+    probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
+    answers = Answers(probabilities, LABELS, has_probabilities=False)
+    expected = values(name, challenge_sets.get(name).score_rows(rows, answers))
+    found = SCORES_OF[name]([{c: r[c] for c in (*COLUMNS[name], "label", "predicted")} for r in records])
+    assert list(found) == list(HIGHER_IS_BETTER[name])
+    for score, value in found.items():
+        assert value == pytest.approx(expected[score]), score
+    assert all(0 < abs(value) < 1 for score, value in found.items() if "omega" not in score)
+
+
+def values(name, scores):
+    """Return the scores of a task out of what `unbag evaluate` gives, by name."""
+    found = dict(estimates(scores))
+    return {each.name: found[each.path].value for each in challenge_sets.get(name).of_role("harness")}
+
+
+@pytest.mark.parametrize("name", list(SCORES_OF))
+def test_a_harness_may_ask_a_part_of_the_rows(name):
+    records = answered(rows_of(name))
+    draw = np.random.default_rng(9)
+    parts = [[records[i] for i in draw.permutation(N)[:n] if i < len(records)] for n in range(20, N, 7)]
+    for part in [*parts, records[:1], records[:13], records[:100]]:
+        found = SCORES_OF[name](part)
+        assert list(found) == list(HIGHER_IS_BETTER[name])
+        assert all(math.isnan(value) or -1 <= value <= 1 for value in found.values())
+    if name == "permuted":  # sixteen whole examples and a part of another
+        assert found == SCORES_OF[name](records[:96])
+
+
+NAN = math.nan
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        # of each partition: how many rows, how many right; then accuracy, easiest, hardest, drop
+        ({0: (4, 3), 1: (4, 1)}, (4 / 8, 3 / 4, NAN, NAN)),
+        ({1: (4, 1)}, (1 / 4, NAN, NAN, NAN)),
+        ({18: (2, 2), 19: (5, 1)}, (3 / 7, NAN, 1 / 5, NAN)),
+        ({0: (4, 3), 7: (1, 0), 19: (5, 1)}, (4 / 10, 3 / 4, 1 / 5, 3 / 4 - 1 / 5)),
+        ({number: (2, number % 2) for number in range(20)}, (10 / 40, 0.0, 1 / 2, -1 / 2)),
+        # the whole of a set of three pairs looks like a part of any other
+        ({0: (1, 1), 1: (1, 1), 2: (1, 0)}, (2 / 3, 1.0, NAN, NAN)),
+        ({}, (NAN, NAN, NAN, NAN)),
+    ],
+)
+def test_a_part_of_resnli_says_of_its_ends_what_is_known(asked, expected):
+    records = [
+        {"partition": number, "label": 1, "predicted": 1 if row < right else 0}
+        for number, (rows, right) in asked.items()
+        for row in range(rows)
+    ]
+    found = SCORES_OF["resnli"](records)
+    assert tuple(found) == ("accuracy", "accuracy_easiest", "accuracy_hardest", "drop")
+    assert tuple(found.values()) == pytest.approx(expected, nan_ok=True)
+
+
+@pytest.mark.parametrize("name", list(SCORES_OF))
+def test_no_answer_is_wrong(name):
+    rows = rows_of(name)
+    records = [record | {"predicted": -1} for record in answered(rows)]
+    found = SCORES_OF[name](records)
+    assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
+    nothing = Answers(
+        np.full((len(rows), 3), 1 / 3), LABELS, has_probabilities=False, unanswered=np.ones(len(rows), dtype=bool)
+    )
+    expected = values(name, challenge_sets.get(name).score_rows(datasets.Dataset.from_list(rows), nothing))
+    assert expected == pytest.approx({score: None if math.isnan(value) else value for score, value in found.items()})
+
+
+def test_numbers_stand_for_the_labels_that_the_sets_have():
+    assert [label_id(label) for label in LABELS] == list(range(len(LABELS)))

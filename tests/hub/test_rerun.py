@@ -1,0 +1,28 @@
+"""What a report prints for models and corpora of the Hub gives the same again, though a branch has moved meanwhile."""
+
+import shlex
+
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from huggingface_hub import HfApi
+
+from tests.hub_server.accounts import ALICE
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from unbag import results
+from unbag.report.rerun import rerun
+
+
+def test_the_commit_that_was_asked_is_asked_again(commands, make_model, tiny_bert, tmp_path):  # noqa: F811
+    api = HfApi(commands.hub.endpoint, token=ALICE)
+    api.create_repo("alice/moving")
+    api.upload_folder(repo_id="alice/moving", folder_path=tiny_bert)
+    asked = ["evaluate", "alice/moving", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--split", "test"]
+    commands(*asked, "--examples", 9, "--out", tmp_path / "first")
+    api.upload_folder(repo_id="alice/moving", folder_path=make_model(seed=1))
+    for result in results.read(tmp_path / "first" / results.FILE):
+        command, remark = rerun(result)
+        assert not remark
+        commands(*shlex.split(command)[1:], "--out", tmp_path / "again")
+        assert results.read(tmp_path / "again" / results.FILE) == [result]

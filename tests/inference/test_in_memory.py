@@ -1,0 +1,140 @@
+"""Classifiers that a user holds already are asked as those of a folder are, with their own numbers."""
+
+import json
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch", reason="needs unbag[models]")
+transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import unbag  # noqa: E402
+from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
+from unbag.inference.loading import ModelError  # noqa: E402
+from unbag.labels import LABELS, LabelError  # noqa: E402
+from unbag.predictors import predictor_of  # noqa: E402
+from unbag.request import Request  # noqa: E402
+
+PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
+
+
+def cross_encoder(folder, **options):
+    return pytest.importorskip("sentence_transformers").CrossEncoder(str(folder), device="cpu", **options)
+
+
+def pipeline(folder, **options):
+    return transformers.pipeline("text-classification", model=str(folder), device="cpu", **options)
+
+
+def their_answers(model):
+    """Return what a CrossEncoder or a pipeline says itself, in the order of `LABELS`."""
+    if hasattr(model, "tokenizer") and hasattr(model, "task"):
+        pairs = [{"text": premise, "text_pair": hypothesis} for premise, hypothesis in PAIRS]
+        said = [{each["label"]: each["score"] for each in found} for found in model(pairs, top_k=None)]
+        return np.array([[found[label] for label in LABELS] for found in said])
+    scores = model.predict(PAIRS, apply_softmax=True)
+    return scores[:, [ORDER.index(label) for label in LABELS]]
+
+
+@pytest.fixture(scope="session")
+def without_truncation(make_model):
+    """Give a model whose tokenizer would not cut pairs, as a pipeline that is handed in does."""
+    folder = make_model()
+    file = folder / "tokenizer.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"truncation": None}))
+    return folder
+
+
+@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+def test_the_numbers_are_their_own(made, without_truncation):
+    model = made(without_truncation)
+    predictor, name = predictor_of(model)
+    assert name == without_truncation.name
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), their_answers(model), atol=1e-5)
+    assert predictor.identity["kind"] == "transformer", "so its labels are probed"
+    assert predictor.identity["outputs"] == ",".join(ORDER)
+
+
+@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+def test_what_was_handed_in_is_left_as_it_was(made, tiny_bert):
+    model = made(tiny_bert)
+    before = their_answers(model)
+    weights = list(model.model.state_dict())
+    for _ in range(2):
+        predictor_of(model)[0].predict(PREMISES, HYPOTHESES)
+    assert list(model.model.state_dict()) == weights
+    assert (their_answers(model) == before).all()
+
+
+@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+def test_weights_and_tokenizer_are_the_identity(made, tiny_bert, make_model):
+    model = made(tiny_bert)
+    first = predictor_of(model)[0].identity
+    their_answers(model)  # leaves its truncation and padding in the tokenizer
+    assert predictor_of(model)[0].identity == first
+    assert predictor_of(made(tiny_bert))[0].identity == first
+    others = [predictor_of(made(make_model(seed=1)))[0].identity]
+    with torch.no_grad():
+        next(model.model.parameters())[0, 0] += 1
+    others.append(predictor_of(model)[0].identity)
+    model.tokenizer.add_tokens(["unheard"])
+    others.append(predictor_of(model)[0].identity)
+    assert len({each["revision"] for each in (first, *others)}) == 4
+    assert str(tiny_bert.parent) not in str(first)
+
+
+def test_a_length_that_was_chosen_is_kept(tiny_bert):
+    assert predictor_of(cross_encoder(tiny_bert, max_length=16))[0].max_length == 16
+    assert predictor_of(pipeline(tiny_bert, truncation=True, max_length=16))[0].max_length == 16
+    assert predictor_of(pipeline(tiny_bert), max_length=12)[0].max_length == 12
+
+
+@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
+    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
+    request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
+    [first] = unbag.evaluate(made(tiny_bert), [request], out=tmp_path / "out", trust_labels=True)
+    [stored] = (tmp_path / "out" / "predictions").iterdir()
+    [again] = unbag.evaluate(made(tiny_bert), [request], out=tmp_path / "out", trust_labels=True)
+    assert [stored] == list((tmp_path / "out" / "predictions").iterdir()), "predictions were made anew"
+    [of_folder] = unbag.evaluate(tiny_bert, [request], out=tmp_path / "folder", trust_labels=True)
+    assert first.scores == again.scores == of_folder.scores
+    assert first.model["label_probe"] == of_folder.model["label_probe"]
+
+
+@pytest.mark.parametrize("made", [cross_encoder, pipeline])
+def test_what_its_outputs_mean_must_be_known(made, make_model):
+    unnamed = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
+    with pytest.raises(LabelError, match="does not say which output is which label"):
+        predictor_of(made(unnamed))
+    mapped, _ = predictor_of(made(unnamed), label_map=dict(zip("012", ORDER, strict=True)))
+    assert mapped.order == ORDER
+    two, _ = predictor_of(made(make_model(order=("entailment", "not_entailment"))))
+    assert two.space == ("entailment", "not_entailment")
+    with pytest.raises(ModelError, match="has one output, like models that rank"):
+        predictor_of(made(make_model(order=("LABEL_0",))))
+
+
+def test_options_of_loading_are_refused(tiny_bert):
+    with pytest.raises(ValueError, match="has no option dtype, only batch_tokens, label_map, max_length"):
+        predictor_of(pipeline(tiny_bert), dtype="bfloat16")
+
+
+class WithPredict:
+    def predict(self, rows):
+        return rows
+
+
+@pytest.mark.parametrize("model", [WithPredict(), 42])
+def test_what_is_no_predictor_is_refused(model):
+    with pytest.raises(ValueError, match=r"expected a model as text .* a CrossEncoder, .*found \S+\. A function"):
+        predictor_of(model)
+
+
+def test_a_cross_encoder_with_more_than_a_network_is_refused(tiny_bert):
+    model = cross_encoder(tiny_bert)
+    model.append(torch.nn.Identity())
+    with pytest.raises(ModelError, match="layers after it"):
+        predictor_of(model)

@@ -1,0 +1,109 @@
+"""What is built is built again when, and only when, what decides its rows is another."""
+
+import subprocess
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from unbag import challenge_sets, scripts, sets
+from unbag.builder import builder_hash
+
+MAY_NAME_FILES = {
+    "breaking_nli": {"data", "file", "training", "embeddings"},
+    "cs_lambda": {"data", "training", "lexical", "pipeline"},
+    "permuted": {"data", "minitrees", "pipeline"},
+    "plain": {"data"},
+    "resnli": {"data", "embeddings"},
+    "sicck": {"data", "file", "pipeline"},
+    "soswap_addamod": {"data", "pipeline"},
+    "swapped": {"data"},
+}
+LISTS = {"training", "minitrees"}
+OPTIONS = [
+    (name, field.name)
+    for name in challenge_sets.names()
+    for field in fields(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
+]
+
+
+def _pairs(path, n):
+    rows = [f"A man sees {i} dogs.,A man sees a dog.,neutral" for i in range(n)]
+    path.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
+    return path
+
+
+def _hash(name, /, **options):
+    module = scripts.module("dataset_scripts", name)
+    return builder_hash(module.__file__, challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, options)
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_a_file_that_grows_is_read_again(tmp_path, kind):
+    found = []
+    for n in (3, 4, 5):
+        data = kind(_pairs(tmp_path / "pairs.csv", n))
+        found.append(sets.load("plain", data=data, cache_dir=tmp_path / "cache").num_rows)
+    assert found == [3, 4, 5]
+
+
+def test_a_path_and_its_text_are_one_cache_entry(tmp_path):
+    data = _pairs(tmp_path / "pairs.csv", 3)
+    folders = {sets.builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
+    assert len(folders) == 1
+
+
+def test_every_process_has_the_same_cache_entry(tmp_path):
+    data = _pairs(tmp_path / "pairs.csv", 3)
+    made = (
+        f"sets.builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(tmp_path / 'cache')!r}))"
+    )
+    # What the first process leaves in the cache must not count.
+    code = f"from pathlib import Path; from unbag import sets; x = {made}; sets.prepare(x); print(x.cache_dir)"
+    runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
+    assert runs[0].stdout == runs[1].stdout != ""
+
+
+@pytest.mark.parametrize(("name", "option"), OPTIONS)
+def test_only_options_that_may_name_files_count_with_what_is_in_them(tmp_path, monkeypatch, name, option):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "en").mkdir()
+    hashes = []
+    for content in ("one", "another"):
+        (tmp_path / "en/words.txt").write_text(content)
+        (tmp_path / "words.txt").write_text(content)
+        for value in ("en", "words.txt", Path("en"), Path("words.txt")):
+            hashes.append(_hash(name, **{option: [value] if option in LISTS else value}))
+    folder, file, *paths = hashes[:4]
+    assert paths == [folder, file]
+    if option in MAY_NAME_FILES[name]:
+        assert len(set(hashes)) == 4
+    else:
+        assert set(hashes) == {_hash(name)}
+
+
+def test_each_file_of_a_list_counts(tmp_path):
+    paths = [_pairs(tmp_path / f"{i}.csv", 3) for i in range(3)]
+    before = _hash("permuted", minitrees=paths)
+    for path in paths:
+        path.write_text(path.read_text() + "A man.,A dog.,neutral\n")
+        assert before != (before := _hash("permuted", minitrees=paths))
+
+
+def test_names_of_corpora_and_of_what_is_on_the_hub_are_no_files(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "snli").mkdir()
+    (tmp_path / "snli/notes.txt").write_text("The corpus of this name is read all the same.")
+    assert _hash("cs_lambda", training=["snli", "mnli"]) == _hash("cs_lambda")
+    assert _hash("cs_lambda", lexical="org/words", data="org/pairs", pipeline=None) == _hash("cs_lambda")
+    assert _hash("cs_lambda", lexical="snli") != _hash("cs_lambda"), "a model may be called so"
+
+
+def test_a_file_in_the_place_of_a_default_counts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = _hash("permuted")
+    folder = tmp_path / "spacy/en_core_web_sm"
+    folder.mkdir(parents=True)
+    (folder / "meta.json").write_text("{}")
+    assert _hash("permuted") != before

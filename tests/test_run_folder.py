@@ -1,0 +1,94 @@
+"""Each run that may have other numbers has a folder of its own, and the same run the same."""
+
+import pytest
+
+from unbag import cli, evaluation
+from unbag.cli import run_folder
+
+HOME = "org__model/"
+
+
+@pytest.fixture
+def folder(monkeypatch, tmp_path):
+    """Return a function that says where a command leaves its results, beneath `runs`."""
+    monkeypatch.chdir(tmp_path)
+    found = []
+
+    def keep(*_, out, **__):
+        found.append(out)
+        raise ValueError("enough is known")
+
+    monkeypatch.setattr(evaluation, "evaluate_all", keep)
+    monkeypatch.setattr(evaluation, "evaluate_file", keep)
+
+    def ask(command):
+        assert cli.run(cli.app, command.split()) == 1
+        return found.pop().relative_to(run_folder.RUNS).as_posix()
+
+    return ask
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        ("", HOME + "suite-snli-validation"),
+        ("--full", HOME + "full-snli-validation"),
+        ("--corpus mnli", HOME + "suite-mnli-validation_matched"),
+        ("--corpus snli", HOME + "suite-snli-validation-with=snli-validation"),  # breaking_nli and sicck from SNLI
+        ("--sets permuted", HOME + "permuted-snli-validation"),
+        ("--sets permuted --corpus snli --q 100 --seed 13", HOME + "permuted-snli-validation"),
+        ("--sets permuted --mode hypothesis", HOME + "permuted-snli-validation-hypothesis"),
+        ("--sets cs_lambda --sets swapped --split test", HOME + "cs_lambda+swapped-snli-test"),
+        ("--sets permuted --data pairs.csv", HOME + "permuted-pairs.csv"),
+        ("--sets permuted --q 5 --examples 9", HOME + "permuted-snli-validation-q=5-examples=9"),
+        ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
+        ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
+        ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
+        ("--cross", HOME + "cross"),
+        ("--cross --examples 9", HOME + "cross-examples=9"),
+        ("--cross --corpus snli,sick", HOME + "cross-snli+sick"),
+    ],
+)
+def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
+    assert folder(f"evaluate org/model {command}") == expected
+
+
+@pytest.mark.parametrize(
+    "commands",
+    [
+        [f"org/model {more}" for more in (
+            "", "--head residual", "--dtype float16", "--revision main", "--revision refs/pr/1", "--examples 9",
+            "--examples 9 --seed 1", "--sets permuted", "--sets permuted --q 9", "--sets permuted --seed 9",
+            "--sets permuted -o q=8", "--device cpu", "--label-map entailment,neutral,contradiction",
+            "--label-map neutral,entailment,contradiction", "--training snli", "--training mnli",
+            "--training snli -o folds=3", "-o folds=3", "--mode hypothesis", "--corpus snli", "--full",
+        )],
+        ["../a/m", "a/m", "/a/m", "b/a/m", "a__m", "a--m", "a:m", "a_/m", "a/_m", "~/a/m"],
+        [f"org/model --data {data}" for data in (
+            "pairs.csv", "pairs.jsonl", "a/pairs.csv", "b/pairs.csv", "pairs.csv --columns label=gold",
+            "pairs.csv --language zh", "org/pairs --split a", "org/pairs --split b",
+        )],
+        [f"lexical --sets plain {more}" for more in ("", "--training snli", "--training a.csv")],
+        [f"causal:org/lm {more}" for more in ("", "--shots 3", "--chat", "--no-chat")],
+        [f"endpoint:a --base-url {url}" for url in ("http://a/v1", "http://b/v1")],
+        ["a b", "b a", "a+b", " ".join(f"org{i}/{'long' * 12}" for i in range(9))],
+    ],
+)  # fmt: skip
+def test_runs_that_differ_have_different_folders_always_the_same(folder, commands):
+    found = [folder(f"evaluate {command}") for command in commands]
+    assert len(set(found)) == len(commands), found
+    assert found == [folder(f"evaluate {command}") for command in commands]
+    assert all(len(part) <= 120 for each in found for part in each.split("/"))
+
+
+def test_what_decides_no_number_is_not_in_the_name(folder):
+    quiet = "--trust-labels --json --sets plain"
+    assert folder(f"evaluate ./m/ {quiet}") == folder("evaluate m --sets plain") == "m/plain-snli-validation"
+
+
+def test_scores_of_files(folder):
+    commands = ["a.csv", "b.csv", "a.jsonl", "x/a.csv", "a.csv --set swapped", "a.csv --corpus mnli", "a.csv --q 3"]
+    found = [folder(f"score {command}") for command in commands]
+    assert len(set(found)) == len(found)
+    assert found[0] == "a.csv/permuted-snli-validation"
+    assert found[-1] == "a.csv/permuted-snli-validation-q=3"

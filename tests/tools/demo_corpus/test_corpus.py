@@ -1,0 +1,139 @@
+import os
+import random
+import re
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+
+import pytest
+
+from tools.demo_corpus.corpus import SPLITS, DemoPair, generate, generate_meant
+from tools.demo_corpus.scenes import is_sound
+from tools.demo_corpus.semantics import entails, is_clear, label
+from tools.demo_corpus.sentences import forms_of, say
+from unbag import labels
+
+ROOT = Path(__file__).parents[3]
+
+
+@pytest.fixture(scope="module")
+def corpus() -> dict[str, list[DemoPair]]:
+    return {split: list(generate(split)) for split in SPLITS}
+
+
+def n_words(sentence: str) -> int:
+    return len(re.findall(r"\w+", sentence))
+
+
+def test_the_seed_alone_decides_the_pairs(corpus: dict[str, list[DemoPair]]):
+    assert list(generate("validation")) == corpus["validation"]
+    assert list(generate("validation", 200)) == corpus["validation"][:200]
+
+
+def test_another_process_with_another_hash_seed_draws_the_same(corpus: dict[str, list[DemoPair]]):
+    code = "from tools.demo_corpus.corpus import generate\nfor pair in generate('test', 60): print(*pair, sep='\\t')"
+    environment = {**os.environ, "PYTHONHASHSEED": "12345"}
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environment, cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert [DemoPair(*line.split("\t")) for line in done.stdout.splitlines()] == corpus["test"][:60]
+
+
+def test_another_seed_draws_other_pairs(corpus: dict[str, list[DemoPair]]):
+    other = list(generate("validation", 300, seed=1))
+    assert len(other) == 300
+    ours = {(pair.premise, pair.hypothesis) for pair in corpus["validation"]}
+    assert not ours & {(pair.premise, pair.hypothesis) for pair in other}
+
+
+def test_sizes_and_ids(corpus: dict[str, list[DemoPair]]):
+    assert {split: len(pairs) for split, pairs in corpus.items()} == {"train": 6000, "validation": 1500, "test": 1500}
+    assert corpus["validation"][123].id == "demo-validation-000123"
+    assert len({pair.id for pairs in corpus.values() for pair in pairs}) == sum(SPLITS.values())
+
+
+def test_no_pair_twice_and_no_premise_in_two_splits(corpus: dict[str, list[DemoPair]]):
+    for pairs in corpus.values():
+        assert len({(pair.premise, pair.hypothesis) for pair in pairs}) == len(pairs)
+        assert all(pair.premise != pair.hypothesis for pair in pairs)
+    other_seed = {pair.premise for pair in generate("train", 1_500, seed=1)}
+    train, validation, test = ({pair.premise for pair in corpus[split]} for split in SPLITS)
+    assert not train & validation
+    assert not train & test
+    assert not validation & test
+    assert not other_seed & (validation | test)
+
+
+def test_labels_are_balanced_to_the_pair(corpus: dict[str, list[DemoPair]]):
+    for pairs in corpus.values():
+        assert Counter(pair.label for pair in pairs) == dict.fromkeys(labels.LABELS, len(pairs) // 3)
+
+
+def test_no_label_has_its_place(corpus: dict[str, list[DemoPair]]):
+    for place in range(3):
+        shares = Counter(pair.label for pair in corpus["train"][place::3])
+        assert all(0.28 < count / 2_000 < 0.39 for count in shares.values()), shares
+
+
+def test_most_pairs_are_long_enough_to_be_permuted(corpus: dict[str, list[DemoPair]]):
+    pairs = corpus["validation"]
+    long = [pair for pair in pairs if n_words(pair.premise) >= 8 and n_words(pair.hypothesis) >= 8]
+    assert len(long) / len(pairs) >= 0.6
+
+
+def test_length_gives_no_label_away(corpus: dict[str, list[DemoPair]]):
+    mean = {
+        name: sum(n_words(p.hypothesis) for p in corpus["train"] if p.label == name) / 2_000 for name in labels.LABELS
+    }
+    assert max(mean.values()) - min(mean.values()) < 2.5, mean
+
+
+def test_premises_and_words_are_varied(corpus: dict[str, list[DemoPair]]):
+    train = corpus["train"]
+    assert len({pair.premise for pair in train}) > 0.98 * len(train)
+    assert len({word for pair in train for word in re.findall(r"\w+", pair.premise.lower())}) > 250
+
+
+def test_the_label_is_the_one_that_the_meanings_have():
+    for meant in generate_meant("test", 600, seed=4):
+        assert is_sound(meant.premise)
+        assert is_sound(meant.hypothesis)
+        assert is_clear(meant.premise, meant.hypothesis)
+        assert label(meant.premise, meant.hypothesis) == meant.pair.label
+
+
+def test_every_way_to_say_a_premise_is_entailed_by_every_other():
+    """Meaning decides, so forms do not: a passive follows from its active, though its nouns are the other way round."""
+    rng = random.Random(0)
+    passives = 0
+    for meant in generate_meant("train", 150):
+        said = {form: say(meant.premise, rng, form, definite=False) for form in forms_of(meant.premise)}
+        passives += {"active", "passive"} <= set(said)
+        assert len(set(said.values())) == len(said), said
+        assert entails(meant.premise, meant.premise)
+    assert passives > 50
+
+
+def test_the_same_words_come_with_every_label(corpus: dict[str, list[DemoPair]]):
+    grammar = set("a an the is are being by who there with and in wearing".split())
+
+    def bag(sentence: str) -> frozenset[str]:
+        return frozenset(re.findall(r"\w+", sentence.lower())) - grammar
+
+    same = Counter(pair.label for pair in corpus["train"] if bag(pair.premise) == bag(pair.hypothesis))
+    assert min(same[name] for name in labels.LABELS) >= 15, same
+
+
+@pytest.mark.parametrize("split", ["dev", "Train", ""])
+def test_an_unknown_split_is_refused_at_once(split: str):
+    with pytest.raises(
+        ValueError, match=re.escape(f"expected one of the splits ['train', 'validation', 'test'], got {split!r}")
+    ):
+        generate(split)
+
+
+def test_a_negative_number_is_refused_and_none_is_none():
+    with pytest.raises(ValueError, match="at least 0, got -1"):
+        generate("train", -1)
+    assert list(generate("train", 0)) == []

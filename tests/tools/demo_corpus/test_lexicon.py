@@ -1,0 +1,67 @@
+from collections import Counter
+
+import pytest
+
+from tools.demo_corpus.lexicon import (
+    ADJECTIVE,
+    ADJECTIVES,
+    INDEPENDENT,
+    NOUN,
+    NOUNS,
+    PLACE,
+    PLACES,
+    TIME,
+    TIMES,
+    VERB,
+    VERBS,
+    traits_of,
+)
+from tools.demo_corpus.taxonomy import Taxonomy
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        [singular for noun in NOUN.values() for singular, _ in noun.words],
+        [plural for noun in NOUN.values() for _, plural in noun.words if not noun.mass],
+        [word for adjective in ADJECTIVE.values() for word in adjective.words],
+        [word for phrase in (*PLACE.values(), *TIME.values()) for word in phrase.words],
+        [word for verb in VERB.values() if verb.patients for word, _ in verb.words],
+        [word for verb in VERB.values() if not verb.patients for word, _ in verb.words],
+    ],
+)
+def test_no_word_belongs_to_two_concepts_of_one_kind(words: list[str]):
+    assert words
+    assert [word for word, times in Counter(words).items() if times > 1] == []
+
+
+@pytest.mark.parametrize(
+    ("taxonomy", "names"), [(NOUNS, NOUN), (ADJECTIVES, ADJECTIVE), (PLACES, PLACE), (TIMES, TIME), (VERBS, VERB)]
+)
+def test_what_falls_under_a_concept_does_not_exclude_it(taxonomy: Taxonomy, names: dict[str, object]):
+    assert names
+    for one in names:
+        for other in names:
+            assert not (taxonomy.related(one, other) and taxonomy.excludes(one, other)), (one, other)
+            assert taxonomy.excludes(one, other) == taxonomy.excludes(other, one)
+
+
+def test_every_name_used_by_an_entry_exists():
+    for noun in NOUN.values():
+        assert set(noun.adjectives) | set(noun.implies) <= set(ADJECTIVE), noun
+    for verb in VERB.values():
+        assert set(verb.agents) | set(verb.patients) <= set(NOUN), verb
+        assert set(verb.where) <= set(PLACE), verb
+
+
+def test_no_noun_may_be_described_by_what_its_name_rules_out():
+    for noun in NOUN.values():
+        for trait in traits_of(noun.concept):
+            assert not any(ADJECTIVES.excludes(trait, adjective) for adjective in noun.adjectives), noun
+
+
+def test_independent_verbs_neither_follow_from_nor_exclude_each_other():
+    assert INDEPENDENT
+    for one, other in map(sorted, INDEPENDENT):
+        assert not VERBS.excludes(one, other), (one, other)
+        assert not VERBS.related(one, other), (one, other)

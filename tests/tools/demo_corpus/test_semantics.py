@@ -1,0 +1,220 @@
+import random
+from collections.abc import Sequence
+from itertools import permutations
+
+import pytest
+
+from tools.demo_corpus import edits
+from tools.demo_corpus.scenes import Entity, Gear, Scene, is_sound
+from tools.demo_corpus.semantics import contradicts, entails, is_clear, label
+
+
+def e(words: str, gear: str = "") -> Entity:
+    """Read "two young dog" and "red coat"."""
+    *before, noun = words.split()
+    number = before.pop(0) if before and before[0] in ("some", "two", "three", "four", "several") else "one"
+    entity = Entity(noun, number).described(*before)
+    if not gear:
+        return entity
+    *colour, what = gear.split()
+    return entity._replace(gear=Gear(what, colour[0] if colour else None))
+
+
+def s(
+    agents: Entity | str | tuple[Entity, ...], verb: str | None = None, patient: Entity | str | None = None, **at: str
+):
+    agents = e(agents) if isinstance(agents, str) else agents
+    return Scene(
+        (agents,) if isinstance(agents, Entity) else agents,
+        verb,
+        e(patient) if isinstance(patient, str) else patient,
+        **at,
+    )
+
+
+E, N, C = "entailment", "neutral", "contradiction"
+
+# What the sentences would be, the two meanings, and the label worked out by hand.
+CASES = [
+    ("the same", s("dog", "run"), s("dog", "run"), E),
+    ("a poodle runs: a dog runs", s("poodle", "run"), s("dog", "run"), E),
+    ("a dog runs: a poodle runs", s("dog", "run"), s("poodle", "run"), N),
+    ("a dog runs: a kitten runs", s("dog", "run"), s("kitten", "run"), C),
+    ("a woman: a person", s("woman", "sing"), s("person", "sing"), E),
+    ("a girl: a man", s("girl", "sing"), s("man", "sing"), C),
+    ("a chef: a woman", s("chef", "sing"), s("woman", "sing"), N),
+    ("a dog sprints: a dog moves around", s("dog", "sprint"), s("dog", "move"), E),
+    ("a dog runs: a dog sprints", s("dog", "run"), s("dog", "sprint"), N),
+    ("a dog runs: a dog sleeps", s("dog", "run"), s("dog", "sleep"), C),
+    ("a dog naps: a dog rests", s("dog", "nap"), s("dog", "rest"), E),
+    ("a man sits: a man reads", s("man", "sit"), s("man", "read"), N),
+    ("a man sits: a man stands", s("man", "sit"), s("man", "stand"), C),
+    ("a man sings: a man makes music", s("man", "sing"), s("man", "make_music"), E),
+    ("a man plays a flute: a man makes music", s("man", "play_instrument", "flute"), s("man", "make_music"), E),
+    ("a man plays a flute: … a piano", *(s("man", "play_instrument", what) for what in ("flute", "piano")), C),
+    ("a woman walks a dog: a woman walks", s("woman", "walk_dog", "dog"), s("woman", "walk"), E),
+    ("a woman walks: a woman walks a dog", s("woman", "walk"), s("woman", "walk_dog", "dog"), N),
+    ("a man reads a novel: a man reads", s("man", "read", "novel"), s("man", "read"), E),
+    ("a man reads: a man reads a book", s("man", "read"), s("man", "read", "book"), N),
+    ("a man reads a novel: a man reads a newspaper", s("man", "read", "novel"), s("man", "read", "newspaper"), C),
+    ("a red ball: a ball", s("boy", "kick", "red ball"), s("boy", "kick", "ball"), E),
+    ("a ball: a red ball", s("boy", "kick", "ball"), s("boy", "kick", "red ball"), N),
+    ("a red ball: a blue ball", s("boy", "kick", "red ball"), s("boy", "kick", "blue ball"), C),
+    ("a young man: an old man", s("young man", "sing"), s("old man", "sing"), C),
+    ("a girl: a young person", s("girl", "sing"), s("young person", "sing"), E),
+    ("a girl: an old person", s("girl", "sing"), s("old person", "sing"), C),
+    ("a tiny dog: a small dog", s("tiny dog", "run"), s("small dog", "run"), E),
+    ("a small dog: a tiny dog", s("small dog", "run"), s("tiny dog", "run"), N),
+    ("a small dog: a big dog", s("small dog", "run"), s("big dog", "run"), C),
+    ("a happy man: a tired man", s("happy man", "sing"), s("tired man", "sing"), N),
+    ("two dogs: a dog", s("two dog", "run"), s("dog", "run"), E),
+    ("a dog: two dogs", s("dog", "run"), s("two dog", "run"), N),
+    ("two dogs: three dogs", s("two dog", "run"), s("three dog", "run"), C),
+    ("three dogs: several dogs", s("three dog", "run"), s("several dog", "run"), E),
+    ("two dogs: several dogs", s("two dog", "run"), s("several dog", "run"), C),
+    ("several dogs: some animals", s("several dog", "run"), s("some animal", "run"), E),
+    ("some dogs: four dogs", s("some dog", "run"), s("four dog", "run"), N),
+    ("on the beach: outdoors", s("dog", "run", place="beach"), s("dog", "run", place="outdoors"), E),
+    ("on the beach: near the water", s("dog", "run", place="beach"), s("dog", "run", place="near_water"), E),
+    ("outdoors: on the beach", s("dog", "run", place="outdoors"), s("dog", "run", place="beach"), N),
+    ("on the beach: indoors", s("dog", "run", place="beach"), s("dog", "run", place="indoors"), C),
+    ("in the kitchen: in the park", s("dog", "run", place="kitchen"), s("dog", "run", place="park"), C),
+    ("in the park: near the river", s("dog", "run", place="park"), s("dog", "run", place="river"), N),
+    ("in the park: (nowhere said)", s("dog", "run", place="park"), s("dog", "run"), E),
+    ("(nowhere said): in the park", s("dog", "run"), s("dog", "run", place="park"), N),
+    ("in the morning: during the day", s("dog", "run", time="morning"), s("dog", "run", time="day"), E),
+    ("on a sunny day: at night", s("dog", "run", time="sunny"), s("dog", "run", time="night"), C),
+    ("in the morning: on a sunny day", s("dog", "run", time="morning"), s("dog", "run", time="sunny"), N),
+    ("the dog chases the girl: the girl chases the dog", s("dog", "chase", "girl"), s("girl", "chase", "dog"), C),
+    ("the dog chases the girl: the dog follows the girl", s("dog", "chase", "girl"), s("dog", "follow", "girl"), E),
+    ("the dog chases the girl: the girl is followed", s("dog", "chase", "girl"), s((), "follow", "girl"), E),
+    ("the girl is chased: the dog chases the girl", s((), "chase", "girl"), s("dog", "chase", "girl"), N),
+    ("the girl is chased: the boy is chased", s((), "chase", "girl"), s((), "chase", "boy"), C),
+    (
+        "a small boy chases a big dog: a big boy chases a small dog",
+        s("small boy", "chase", "big dog"),
+        s("big boy", "chase", "small dog"),
+        C,
+    ),
+    (
+        "a small boy chases a dog: a boy chases a small dog",
+        s("small boy", "chase", "dog"),
+        s("boy", "chase", "small dog"),
+        N,
+    ),
+    ("a boy and a dog run: a dog and a boy run", s((e("boy"), e("dog")), "run"), s((e("dog"), e("boy")), "run"), E),
+    ("a boy and a dog run: a dog runs", s((e("boy"), e("dog")), "run"), s("dog", "run"), E),
+    ("a dog runs: a boy and a dog run", s("dog", "run"), s((e("boy"), e("dog")), "run"), N),
+    ("a boy and a dog run: a boy and a cat run", *(s((e("boy"), e(pet)), "run") for pet in ("dog", "cat")), C),
+    (
+        "a big boy and a small dog run: a small boy and a big dog run",
+        s((e("big boy"), e("small dog")), "run"),
+        s((e("small boy"), e("big dog")), "run"),
+        C,
+    ),
+    ("in a red raincoat: in a coat", s(e("man", "red raincoat"), "sing"), s(e("man", "coat"), "sing"), E),
+    ("in a red coat: in a blue coat", s(e("man", "red coat"), "sing"), s(e("man", "blue coat"), "sing"), C),
+    ("in a red coat: in a blue hat", s(e("man", "red coat"), "sing"), s(e("man", "blue hat"), "sing"), N),
+    (
+        "a man with a red bag teaches a girl: a man teaches a girl with a red bag",
+        s(e("man", "red bag"), "teach", "girl"),
+        s("man", "teach", e("girl", "red bag")),
+        N,
+    ),
+    ("a girl chases a dog: there is a dog in …", s("girl", "chase", "dog", place="park"), s("dog", place="park"), E),
+    ("there is a dog in …: a dog runs in …", s("dog", place="park"), s("dog", "run", place="park"), N),
+    (
+        "a man in a red coat sings: there is a man in a blue coat",
+        s(e("man", "red coat"), "sing"),
+        s(e("man", "blue coat")),
+        C,
+    ),
+]
+
+
+@pytest.mark.parametrize(("premise", "hypothesis", "expected"), [case[1:] for case in CASES], ids=[c[0] for c in CASES])
+def test_a_label_worked_out_by_hand(premise: Scene, hypothesis: Scene, expected: str):
+    assert label(premise, hypothesis) == expected
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis"),
+    [
+        (s("dog", "run"), s("two dog", "run")),  # one dog, or at least one?
+        (s((e("boy"), e("dog")), "run"), s("two animal", "run")),
+        (s("small puppy", "run"), s("small dog", "run")),  # small for a puppy
+        (s("young man", "run"), s("boy", "run")),
+        (s("woman", "feed", "dog"), s("dog", "eat")),  # the dog is the one that is fed
+        (s("woman", "walk_dog", "dog"), s("dog", "walk")),
+        (s("boy", "push", "toddler"), s("toddler", "push", "boy")),  # the boy may be the toddler
+        (s("woman", "sing"), s("man", "sit")),  # another man beside her?
+        (s("woman", "sing", place="park"), s("cat", place="park")),
+        (s("dog", "run", place="river"), s("dog", "run", place="lake")),
+        (s("woman", "ride", "horse"), s("woman", "ride", "horse", place="outdoors")),
+    ],
+)
+def test_what_readers_would_dispute_is_not_clear(premise: Scene, hypothesis: Scene):
+    assert not is_clear(premise, hypothesis)
+
+
+def chains_of(groups: Sequence[Sequence[edits.Edit]], seed: int, n: int = 2_000) -> list[tuple[Scene, ...]]:
+    """Draw chains of three scenes, each a few edits from the one before: unrelated scenes seldom entail anything."""
+    rng = random.Random(seed)
+    chains = []
+    for _ in range(n):
+        chain = [edits.draw(rng)]
+        while len(chain) < 3:
+            scene = chain[-1]
+            for _ in range(rng.randint(1, 3)):
+                scene = edits.apply(rng.choice(groups), scene, rng) or scene
+            chain.append(scene)
+        chains.append(tuple(chain))
+    return chains
+
+
+CHAINS = chains_of((edits.LESS, edits.MORE, edits.CHANGE, edits.SWAP), seed=3)
+LOOSENING = chains_of((edits.LESS, edits.LESS, edits.LESS, edits.MORE), seed=4)
+
+
+def test_every_scene_entails_itself():
+    for chain in CHAINS:
+        for scene in chain:
+            assert is_sound(scene)
+            assert entails(scene, scene), scene
+
+
+def test_entailment_is_transitive():
+    links = 0
+    for chain in CHAINS + LOOSENING:
+        for a, b, c in permutations(chain):
+            if len({a, b, c}) == 3 and entails(a, b) and entails(b, c):
+                links += 1
+                assert entails(a, c), (a, b, c)
+    assert links > 300, "too few chains of two entailments to show anything"
+
+
+def test_contradiction_is_symmetric():
+    found = 0
+    for chain in CHAINS:
+        for a, b in permutations(chain, 2):
+            found += contradicts(a, b)
+            assert contradicts(a, b) == contradicts(b, a), (a, b)
+    assert found > 1_000
+
+
+def test_nothing_entails_what_it_contradicts():
+    for chain in CHAINS + LOOSENING:
+        for a, b in permutations(chain, 2):
+            assert not (entails(a, b) and contradicts(a, b)), (a, b)
+
+
+def test_what_entails_a_scene_contradicts_what_contradicts_it():
+    """If a entails b and b contradicts c by where, when or what is done, so does a: saying more mends no clash."""
+    found = 0
+    for chain in CHAINS + LOOSENING:
+        for a, b, c in permutations(chain):
+            if entails(a, b) and len(a.agents) == len(b.agents) == 1 and b.verb and c.verb and contradicts(b, c):
+                if len(c.agents) == 1:
+                    found += 1
+                    assert contradicts(a, c), (a, b, c)
+    assert found > 300

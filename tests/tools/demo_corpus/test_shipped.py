@@ -1,0 +1,41 @@
+import gzip
+
+import numpy as np
+import pytest
+
+from tools.demo_corpus.__main__ import contents, main
+from tools.demo_corpus.corpus import generate
+from unbag import demo
+from unbag.lexical import embeddings
+
+
+def test_what_is_shipped_is_what_the_tool_writes():
+    made = dict(contents())
+    assert set(made) == {*map(demo.file, demo.SPLITS), demo.VECTORS}
+    for path, text in made.items():
+        assert gzip.decompress(path.read_bytes()).decode() == text, f"{path.name}: run `python -m tools.demo_corpus`"
+
+
+def test_the_same_content_is_the_same_bytes(tmp_path, monkeypatch):
+    monkeypatch.setattr("tools.demo_corpus.__main__.contents", lambda: [(tmp_path / "a.gz", "one\ntwo\n")])
+    written = []
+    for now in (1e9, 2e9):
+        monkeypatch.setattr("time.time", lambda now=now: now)
+        main()
+        written.append((tmp_path / "a.gz").read_bytes())
+    assert written[0] == written[1]
+    assert gzip.decompress(written[0]) == b"one\ntwo\n"
+
+
+@pytest.mark.parametrize("split", demo.SPLITS)
+def test_the_package_reads_what_the_grammar_wrote(split):
+    read = [(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.pairs(split)]
+    assert read == list(map(tuple, generate(split)))
+
+
+def test_words_that_stand_alike_have_vectors_alike():
+    table = embeddings.load(str(demo.VECTORS))
+    dog, puppy, red = (vector / np.linalg.norm(vector) for vector in table.means([("dog",), ("puppy",), ("red",)]))
+    assert dog @ puppy > dog @ red
+    pairs = [(pair.premise, pair.hypothesis) for pair in demo.pairs("train")]
+    assert not table.counts(pairs).unknown.any()

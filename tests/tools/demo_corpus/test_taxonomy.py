@@ -1,0 +1,33 @@
+import re
+
+import pytest
+
+from tools.demo_corpus.taxonomy import Taxonomy
+
+
+def test_exclusion_holds_for_all_that_lies_below():
+    animals = Taxonomy({"dog": (), "cat": (), "puppy": ("dog",), "kitten": ("cat",), "young": ()}, [("dog", "cat")])
+    assert animals.excludes("puppy", "kitten")
+    assert animals.excludes("kitten", "dog")
+    assert not animals.excludes("puppy", "dog")
+    assert not animals.excludes("puppy", "young")
+
+
+def test_a_concept_under_two_that_exclude_each_other_is_refused():
+    with pytest.raises(ValueError, match=re.escape("['chimera'] fall under 'lion'")):
+        Taxonomy({"lion": (), "goat": (), "chimera": ("lion", "goat")}, [("lion", "goat")])
+
+
+def test_an_unknown_parent_is_refused():
+    with pytest.raises(ValueError, match="'dog' has the parent 'animal', which has no entry"):
+        Taxonomy({"dog": ("animal",)}, [])
+
+
+def test_an_unknown_member_of_a_group_is_refused():
+    with pytest.raises(ValueError, match=re.escape("an exclusive group names ['cat'], which have no entry")):
+        Taxonomy({"dog": ()}, [("dog", "cat")])
+
+
+def test_a_circle_is_refused():
+    with pytest.raises(ValueError, match="lies above itself: a < b < a"):
+        Taxonomy({"a": ("b",), "b": ("a",)}, [])

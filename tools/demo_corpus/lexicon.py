@@ -1,0 +1,463 @@
+"""The words of the demonstration corpus: what each means, what it may go with, and how it is written.
+
+Meaning is kept apart from spelling. A *concept* ("child") has its place in a taxonomy; its *words* ("child", "kid")
+are synonyms, and no word belongs to two concepts of one kind. Everything a label depends on is stated here.
+"""
+
+from collections.abc import Sequence
+from itertools import product
+from typing import Final, NamedTuple
+
+from tools.demo_corpus.taxonomy import Taxonomy
+
+AGE: Final = ("young", "old")
+SIZE: Final = ("big", "small", "huge", "tiny")
+HEIGHT: Final = ("tall", "short")
+MOOD: Final = ("happy", "sad", "tired")
+FUR: Final = ("black", "white", "brown")
+COLOUR: Final = ("red", "blue", "green", "yellow", "black", "white")
+STATE: Final = ("wet", "dirty")
+
+
+class Noun(NamedTuple):
+    """One noun.
+
+    Attributes:
+        concept: its name in `NOUNS`.
+        parents: the concepts directly above it.
+        words: synonyms as (singular, plural); none for a concept that only orders others.
+        adjectives: the concepts of `ADJECTIVES` that may describe it.
+        implies: adjectives that are true of all it names, itself included ("young" of a puppy).
+        outdoor: kept out of the house (a cow, a bus).
+        mass: uncounted, singular and without article ("coffee").
+    """
+
+    concept: str
+    parents: tuple[str, ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+    adjectives: tuple[str, ...] = ()
+    implies: tuple[str, ...] = ()
+    outdoor: bool = False
+    mass: bool = False
+
+
+def _regular(words: str, parents: str = "", adjectives: tuple[str, ...] = (), outdoor: bool = False) -> list[Noun]:
+    """Make nouns, each named by its word, with the plural in -s or -es."""
+    return [
+        Noun(
+            word, tuple(parents.split()), ((word, word + ("es" if word[-1] in "xh" else "s")),), adjectives, (), outdoor
+        )
+        for word in words.split()
+    ]
+
+
+def _mass(words: str, parents: str = "") -> list[Noun]:
+    return [Noun(word, tuple(parents.split()), ((word, word),), mass=True) for word in words.split()]
+
+
+_ADULT: Final = AGE + HEIGHT + MOOD
+_CHILD: Final = SIZE[:2] + MOOD
+_ANIMAL: Final = AGE + SIZE[:2] + FUR + STATE
+_PET: Final = AGE + SIZE + FUR + STATE
+_INFANT: Final = SIZE + FUR + STATE  # its age is in its name
+_THING: Final = SIZE[:2] + COLOUR
+
+_NOUNS: Final = (
+    # people
+    Noun("person", (), (("person", "people"),), AGE + MOOD),
+    Noun("adult", ("person",), (("adult", "adults"),), MOOD),
+    Noun("child", ("person",), (("child", "children"), ("kid", "kids")), _CHILD, ("young",)),
+    Noun("male"),
+    Noun("female"),
+    Noun("woman", ("adult", "female"), (("woman", "women"),), _ADULT),
+    Noun("man", ("adult", "male"), (("man", "men"),), _ADULT),
+    Noun("girl", ("child", "female"), (("girl", "girls"),), _CHILD),
+    Noun("boy", ("child", "male"), (("boy", "boys"),), _CHILD),
+    *_regular("toddler", "child", MOOD),
+    *_regular("chef farmer nurse teacher", "adult", _ADULT),
+    # animals
+    *_regular("animal", "", AGE + FUR + STATE),
+    *_regular("dog cat", "animal", _PET),
+    *_regular("poodle terrier", "dog", _ANIMAL),
+    Noun("puppy", ("dog",), (("puppy", "puppies"),), _INFANT, ("young",)),
+    Noun("kitten", ("cat",), (("kitten", "kittens"),), _INFANT, ("young",)),
+    *_regular("horse cow goat", "animal", _ANIMAL, outdoor=True),
+    Noun("pony", ("horse",), (("pony", "ponies"),), FUR + STATE, outdoor=True),
+    Noun("sheep", ("animal",), (("sheep", "sheep"),), AGE + SIZE[:2] + FUR[:2] + STATE, outdoor=True),
+    # things
+    Noun("thing"),
+    *_regular("book newspaper magazine", "thing", AGE[1:] + SIZE[:2]),
+    *_regular("novel", "book", AGE[1:]),
+    *_mass("food", "thing"),
+    *_mass("fruit bread soup", "food"),
+    *_regular("apple", "fruit", ("red", "green", *SIZE[:2])),
+    *_regular("banana pear", "fruit", SIZE[:2]),
+    *_regular("sandwich cake", "food", SIZE[:2]),
+    Noun("beverage", ("thing",), (("beverage", "beverages"),)),
+    *_mass("coffee tea juice water", "beverage"),
+    *_regular("instrument", "thing", AGE[1:]),
+    *_regular("guitar violin piano flute drum", "instrument", ("old", "black", "white", "red")),
+    *_regular("vehicle", "thing", AGE[1:] + COLOUR, outdoor=True),
+    *_regular("car truck bus", "vehicle", AGE[1:] + COLOUR + STATE[1:], outdoor=True),
+    *_regular("taxi", "car", ("old", "yellow", "black", "dirty"), outdoor=True),
+    Noun("bicycle", ("vehicle",), (("bicycle", "bicycles"), ("bike", "bikes")), AGE[1:] + COLOUR, outdoor=True),
+    *_regular("boat cart sled", "thing", AGE[1:] + _THING, outdoor=True),
+    *_regular("ball", "thing", _THING),
+    *_regular("football basketball", "ball", ("old", "dirty")),
+    *_regular("box basket ladder", "thing", _THING),
+    *_regular("fence wall", "thing", ("old", *COLOUR), outdoor=True),
+    *_regular("door window table", "thing", ("old", *SIZE[:2], "white", "green", "dirty")),
+    *_regular("plant", "thing", SIZE[:2]),
+    *_regular("flower", "plant", ("big", "small", "red", "yellow", "white", "blue")),
+    *_regular("rose tulip", "flower", ("red", "yellow", "white")),
+    # what people and pets have on or with them
+    *_regular("coat", "thing", COLOUR),
+    *_regular("raincoat", "coat", COLOUR),
+    *_regular("hat", "thing", COLOUR),
+    *_regular("cap", "hat", COLOUR),
+    Noun("scarf", ("thing",), (("scarf", "scarves"),), COLOUR),
+    *_regular("shirt", "thing", COLOUR),
+    *_regular("umbrella", "thing", COLOUR),
+    *_regular("bag", "thing", COLOUR),
+    *_regular("backpack", "bag", COLOUR),
+    *_regular("collar", "thing", COLOUR),
+)
+
+NOUN: Final = {noun.concept: noun for noun in _NOUNS}
+NOUNS: Final = Taxonomy(
+    {noun.concept: noun.parents for noun in _NOUNS},
+    [
+        ("person", "animal", "thing"),
+        ("adult", "child"),
+        ("male", "female"),
+        ("chef", "farmer", "nurse", "teacher"),  # one may be two of them, but not in one caption and its paraphrase
+        ("dog", "cat", "horse", "cow", "goat", "sheep"),
+        ("poodle", "terrier"),
+        ("book", "newspaper", "magazine"),
+        ("fruit", "bread", "soup", "sandwich", "cake"),
+        ("apple", "banana", "pear"),
+        ("coffee", "tea", "juice", "water"),
+        ("food", "beverage", "instrument", "vehicle", "plant", "ball", "fence", "wall", "door", "window", "table"),
+        ("guitar", "violin", "piano", "flute", "drum"),
+        ("car", "truck", "bus", "bicycle"),
+        ("vehicle", "boat", "cart", "sled"),
+        ("football", "basketball"),
+        ("box", "basket", "ladder", "bag"),
+        ("rose", "tulip"),
+    ],
+)
+
+WORN: Final = ("coat", "raincoat", "hat", "cap", "scarf", "shirt")
+CARRIED: Final = ("umbrella", "bag", "backpack")
+PET_GEAR: Final = ("collar",)
+
+
+class Adjective(NamedTuple):
+    """One adjective: its concept, its synonyms, what lies directly above, and its place before the noun."""
+
+    concept: str
+    words: tuple[str, ...]
+    place: int
+    parents: tuple[str, ...] = ()
+
+
+_ADJECTIVES: Final = (
+    *(Adjective(word, (word,), 0) for word in ("sad", "tired", "wet", "dirty")),
+    Adjective("happy", ("happy", "cheerful"), 0),
+    Adjective("big", ("big", "large"), 1),
+    Adjective("small", ("small", "little"), 1),
+    Adjective("huge", ("huge",), 1, ("big",)),
+    Adjective("tiny", ("tiny",), 1, ("small",)),
+    *(Adjective(word, (word,), 1) for word in HEIGHT),
+    *(Adjective(word, (word,), 2) for word in AGE),
+    *(Adjective(word, (word,), 3) for word in (*COLOUR, "brown")),
+)
+ADJECTIVE: Final = {adjective.concept: adjective for adjective in _ADJECTIVES}
+ADJECTIVES: Final = Taxonomy(
+    {adjective.concept: adjective.parents for adjective in _ADJECTIVES},
+    [("young", "old"), ("big", "small"), ("tall", "short"), ("happy", "sad"), (*COLOUR, "brown")],
+)
+RELATIVE: Final = frozenset(SIZE + HEIGHT)
+"""Adjectives that depend on the noun: a big puppy need not be a big animal."""
+
+
+def traits_of(noun: str) -> frozenset[str]:
+    """Return the adjectives that the noun alone implies, its own and those of all above it.
+
+    >>> sorted(traits_of("girl"))
+    ['young']
+    """
+    return _TRAITS[noun]
+
+
+_TRAITS: Final = {
+    name: frozenset(trait for above in (name, *NOUNS.above(name)) for trait in NOUN[above].implies) for name in NOUN
+}
+
+
+class Verb(NamedTuple):
+    """One verb.
+
+    Attributes:
+        concept: its name in `VERBS`.
+        parents: the concepts directly above it.
+        words: synonyms as (present participle, past participle); the latter empty where a passive would be odd.
+        agents: the nouns under which whoever does it falls.
+        patients: the nouns under which whatever it is done to falls; empty for an intransitive verb.
+        optional: the object may be left unsaid ("is reading").
+        where: the places under which its place falls; empty for any.
+        together: takes two or more ("are chatting").
+        joined: of two that do it one may do it "with" the other; of sleep that would say something else.
+    """
+
+    concept: str
+    parents: tuple[str, ...] = ()
+    words: tuple[tuple[str, str], ...] = ()
+    agents: tuple[str, ...] = ()
+    patients: tuple[str, ...] = ()
+    optional: bool = False
+    where: tuple[str, ...] = ()
+    together: bool = False
+    joined: bool = True
+
+
+_BEINGS: Final = ("person", "animal")
+_SMALL_PETS: Final = ("puppy", "kitten", "cat")
+
+_VERBS: Final = (
+    # these three are no words, they only say what cannot go together
+    Verb("active"),
+    Verb("work", ("active",)),
+    Verb("upright"),
+    # what one does alone
+    Verb("rest", (), (("resting", ""),), _BEINGS, joined=False),
+    Verb("sleep", ("rest",), (("sleeping", ""),), _BEINGS, joined=False),
+    Verb("nap", ("sleep",), (("napping", ""), ("taking a nap", "")), _BEINGS, joined=False),
+    Verb("sit", (), (("sitting", ""),), _BEINGS),
+    Verb("stand", ("active",), (("standing", ""),), _BEINGS),
+    Verb("lie", (), (("lying down", ""),), _BEINGS, joined=False),
+    Verb("move", ("active",), (("moving around", ""),), _BEINGS),
+    Verb("run", ("move",), (("running", ""),), _BEINGS),
+    Verb("sprint", ("run",), (("sprinting", ""),), _BEINGS),
+    Verb("jog", ("run",), (("jogging", ""),), ("person",)),
+    Verb("walk", ("move",), (("walking", ""),), _BEINGS),
+    Verb("stroll", ("walk",), (("strolling", ""),), ("person",)),
+    Verb("jump", ("move",), (("jumping", ""), ("leaping", "")), _BEINGS),
+    Verb("dance", ("move",), (("dancing", ""),), ("person",)),
+    Verb("play", ("active",), (("playing", ""),), ("person", "dog", "cat")),
+    Verb("make_music", ("active",), (("making music", ""),), ("person",)),
+    Verb("sing", ("make_music",), (("singing", ""),), ("person",)),
+    Verb("talk", ("active",), (("talking", ""),), ("person",), together=True),
+    Verb("chat", ("talk",), (("chatting", ""),), ("person",), together=True),
+    # what one being does to another; where both may be either, the swapped sentence is as fluent
+    Verb("follow", ("move",), (("following", "followed"),), _BEINGS, _BEINGS),
+    Verb("chase", ("follow",), (("chasing", "chased"), ("running after", "")), _BEINGS, _BEINGS),
+    Verb(
+        "photograph",
+        ("active",),
+        (("photographing", "photographed"), ("taking a picture of", "")),
+        ("person",),
+        _BEINGS,
+    ),
+    Verb("draw", ("active",), (("drawing", "drawn"), ("sketching", "sketched")), ("person",), _BEINGS),
+    Verb("teach", ("active",), (("teaching", "taught"),), ("adult", "girl", "boy"), ("adult", "girl", "boy")),
+    Verb("interview", ("active",), (("interviewing", "interviewed"),), ("adult",), ("person",)),
+    Verb("lift", ("work", "upright"), (("lifting", "lifted"),), ("person",), ("person", "dog", "cat")),
+    Verb("splash", ("active",), (("splashing", "splashed"),), _BEINGS, ("person", "dog", "horse"), where=("outdoors",)),
+    Verb("rescue", ("active",), (("rescuing", "rescued"),), ("person", "dog", "horse"), _BEINGS, where=("outdoors",)),
+    Verb("lick", ("active",), (("licking", "licked"),), ("dog", "cat"), ("person", "dog", "cat")),
+    Verb("feed", ("work",), (("feeding", "fed"),), ("adult", "girl", "boy"), ("animal", "toddler")),
+    Verb("clean", ("work",), (("cleaning", "cleaned"),), ("person",), ("vehicle", "window", "table", "dog", "horse")),
+    Verb("wash", ("clean",), (("washing", "washed"),), ("person",), ("vehicle", "window", "dog", "horse")),
+    Verb("brush", ("work",), (("brushing", "brushed"),), ("person",), ("dog", "cat", "horse")),
+    Verb("milk", ("work",), (("milking", "milked"),), ("adult",), ("cow", "goat"), where=("field", "barn", "farm")),
+    Verb("walk_dog", ("walk",), (("walking", "walked"),), ("person",), ("dog",), where=("outdoors",)),
+    Verb("ride", ("active",), (("riding", "ridden"),), ("person",), ("horse", "bicycle"), where=("outdoors",)),
+    Verb("hold", (), (("holding", "held"),), ("adult",), (*_SMALL_PETS, "toddler", "box", "basket")),
+    Verb(
+        "carry",
+        ("hold", "work", "upright"),
+        (("carrying", "carried"),),
+        ("adult",),
+        (*_SMALL_PETS, "toddler", "box", "basket", "ladder"),
+    ),
+    # what one does with a thing
+    Verb(
+        "read", ("active",), (("reading", "read"),), ("adult", "girl", "boy"), ("book", "newspaper", "magazine"), True
+    ),
+    Verb("eat", (), (("eating", "eaten"),), ("person",), ("food",), True),
+    Verb("drink", (), (("drinking", ""),), ("person",), ("beverage",)),
+    Verb("play_instrument", ("make_music",), (("playing", "played"),), ("person",), ("instrument",)),
+    Verb("drive", ("active",), (("driving", "driven"),), ("adult",), ("car", "truck", "bus"), where=("street", "farm")),
+    Verb(
+        "repair",
+        ("work",),
+        (("repairing", "repaired"), ("fixing", "fixed")),
+        ("adult",),
+        ("vehicle", "boat", "cart", "fence"),
+        where=("outdoors", "barn"),
+    ),
+    Verb("paint", ("work",), (("painting", "painted"),), ("person",), ("boat", "fence", "wall", "door", "table")),
+    Verb("push", ("work", "upright"), (("pushing", "pushed"),), ("person",), ("cart", "sled", "person")),
+    Verb(
+        "pull",
+        ("work", "upright"),
+        (("pulling", "pulled"), ("dragging", "dragged")),
+        ("person", "horse"),
+        ("cart", "sled", "boat"),
+    ),
+    Verb("play_ball", ("play",), (("playing with", ""),), ("person", "dog", "cat"), ("ball",)),
+    Verb("throw", ("play_ball", "upright"), (("throwing", "thrown"),), ("person",), ("ball",)),
+    Verb("kick", ("play_ball", "upright"), (("kicking", "kicked"),), ("person",), ("ball",)),
+    Verb("catch", ("play_ball",), (("catching", "caught"),), ("person", "dog"), ("ball",)),
+    Verb("buy", ("active",), (("buying", ""),), ("person",), ("food", "flower"), where=("market",)),
+    Verb("sell", ("work",), (("selling", ""),), ("adult",), ("food", "flower"), where=("market",)),
+    Verb("cook", ("work",), (("cooking", "cooked"),), ("adult",), ("soup", "food"), True, ("kitchen", "restaurant")),
+    Verb("water", ("work",), (("watering", "watered"),), ("person",), ("plant",), where=("garden", "park", "kitchen")),
+    Verb("pick", ("work",), (("picking", "picked"),), ("person",), ("flower", "fruit"), where=("garden", "field")),
+)
+
+VERB: Final = {verb.concept: verb for verb in _VERBS}
+_HANDS_FULL: Final = (
+    *("read", "photograph", "draw", "feed", "clean", "brush", "milk", "carry", "push", "pull", "ride", "drive"),
+    *("paint", "repair", "play_instrument", "cook", "water", "pick"),
+)
+_LIVELY: Final = ("run", "jump", "dance", "chase")
+_ON_THE_SPOT: Final = ("draw", "clean", "brush", "milk", "paint", "repair", "cook")
+_QUIET: Final = (*_ON_THE_SPOT, "read", "feed", "water", "pick", "teach", "interview", "lick", "ride", "drive")
+VERBS: Final = Taxonomy(
+    {verb.concept: verb.parents for verb in _VERBS},
+    [
+        ("sleep", "active"),
+        ("rest", "move"),
+        ("rest", "work"),
+        ("sit", "stand", "lie", "move"),
+        ("sit", "upright"),
+        ("lie", "work"),
+        ("lie", "upright"),
+        ("lie", "ride"),
+        ("lie", "drive"),
+        ("ride", "walk"),
+        ("drive", "walk"),
+        ("stand", "ride"),
+        ("stand", "drive"),
+        ("run", "walk", "jump", "dance"),
+        ("chase", "walk"),
+        ("follow", "dance"),
+        ("sprint", "jog"),
+        ("sleep", "eat"),
+        ("sleep", "drink"),
+        ("eat", "drink", "sing"),
+        ("sing", "talk"),
+        ("throw", "kick", "catch"),
+        ("buy", "sell"),
+        ("chase", "rescue"),
+        *product(("splash", "rescue"), ("rest", "sit", "photograph", "draw", "teach", "interview", "read", "eat")),
+        *product(("splash", "rescue", "lift"), ("drink", "dance", "sing")),
+        *product(
+            ("lift",), ("read", "photograph", "draw", "feed", "clean", "brush", "paint", "cook", "teach", "chase")
+        ),
+        _HANDS_FULL,
+        *product(_LIVELY, _QUIET),
+        *product(("walk", "follow"), _ON_THE_SPOT),
+    ],
+)
+
+INDEPENDENT: Final = frozenset(
+    frozenset(pair)
+    for pair in (
+        *product(("sit", "stand"), ("read", "eat", "drink", "sing", "draw", "photograph", "feed", "play_instrument")),
+        *product(("sit",), ("talk", "chat", "rest", "nap", "sleep", "teach", "interview")),
+        *product(("stand",), ("talk", "chat", "teach", "interview", "paint", "wash", "brush", "hold")),
+        *product(("eat", "drink"), ("read", "walk", "stroll", "talk")),
+        *product(("sing",), ("dance", "walk", "stroll", "cook", "jump", "paint", "wash")),
+        *product(("lie",), ("read", "sing", "rest")),
+        *product(("play",), ("run", "jump", "sing")),
+    )
+)
+"""Pairs of verbs of which either may be true or false beside the other, whoever reads it: safe to call neutral."""
+
+
+class Phrase(NamedTuple):
+    """A place or a time: its concept, the phrases that say it, what lies directly above it."""
+
+    concept: str
+    words: tuple[str, ...]
+    parents: tuple[str, ...] = ()
+
+
+_PLACES: Final = (
+    Phrase("outdoors", ("outdoors", "outside")),
+    Phrase("indoors", ("indoors", "inside")),
+    Phrase("near_water", ("near the water",)),
+    Phrase("beach", ("on the beach",), ("outdoors", "near_water")),
+    Phrase("park", ("in the park",), ("outdoors",)),
+    Phrase("street", ("on the street",), ("outdoors",)),
+    Phrase("garden", ("in the garden",), ("outdoors",)),
+    Phrase("field", ("in the field",), ("outdoors",)),
+    Phrase("forest", ("in the forest", "in the woods"), ("outdoors",)),
+    Phrase("market", ("at the market",), ("outdoors",)),
+    Phrase("farm", ("on the farm",)),  # a barn is on the farm too, hence not under outdoors
+    Phrase("river", ("near the river", "by the river"), ("outdoors", "near_water")),
+    Phrase("lake", ("near the lake", "by the lake"), ("outdoors", "near_water")),
+    Phrase("kitchen", ("in the kitchen",), ("indoors",)),
+    Phrase("living_room", ("in the living room",), ("indoors",)),
+    Phrase("school", ("at the school",)),
+    Phrase("classroom", ("in the classroom",), ("indoors", "school")),
+    Phrase("restaurant", ("in the restaurant",), ("indoors",)),
+    Phrase("library", ("in the library",), ("indoors",)),
+    Phrase("barn", ("in the barn",), ("indoors", "farm")),
+)
+PLACE: Final = {place.concept: place for place in _PLACES}
+PLACES: Final = Taxonomy(
+    {place.concept: place.parents for place in _PLACES},
+    [
+        ("outdoors", "indoors"),
+        ("beach", "park", "street", "garden", "field", "forest", "market"),
+        ("farm", "beach"),
+        ("farm", "park"),
+        ("farm", "market"),
+        ("farm", "library"),
+        ("farm", "classroom"),
+        ("kitchen", "living_room", "classroom", "restaurant", "library", "barn"),
+    ],
+)
+VAGUE_PLACES: Final = frozenset({"outdoors", "indoors", "near_water", "farm", "school"})
+"""Places that follow from others. What one does may hint at them, so they are said only where something named them."""
+
+_TIMES: Final = (
+    Phrase("day", ("during the day",)),
+    Phrase("morning", ("in the morning", "early in the morning"), ("day",)),
+    Phrase("afternoon", ("in the afternoon",), ("day",)),
+    Phrase("sunny", ("on a sunny day",), ("day",)),
+    Phrase("night", ("at night",)),
+)
+TIME: Final = {time.concept: time for time in _TIMES}
+TIMES: Final = Taxonomy(
+    {time.concept: time.parents for time in _TIMES},
+    [("day", "night"), ("morning", "afternoon")],
+)
+
+
+class Count(NamedTuple):
+    """How many: at least `low`, at most `high`; `word` stands before the noun."""
+
+    low: int
+    high: int
+    word: str
+
+
+_MANY: Final = 10**6  # more than any picture holds
+COUNTS: Final = {
+    "one": Count(1, _MANY, "a"),  # "a dog" is at least one: two dogs in the picture make it true
+    "some": Count(2, _MANY, "some"),
+    "two": Count(2, 2, "two"),
+    "three": Count(3, 3, "three"),
+    "four": Count(4, 4, "four"),
+    "several": Count(3, _MANY, "several"),
+}
+
+
+def nouns_under(roots: Sequence[str]) -> list[str]:
+    """Return the nouns that have a word and fall under one of the roots, in the order of declaration."""
+    return [noun.concept for noun in _NOUNS if noun.words and any(NOUNS.is_a(noun.concept, root) for root in roots)]

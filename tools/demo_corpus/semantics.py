@@ -1,0 +1,206 @@
+"""What follows from what: the labels of the demonstration corpus, computed from meanings.
+
+A scene is a set of constraints on a picture. The conventions, after those of SNLI:
+
+- Entailment: every constraint of the hypothesis follows from one of the premise's. "A dog" is at least one dog, "two
+  dogs" exactly two, and each of several that do something does it.
+- Both sentences describe **the same picture and the same event**: its participants are the same whoever names them.
+  Contradiction: under that reading a constraint of one side is incompatible with one of the other. So "a woman is
+  reading" contradicts "a man is reading", and "the girl is chasing the dog" contradicts "the dog is chasing the girl"
+  (one chase has one chaser). A passive says what its active says.
+- Neutral: neither.
+- Size is relative to the noun: "a big puppy" says nothing about "a big animal".
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+from tools.demo_corpus.lexicon import (
+    ADJECTIVES,
+    COUNTS,
+    INDEPENDENT,
+    NOUNS,
+    PLACES,
+    RELATIVE,
+    TIMES,
+    VAGUE_PLACES,
+    VERBS,
+    traits_of,
+)
+from tools.demo_corpus.scenes import Entity, Gear, Scene
+from tools.demo_corpus.taxonomy import Taxonomy
+from unbag import labels
+
+
+def entails(premise: Scene, hypothesis: Scene) -> bool:
+    """Tell whether the hypothesis is true of every picture of which the premise is. Reflexive and transitive."""
+    if not (_covers(PLACES, premise.place, hypothesis.place) and _covers(TIMES, premise.time, hypothesis.time)):
+        return False
+    if hypothesis.verb is None:  # it says only that somebody is there, in whatever role
+        return _match(hypothesis.agents, premise.participants, _entity_follows)
+    if premise.verb is None or not VERBS.is_a(premise.verb, hypothesis.verb):
+        return False
+    return _match(hypothesis.agents, premise.agents, _entity_follows) and _match(
+        _patients(hypothesis), _patients(premise), _entity_follows
+    )
+
+
+def contradicts(one: Scene, other: Scene) -> bool:
+    """Tell whether no picture, read as one event with the same participants, is described by both. Symmetric."""
+    if _clash_in_setting(one, other):
+        return True
+    if one.verb is None or other.verb is None:
+        return not _can_be_same(one.participants, other.participants)
+    if VERBS.excludes(one.verb, other.verb) or not _can_be_same(one.agents, other.agents):
+        return True
+    # Two verbs that have nothing to do with each other may each have an object of its own.
+    return VERBS.related(one.verb, other.verb) and not _can_be_same(_patients(one), _patients(other))
+
+
+def label(premise: Scene, hypothesis: Scene) -> str:
+    """Return the pair's label, one of `labels.LABELS`."""
+    if entails(premise, hypothesis):
+        return labels.ENTAILMENT
+    return labels.CONTRADICTION if contradicts(premise, hypothesis) else labels.NEUTRAL
+
+
+def is_clear(premise: Scene, hypothesis: Scene) -> bool:
+    """Tell whether the label is beyond reasonable dispute, so that the pair may enter the corpus.
+
+    The conventions decide every pair; careful readers would still quarrel with some of their verdicts. Those are:
+    "a dog" beside "two dogs" as hypothesis; two named participants beside a group that may be the two of them; size
+    beside a changed noun; a young adult beside a child; a bystander that the premise does not mention; who is whom
+    when the verbs differ and the roles seem crossed; other participants doing something unrelated; verbs that often but
+    not always go together; a vague place that the action suggests; two places that may or may not be one, as a river
+    and a lake.
+    """
+    if premise.place is None:
+        if hypothesis.place in VAGUE_PLACES:
+            return False
+    elif hypothesis.place is not None and not PLACES.related(premise.place, hypothesis.place):
+        if not PLACES.excludes(premise.place, hypothesis.place):
+            return False
+    if (len(premise.agents) == 2 and _has_group(hypothesis)) or (len(hypothesis.agents) == 2 and _has_group(premise)):
+        return False
+    if not all(_entities_clear(p, h) for p in premise.participants for h in hypothesis.participants):
+        return False
+    if premise.verb is None or hypothesis.verb is None:
+        return all(any(not NOUNS.excludes(p.noun, h.noun) for p in premise.participants) for h in hypothesis.agents)
+    related = VERBS.related(premise.verb, hypothesis.verb)
+    if related and (premise.patient is None) == (hypothesis.patient is None):
+        return not _half_swapped(premise, hypothesis)
+    if not premise.agents or not hypothesis.agents:
+        return False
+    if _crossed(premise, hypothesis) or _crossed(hypothesis, premise):
+        return False
+    if related or VERBS.excludes(premise.verb, hypothesis.verb) or _clash_in_setting(premise, hypothesis):
+        return True
+    # A woman reads, a man eats: one picture may well hold both, whatever the convention says of its participants.
+    return frozenset((premise.verb, hypothesis.verb)) in INDEPENDENT and not contradicts(premise, hypothesis)
+
+
+def _patients(scene: Scene) -> tuple[Entity, ...]:
+    return () if scene.patient is None else (scene.patient,)
+
+
+def _covers(taxonomy: Taxonomy, premise: str | None, hypothesis: str | None) -> bool:
+    return hypothesis is None or (premise is not None and taxonomy.is_a(premise, hypothesis))
+
+
+def _clash(taxonomy: Taxonomy, one: str | None, other: str | None) -> bool:
+    return one is not None and other is not None and taxonomy.excludes(one, other)
+
+
+def _clash_in_setting(one: Scene, other: Scene) -> bool:
+    return _clash(PLACES, one.place, other.place) or _clash(TIMES, one.time, other.time)
+
+
+def _match(few: Sequence[Entity], many: Sequence[Entity], holds: Callable[[Entity, Entity], bool]) -> bool:
+    """Tell whether each of `few` can be given one of `many`, no two the same, such that `holds(of many, of few)`."""
+    return any(
+        all(holds(theirs, ours) for theirs, ours in zip(chosen, few, strict=True))
+        for chosen in permutations(many, len(few))
+    )
+
+
+def _can_be_same(one: Sequence[Entity], other: Sequence[Entity]) -> bool:
+    """Tell whether the side that names fewer participants may be naming some of those of the other side."""
+    few, many = sorted((one, other), key=len)
+    return _match(few, many, lambda theirs, ours: not _entities_clash(theirs, ours))
+
+
+def _adjectives(entity: Entity) -> tuple[str, ...]:
+    return (*entity.adjectives, *traits_of(entity.noun))
+
+
+def _entity_follows(premise: Entity, hypothesis: Entity) -> bool:
+    p, h = COUNTS[premise.number], COUNTS[hypothesis.number]
+    if not NOUNS.is_a(premise.noun, hypothesis.noun) or p.low < h.low or p.high > h.high:
+        return False
+    for adjective in hypothesis.adjectives:
+        if adjective in RELATIVE and premise.noun != hypothesis.noun:
+            return False
+        if not any(ADJECTIVES.is_a(other, adjective) for other in _adjectives(premise)):
+            return False
+    return hypothesis.gear is None or (premise.gear is not None and _gear_follows(premise.gear, hypothesis.gear))
+
+
+def _gear_follows(premise: Gear, hypothesis: Gear) -> bool:
+    return NOUNS.is_a(premise.noun, hypothesis.noun) and hypothesis.colour in (None, premise.colour)
+
+
+def _entities_clash(one: Entity, other: Entity) -> bool:
+    if NOUNS.excludes(one.noun, other.noun):
+        return True
+    a, b = COUNTS[one.number], COUNTS[other.number]
+    if a.high < b.low or b.high < a.low:
+        return True
+    for adjective in _adjectives(one):
+        if adjective in RELATIVE and one.noun != other.noun:
+            continue
+        if any(ADJECTIVES.excludes(adjective, theirs) for theirs in _adjectives(other)):
+            return True
+    if one.gear is None or other.gear is None or not NOUNS.related(one.gear.noun, other.gear.noun):
+        return False
+    return one.gear.colour is not None and other.gear.colour is not None and one.gear.colour != other.gear.colour
+
+
+def _has_group(scene: Scene) -> bool:
+    return any(entity.number != "one" for entity in scene.participants)
+
+
+def _entities_clear(premise: Entity, hypothesis: Entity) -> bool:
+    for one, other in ((premise, hypothesis), (hypothesis, premise)):
+        if NOUNS.is_a(one.noun, "adult") and "young" in one.adjectives and NOUNS.is_a(other.noun, "child"):
+            return False
+    if NOUNS.excludes(premise.noun, hypothesis.noun):
+        return True
+    if premise.number == "one" and hypothesis.number != "one":
+        return False
+    relative = RELATIVE.intersection
+    same_noun = premise.noun == hypothesis.noun
+    return same_noun or not (relative(premise.adjectives) and relative(hypothesis.adjectives))
+
+
+def _half_swapped(one: Scene, other: Scene) -> bool:
+    """Tell whether each names as agent what the other names as patient, and neither noun rules out the other.
+
+    "A boy is pushing a toddler" and "a toddler is pushing a boy": the roles are exchanged, and yet the boy may be
+    the toddler.
+    """
+    if one.patient is None or other.patient is None or not one.agents or not other.agents:
+        return False
+    first, second = one.agents[0].noun, one.patient.noun
+    crossed = NOUNS.related(first, other.patient.noun) and NOUNS.related(second, other.agents[0].noun)
+    return crossed and not NOUNS.related(first, other.agents[0].noun) and not NOUNS.excludes(first, second)
+
+
+def _crossed(one: Scene, other: Scene) -> bool:
+    """Tell whether who acts in `other` may be whom it is done to in `one`, and is none of those who act there."""
+    if one.patient is None:
+        return False
+    patient = one.patient
+    return any(
+        not _entities_clash(patient, agent) and all(_entities_clash(theirs, agent) for theirs in one.agents)
+        for agent in other.agents
+    )

@@ -1,0 +1,160 @@
+"""Meanings to English: several fluent sentences for one scene.
+
+Every sentence begins with a capital and ends with a full stop; words are joined by single spaces. No contractions and
+no hyphens, so that any tokenizer finds the same words.
+"""
+
+import random
+
+from tools.demo_corpus.lexicon import ADJECTIVE, COUNTS, NOUN, PLACE, TIME, VERB, WORN, nouns_under
+from tools.demo_corpus.scenes import Entity, Gear, Scene, passive_of
+
+FORMS = ("active", "fronted", "passive", "there", "relative", "with", "located")
+"""The surface forms: "A boy is feeding a dog in the park." "In the park, a boy …" "A dog is being fed by a boy …"
+"There is a boy feeding a dog …" "The boy who is feeding a dog … is wearing a red coat." "A boy is running with a dog …"
+"A boy in a red coat is in the park." (the last where no action is said)."""
+
+_COMMON = ("active", "active", "fronted", "passive", "passive", "there", "relative", "with", "located")  # weights
+_ANIMATE = frozenset(nouns_under(("person", "animal")))
+
+
+def forms_of(scene: Scene) -> tuple[str, ...]:
+    """Return the surface forms that can say the scene, never none for a sound one; in the order of `FORMS`."""
+    if scene.verb is None:
+        return ("there",) if scene.place is None else ("there", "located")
+    if not scene.agents:
+        return ("passive",)
+    forms = ["active"]
+    if scene.place is not None or scene.time is not None:
+        forms.append("fronted")
+    if passive_of(scene):
+        forms.append("passive")
+    if len(scene.agents) == 1:
+        forms.append("there")
+        gear = scene.agents[0].gear
+        if gear is not None and gear.noun in WORN:
+            forms.append("relative")
+    elif scene.patient is None and VERB[scene.verb].joined:
+        forms.append("with")
+    return tuple(forms)
+
+
+def say(scene: Scene, rng: random.Random, form: str | None = None, definite: bool | None = None) -> str:
+    """Return one sentence that means the scene.
+
+    Args:
+        scene: a sound scene.
+        rng: draws the form, the synonyms and the article.
+        form: one of `forms_of(scene)`; drawn where None.
+        definite: "the dog" rather than "a dog" (never after "there is", which would point); drawn where None.
+
+    Raises:
+        ValueError: if the form cannot say this scene.
+    """
+    possible = forms_of(scene)
+    if form is None:
+        form = rng.choice([one for one in _COMMON if one in possible])
+    elif form not in possible:
+        raise ValueError(f"expected one of the forms {list(possible)} for this scene, got {form!r}")
+    if definite is None:
+        definite = rng.random() < 0.25
+    words = _arrange(scene, form, definite and form != "there", rng)
+    return f"{words[0].upper()}{words[1:]}."
+
+
+def _arrange(scene: Scene, form: str, definite: bool, rng: random.Random) -> str:
+    place = "" if scene.place is None else " " + rng.choice(PLACE[scene.place].words)
+    time = "" if scene.time is None else " " + rng.choice(TIME[scene.time].words)
+    adjuncts = place + time
+    if scene.verb is None:
+        who = scene.agents[0]
+        be = _be(who)
+        if form == "located":
+            return f"{_phrase(who, definite, rng)} {be}{adjuncts}"
+        return f"there {be} {_phrase(who, False, rng)}{adjuncts}"
+    words = VERB[scene.verb].words
+    if form == "passive":
+        past = rng.choice([past for _, past in words if past])
+        assert scene.patient is not None
+        whom = _phrase(scene.patient, definite, rng, subject=True)
+        by = " by " + _together(scene, definite, rng) if scene.agents else ""
+        return f"{whom} {_be(scene.patient)} being {past}{by}{adjuncts}"
+    doing = rng.choice(words)[0]
+    if scene.patient is not None:
+        doing += " " + _phrase(scene.patient, definite, rng)
+    first = scene.agents[0]
+    be = _be(first) if len(scene.agents) == 1 else "are"
+    if form == "there":
+        return f"there {be} {_phrase(first, False, rng, participle=False)} {doing}{adjuncts}"
+    if form == "relative":
+        assert first.gear is not None
+        bare = _phrase(first._replace(gear=None), definite, rng, subject=True)
+        return f"{bare} who {be} {doing}{adjuncts} {be} wearing {_gear(first.gear, first.number)}"
+    if form == "with":
+        second = _phrase(scene.agents[1], definite, rng)
+        return f"{_phrase(first, definite, rng, subject=True)} is {doing} with {second}{adjuncts}"
+    who_does = _together(scene, definite, rng, subject=True)
+    if form == "fronted":
+        front, rest = (time, place) if time and (not place or rng.random() < 0.5) else (place, time)
+        return f"{front.strip()}, {who_does} {be} {doing}{rest}"
+    return f"{who_does} {be} {doing}{adjuncts}"
+
+
+def _be(entity: Entity) -> str:
+    return "is" if entity.number == "one" else "are"
+
+
+def _together(scene: Scene, definite: bool, rng: random.Random, subject: bool = False) -> str:
+    return " and ".join(_phrase(entity, definite, rng, subject=subject) for entity in scene.agents)
+
+
+def _phrase(entity: Entity, definite: bool, rng: random.Random, subject: bool = False, participle: bool = True) -> str:
+    """Return the noun phrase.
+
+    Args:
+        entity: what it names.
+        definite: "the dog" rather than "a dog"; things and "several" stay indefinite.
+        rng: draws the synonyms.
+        subject: it stands where a bare plural would sound generic: "some books" rather than "books".
+        participle: "wearing a red coat" may stand for "in a red coat".
+    """
+    noun = NOUN[entity.noun]
+    singular, plural = rng.choice(noun.words)
+    many = entity.number != "one"
+    parts = [rng.choice(ADJECTIVE[word].words) for word in entity.adjectives]
+    parts.append(plural if many else singular)
+    thing = entity.noun not in _ANIMATE
+    if definite and not thing and entity.number != "several":
+        if entity.number in ("two", "three", "four"):
+            parts.insert(0, COUNTS[entity.number].word)
+        parts.insert(0, "the")
+    elif many:
+        if not (entity.number == "some" and thing and not subject):
+            parts.insert(0, COUNTS[entity.number].word)
+    elif not noun.mass:
+        parts.insert(0, _article(parts[0]))
+    if entity.gear is not None:
+        parts.append(_how_had(entity.gear, participle, rng))
+        parts.append(_gear(entity.gear, entity.number))
+    return " ".join(parts)
+
+
+def _how_had(gear: Gear, participle: bool, rng: random.Random) -> str:
+    if gear.noun not in WORN:
+        return "with"
+    return rng.choice(("in", "in", "wearing")) if participle else "in"
+
+
+def _gear(gear: Gear, count: str) -> str:
+    """Return what is worn as a noun phrase; each of several has one, so theirs is a bare plural."""
+    singular, plural = NOUN[gear.noun].words[0]
+    many = count != "one"
+    words = [plural if many else singular]
+    if gear.colour is not None:
+        words.insert(0, gear.colour)
+    return " ".join(words if many else [_article(words[0]), *words])
+
+
+def _article(word: str) -> str:
+    # By spelling: the lexicon has no "hour" or "unicorn", whose first letter and first sound disagree.
+    return "an" if word[0] in "aeiou" else "a"
