@@ -7,13 +7,21 @@ BIN := $(VENV)/bin
 # Dependency groups (the developers' tools) need a pip of 2025.
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-.PHONY: demo test lint format hub bench harnesses
+# A process of tests for each core; whoever has done its tests takes over some of another's.
+PARALLEL := -n auto --dist worksteal
+QUICK := tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(wildcard tests/report/test_*.py) \
+	$(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources)
+
+.PHONY: demo test quick lint format hub bench harnesses
 
 demo: $(VENV)/demo.installed  ## show every set offline, put to a bag of words
 	$(BIN)/unbag demo
 
 test: $(VENV)/dev.installed  ## run all tests; those that need ../shared skip without it
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
+
+quick: $(VENV)/dev.installed  ## the core in less than a minute: scores, labels, perturbations, sources, tables, imports, usage
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(QUICK)
 
 lint: $(VENV)/dev.installed  ## style and types
 	$(BIN)/ruff check

@@ -1,8 +1,12 @@
 """What tests share: the real data beside the checkout, where there is some, and the test Hub."""
 
+import os
 from pathlib import Path
 
 import pytest
+
+# One thread each: tests run side by side, and their arrays are small. Set before anything imports numpy or torch.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 pytest_plugins = ["tests.hub_server.fixtures"]
 

@@ -12,6 +12,7 @@ from typing import get_args
 import pytest
 from typer.testing import CliRunner
 
+from tests.fork_server import PYTHON
 from unbag import cli, predictors, results, scripts
 from unbag.cli import evaluating, natlog, request_options
 from unbag.cli import training as training_commands
@@ -28,9 +29,7 @@ ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premi
 
 def run(*arguments, cwd=None, env=None):
     """Run the command in a process of its own."""
-    return subprocess.run(
-        [sys.executable, "-m", "unbag", *map(str, arguments)], capture_output=True, text=True, cwd=cwd, env=env
-    )
+    return PYTHON.run("-m", "unbag", *arguments, cwd=cwd, env=env)
 
 
 @pytest.fixture
@@ -94,6 +93,7 @@ def test_start_up_imports_nothing_heavy():
 ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --out out".split()
 
 
+@pytest.mark.slow
 def test_a_function_of_the_users_is_evaluated_and_shown(folder):
     done = run(*ASKED, cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -104,11 +104,13 @@ def test_a_function_of_the_users_is_evaluated_and_shown(folder):
     assert (folder / "out" / "predictions").is_dir()
 
 
+@pytest.mark.slow
 def test_json_is_the_results_file_and_nothing_else(folder):
     done = run(*ASKED, "--json", cwd=folder)
     assert json.loads(done.stdout) == json.loads((folder / "out" / "results.json").read_text())
 
 
+@pytest.mark.slow
 def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
     options = ("--data", "pairs.csv", "-o", "q=3")
     built = run("build", "permuted", *options, "--out", "set.parquet", cwd=folder)
@@ -219,6 +221,7 @@ def test_the_sets_are_listed(folder):
     assert "sinha" in run("sets").stdout.lower()
 
 
+@pytest.mark.slow
 def test_a_lexical_model_is_fitted_and_asked(folder):
     options = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
@@ -280,6 +283,7 @@ def said(done):
     return " ".join(done.stderr.replace("│", " ").split())
 
 
+@pytest.mark.slow
 def test_any_option_of_a_set_can_be_named(folder):
     done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--out", "a.parquet", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
@@ -337,6 +341,7 @@ def test_the_options_of_a_set_are_listed(folder):
     assert run("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
 
 
+@pytest.mark.slow
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")
     options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--out")

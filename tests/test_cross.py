@@ -1,19 +1,17 @@
 """The cross-domain table on the real corpora: `unbag evaluate --cross` over HTTP."""
 
-import subprocess
-import sys
-
 import pytest
 
+from tests.fork_server import PYTHON
 from unbag import results
 
 
 def test_models_meet_corpora(shared_hub, tmp_path):
     home = tmp_path / "home"
     environment = shared_hub.env(home) | {"XDG_CACHE_HOME": str(home / "cache")}
-    command = [sys.executable, "-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "majority", "--cross"]
+    command = ["-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "majority", "--cross"]
     options = ["--corpus", "snli-test,sick", "--training", "snli", "--examples", "150", "--out", tmp_path / "out"]
-    done = subprocess.run([*command, *options], env=environment, capture_output=True, text=True)
+    done = PYTHON.run(*command, *options, env=environment)
     assert done.returncode == 0, done.stderr
     assert "A constant answer at best" in done.stdout
     found = {

@@ -1,19 +1,22 @@
 """From a Hub id to a verdict over HTTP: the command as a user gives it, killed and given again."""
 
-import os
-import signal
-import subprocess
-import sys
 import time
 
 import numpy as np
 import pytest
 
+from tests.fork_server import PYTHON
 from unbag import results
 
+IN_SMALL_PARTS = """
+from unbag.cli import main
+from unbag.inference import predict_rows
+predict_rows.__kwdefaults__["chunk_rows"] = 256
+main()
+"""
 COMMAND = [
-    *(sys.executable, "-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
-    *("--corpus", "snli", "--examples", "60", "-o", "q=99"),  # 6,000 rows: two parts of the store
+    *("-c", IN_SMALL_PARTS, "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
+    *("--corpus", "snli", "--examples", "60", "-o", "q=19"),  # 1,200 rows: five parts
 ]
 
 
@@ -26,7 +29,7 @@ def environment(shared_hub, tmp_path_factory):
 def unbroken(environment, tmp_path_factory):
     """Give the folder of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("unbroken")
-    subprocess.run([*COMMAND, "--out", folder], env=environment, check=True, capture_output=True)
+    PYTHON.run(*COMMAND, "--out", folder, env=environment, check=True)
     return folder
 
 
@@ -43,19 +46,20 @@ def test_the_verdict_of_the_fixture(unbroken):
 def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken, tmp_path):
     """`kill -9` at three random moments while predicting, then the same command."""
     rng = np.random.default_rng(17)
+    assert len(list(unbroken.glob("predictions/*/part-*.parquet"))) == 5
     killed = 0
-    for moment in rng.uniform(0.5, 8, size=3):
-        process = subprocess.Popen([*COMMAND, "--out", tmp_path], env=environment, stderr=subprocess.DEVNULL)
+    for moment in rng.uniform(0.2, 2, size=3):
+        process = PYTHON.start(*COMMAND, "--out", tmp_path, env=environment)
         while process.poll() is None and not list(tmp_path.glob("predictions/*/manifest.json")):
             time.sleep(0.05)  # until it predicts
         time.sleep(moment)
         if process.poll() is None:
-            os.kill(process.pid, signal.SIGKILL)
+            process.kill()
             killed += 1
         process.wait()
     assert killed, "no run was killed, so this test would show nothing"
     assert not (tmp_path / "results.json").exists()
-    subprocess.run([*COMMAND, "--out", tmp_path], env=environment, check=True, capture_output=True)
+    PYTHON.run(*COMMAND, "--out", tmp_path, env=environment, check=True)
     assert (tmp_path / "results.json").read_bytes() == (unbroken / "results.json").read_bytes()
 
 
@@ -66,12 +70,7 @@ def test_nothing_goes_elsewhere_and_no_token_is_in_a_url(unbroken, shared_hub):
 
 
 def test_a_missing_model_is_one_line(environment, tmp_path):
-    done = subprocess.run(
-        [sys.executable, "-m", "unbag", "evaluate", "nobody/no-such-model", "--out", tmp_path / "out"],
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
+    done = PYTHON.run("-m", "unbag", "evaluate", "nobody/no-such-model", "--out", tmp_path / "out", env=environment)
     assert done.returncode == 1
     assert "nobody/no-such-model" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

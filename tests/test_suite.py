@@ -2,12 +2,11 @@
 
 import json
 import os
-import subprocess
-import sys
 from dataclasses import replace
 
 import pytest
 
+from tests.fork_server import PYTHON
 from unbag import challenge_sets, results, sets, suite
 from unbag.evaluation import evaluate, evaluate_all
 from unbag.failures import Failure
@@ -170,10 +169,12 @@ def test_a_split_is_for_the_sets_that_have_splits():
     assert not sets.takes_split("resnli", "mnli")
 
 
-def _run(*arguments, cwd, launcher=()):
-    environment = os.environ | {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(cwd / "cache"), "HF_HOME": str(cwd / "hf")}
-    command = [sys.executable, *launcher, "-m", "unbag", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, cwd=cwd, env=environment)
+def _environment(cwd):
+    return os.environ | {"HF_HUB_OFFLINE": "1", "XDG_CACHE_HOME": str(cwd / "cache"), "HF_HOME": str(cwd / "hf")}
+
+
+def _run(*arguments, cwd):
+    return PYTHON.run("-m", "unbag", *arguments, cwd=cwd, env=_environment(cwd))
 
 
 @pytest.fixture
@@ -208,11 +209,12 @@ def test_two_processes_evaluate_a_suite_as_one_does(offline):
     pytest.importorskip("accelerate")
     named = ("--sets", "plain", "--sets", "resnli", "--sets", "swapped")
     options = ("evaluate", "always:predict", *named, "--data", "ours.jsonl", "-o", "embeddings=./none.txt")
-    launcher = ("-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2")
-    two = _run(*options, "--out", "two", cwd=offline, launcher=launcher)
+    group = PYTHON.start_group(2, "-m", "unbag", *options, "--out", "two", cwd=offline, env=_environment(offline))
     one = _run(*options, "--out", "one", cwd=offline)
-    assert two.returncode == one.returncode == 1
-    for done in (one, two):
-        assert done.stderr.count("resnli: failed: ") == 1, done.stderr
-        assert done.stdout.count("Verdict") == 2
+    assert [process.wait() for process in group] == [1, 1]
+    assert one.returncode == 1
+    two = ["".join(said) for said in zip(*(process.communicate() for process in group), strict=True)]
+    for printed, said in ((one.stdout, one.stderr), two):
+        assert said.count("resnli: failed: ") == 1, said
+        assert printed.count("Verdict") == 2
     assert (offline / "two" / "results.json").read_bytes() == (offline / "one" / "results.json").read_bytes()

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.fork_server import PYTHON
 from tests.hub_server.accounts import ALICE
 from tests.hub_server.corpora import PINS
 from tests.hub_server.fixtures import SHARED_HUB
@@ -67,15 +65,9 @@ class Commands:
         self.home = home
         self.env = hub.env(home / "hf", token=ALICE) | {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "200"}
 
-    def __call__(self, *arguments: object, code: int = 0, **options: object) -> str:
+    def __call__(self, *arguments: object, code: int = 0, program: tuple[str, str] = ("-m", "unbag")) -> str:
         """Give one command; return its output, or what it complained about if it was to fail."""
-        done = subprocess.run(
-            [sys.executable, "-m", "unbag", *map(str, arguments)],
-            env=self.env,
-            capture_output=True,
-            text=True,
-            **options,
-        )
+        done = PYTHON.run(*program, *arguments, env=self.env)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         assert ALICE not in done.stdout + done.stderr
@@ -90,15 +82,7 @@ class Commands:
 
     def run(self, module: str, asked: str) -> list[object]:
         """Run a module in a process, and return the JSON lines that it prints."""
-        done = subprocess.run(
-            [sys.executable, "-m", module],
-            input=asked,
-            env=self.env | {"PYTHONPATH": os.pathsep.join(sys.path)},
-            cwd=Path(__file__).parents[2],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 0, done.stderr
+        done = PYTHON.run("-m", module, given=asked, env=self.env, cwd=Path(__file__).parents[2], check=True)
         assert ALICE not in done.stdout + done.stderr
         return [json.loads(line) for line in done.stdout.splitlines()]
 

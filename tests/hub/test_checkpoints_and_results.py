@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.fork_server import PYTHON, Forked
 from tests.hub.made import SNLI, model, plain, swapped
 from tests.hub_server.accounts import ALICE, BOB
 from tests.hub_server.client_process import runs_in
@@ -28,15 +27,9 @@ ASKED = [("a man runs", "the man is in"), ("a young dog sleeps", "no dog is in")
 THEIR_CARD = "---\nlicense: mit  # ours\ntags: ['nli']\n---\n# Theirs\n"
 
 
-def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> subprocess.Popen[str]:
+def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> Forked:
     """Start a command in a process of its own."""
-    return subprocess.Popen(
-        [sys.executable, "-m", "unbag", *map(str, arguments)],
-        env=hub.env(home, token=token),
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return PYTHON.start("-m", "unbag", *arguments, env=hub.env(home, token=token))
 
 
 def publish(hub: RunningHub, home: Path, token: str, *arguments: object) -> dict:

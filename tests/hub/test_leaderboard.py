@@ -1,7 +1,5 @@
 """The leaderboard: a Space that reads a data set of results."""
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pandas as pd
@@ -11,6 +9,7 @@ from unbag.hub import results_dataset
 from unbag.hub.leaderboard import leaderboard_space
 from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
 
+from ..fork_server import PYTHON
 from ..hub_server.accounts import ALICE
 from ..hub_server.running import RunningHub
 from .made import plain, swapped
@@ -121,8 +120,8 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
         repo_id=f"org/{results_dataset.NAME}",
         repo_type="dataset",
     )
-    command = [sys.executable, "-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
-    subprocess.run(command, env=hub.env(tmp_path / "home", token=ALICE), check=True, capture_output=True)
+    command = ["-m", "unbag", "publish", "leaderboard", "--to", "org", "--yes"]
+    PYTHON.run(*command, env=hub.env(tmp_path / "home", token=ALICE), check=True)
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         _, count, summary, legend, *_, table = ask(address, "opened")

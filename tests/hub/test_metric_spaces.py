@@ -14,6 +14,7 @@ from unbag.hub.spaces import GRADIO
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.swap_consistency import swap_consistency
 
+from ..fork_server import PYTHON
 from ..hub_server.accounts import ALICE
 from ..hub_server.running import RunningHub
 from .running_app import ask, running_app
@@ -57,10 +58,10 @@ def spaces():
 
 
 def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, spaces, tmp_path: Path):
-    command = [sys.executable, "-m", "unbag", "publish", "metric", "--to", "org", "--yes"]
+    command = ["-m", "unbag", "publish", "metric", "--to", "org", "--yes"]
     environment = hub.env(tmp_path / "publisher", token=ALICE)
-    subprocess.run(command, env=environment, check=True, capture_output=True)
-    again = subprocess.run(command, env=environment, check=True, capture_output=True, text=True)
+    PYTHON.run(*command, env=environment, check=True)
+    again = PYTHON.run(*command, env=environment, check=True)
     assert again.stdout.count("nothing to change") == len(NAMES)
     inputs = {space.repo: MINITREES if name == "pos_minitree" else _example(name) for name, space in spaces.items()}
     done = subprocess.run(

@@ -1,6 +1,5 @@
 """What a run needs is fetched beforehand, or named at once; and a download that goes wrong is one line."""
 
-import resource
 import shutil
 
 import pytest
@@ -13,8 +12,12 @@ _PLAIN = ["--sets", "plain", "--corpus", "snli"]
 _LIMIT = 4_000  # bytes of a file: less than the tiny corpus has
 
 
-def _a_small_disk():
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_LIMIT, _LIMIT))
+_ON_A_SMALL_DISK = f"""
+import resource
+resource.setrlimit(resource.RLIMIT_FSIZE, ({_LIMIT}, {_LIMIT}))
+from unbag.cli import main
+main()
+"""
 
 
 def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fresh_commands, tmp_path):
@@ -35,7 +38,7 @@ def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fr
 
 
 def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_commands):
-    refused = fresh_commands("prefetch", *_PLAIN, code=1, preexec_fn=_a_small_disk)
+    refused = fresh_commands("prefetch", *_PLAIN, code=1, program=("-c", _ON_A_SMALL_DISK))
     assert "1 of 1 things could not be had: the corpus snli, split validation" in refused
     assert ": here" in fresh_commands("prefetch", *_PLAIN)
 

@@ -1,9 +1,8 @@
 """Everything to one organisation; a set that cannot be made does not cost the others."""
 
 import json
-import subprocess
-import sys
 
+from tests.fork_server import PYTHON
 from unbag import challenge_sets, scripts
 
 
@@ -13,8 +12,8 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
     given = ["--corpus", "snli", *"-o training=snli -o q=2 -o min_words=6 -o".split(), f"embeddings={vectors}"]
     # A pipeline for cs_lambda alone, which SOSwap and AddAmod cannot parse with.
     given += ["-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"]
-    asked = [sys.executable, "-m", "unbag", "publish", "all", "--to", "alice", *map(str, given), "--yes", "--json"]
-    done = subprocess.run(asked, env=commands.env, capture_output=True, text=True)
+    asked = ["-m", "unbag", "publish", "all", "--to", "alice", *given, "--yes", "--json"]
+    done = PYTHON.run(*asked, env=commands.env)
     assert done.returncode == 1
     assert "soswap_addamod: not published: " in done.stderr
     published = {each["repo"].removeprefix("alice/"): each["commit"] for each in json.loads(done.stdout)}
@@ -27,12 +26,5 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
 
 
 def test_one_repository_for_all_is_refused(commands):
-    assert (
-        "expected --to ORG"
-        in subprocess.run(
-            [sys.executable, "-m", "unbag", "publish", "all", "--to", "org/name"],
-            env=commands.env,
-            capture_output=True,
-            text=True,
-        ).stderr
-    )
+    refused = PYTHON.run("-m", "unbag", "publish", "all", "--to", "org/name", env=commands.env)
+    assert "expected --to ORG" in refused.stderr

@@ -1,14 +1,13 @@
 """Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
 
 import json
-import subprocess
-import sys
 import time
 
 import pytest
 import yaml
 from huggingface_hub import HfApi
 
+from tests.fork_server import PYTHON
 from tests.hub.plain_reader import described
 from tests.hub_server.faults import Fault
 from tests.hub_server.fixtures import SHARED_HUB
@@ -153,16 +152,14 @@ def test_own_data_needs_a_licence_and_a_corpus_keeps_its_own(commands, tmp_path,
 def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(published, commands):
     asked = ["publish", "dataset", "swapped", "--corpus", "snli", "--to", "org/killed", "--yes", "--json"]
     with commands.hub.broken_by(Fault(method="POST", path="org/killed/commit", delay=2)):
-        stopped = subprocess.Popen(
-            [sys.executable, "-m", "unbag", *asked], env=commands.env, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-        )
+        stopped = PYTHON.start("-m", "unbag", *asked, env=commands.env)
         until = time.monotonic() + 120
         while not commands.hub.requests("org/killed/preupload"):
-            assert stopped.poll() is None, stopped.stderr.read()
+            assert stopped.poll() is None, stopped.communicate()
             assert time.monotonic() < until
             time.sleep(0.05)
         stopped.kill()
-        stopped.communicate()
+        stopped.wait()
 
     def state():
         api = HfApi(commands.hub.endpoint, token=False)

@@ -1,13 +1,12 @@
 """A run killed with SIGKILL, which no code of ours can see coming."""
 
 import random
-import subprocess
-import sys
 import time
 from pathlib import Path
 
 import pytest
 
+from tests.fork_server import PYTHON, Forked
 from tests.inference.predict_child import CHUNK_ROWS
 from unbag.inference import Predictions
 
@@ -15,15 +14,15 @@ ROOT = Path(__file__).parents[2]
 PARTS = 8
 
 
-def command(folder: Path, *options: object) -> list[str]:
-    return [sys.executable, "-m", "tests.inference.predict_child", str(folder), *map(str, options)]
+def start(folder: Path, *options: object) -> Forked:
+    return PYTHON.start("-m", "tests.inference.predict_child", folder, *options, cwd=ROOT)
 
 
 @pytest.fixture(scope="module")
 def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """Return the parts of a run that nobody killed."""
     folder = tmp_path_factory.mktemp("unbroken")
-    subprocess.run(command(folder), cwd=ROOT, check=True)
+    assert start(folder).wait() == 0
     parts = {path.name: path.read_bytes() for path in folder.glob("*/part-*.parquet")}
     assert len(parts) == PARTS
     return parts
@@ -33,7 +32,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
 def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     draw = random.Random(seed)
     wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)  # parts to see, seconds after
-    killed = subprocess.Popen(command(tmp_path, "--seconds", 0.2), cwd=ROOT)
+    killed = start(tmp_path, "--seconds", 0.2)
     deadline = time.monotonic() + 60
     while len(list(tmp_path.glob("*/part-*.parquet"))) < wanted:
         assert killed.poll() is None, "the run ended before it could be killed"
@@ -46,7 +45,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     assert wanted <= there < PARTS
 
     calls = tmp_path / "calls"
-    subprocess.run(command(tmp_path, "--calls", calls), cwd=ROOT, check=True)
+    assert start(tmp_path, "--calls", calls).wait() == 0
     assert calls.read_text().splitlines() == [str(CHUNK_ROWS)] * (PARTS - there)  # only what was missing
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == unbroken

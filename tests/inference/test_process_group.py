@@ -1,8 +1,5 @@
-"""Two processes, started as a user starts them."""
+"""Two processes that share a run, and how they end where `torchrun` started them, as a user does."""
 
-import os
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -10,22 +7,11 @@ import pytest
 
 pytest.importorskip("accelerate", reason="needs unbag[models]")
 
+from tests.fork_server import PYTHON
+
 ROOT = Path(__file__).parents[2]
 CHILD = "tests.inference.predict_child"
-LAUNCHER = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
-ENVIRONMENT = os.environ | {"OMP_NUM_THREADS": "1"}
-
-
-def torchrun(folder: Path, *options: object) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [*LAUNCHER, "-m", CHILD, str(folder), *map(str, options)],
-        cwd=ROOT,
-        env=ENVIRONMENT,
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+TORCHRUN = ["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"]
 
 
 def parts(folder: Path) -> dict[str, bytes]:
@@ -34,17 +20,17 @@ def parts(folder: Path) -> dict[str, bytes]:
 
 def test_two_processes_share_the_work_and_give_what_one_gives(tiny_bert, tmp_path):
     options = ("--rows", 230, "--model", tiny_bert)
-    alone = [sys.executable, "-m", CHILD, str(tmp_path / "one"), *map(str, options)]
-    subprocess.run(alone, cwd=ROOT, env=ENVIRONMENT, check=True)
-    two = torchrun(tmp_path / "two", *options)
-    assert two.returncode == 0, two.stderr
-    assert len(parts(tmp_path / "one")) == 5
-    assert parts(tmp_path / "two") == parts(tmp_path / "one")
+    for number in (1, 2):
+        for process in PYTHON.start_group(number, "-m", CHILD, tmp_path / str(number), *options, cwd=ROOT):
+            assert process.wait() == 0, process.communicate()
+    assert len(parts(tmp_path / "1")) == 5
+    assert parts(tmp_path / "2") == parts(tmp_path / "1")
 
 
 def test_a_failing_process_ends_the_others(tmp_path):
     begun = time.monotonic()
-    failed = torchrun(tmp_path, "--fail-on-rank", 1, "--calls", tmp_path / "calls")
+    options = ("--fail-on-rank", 1, "--calls", tmp_path / "calls")
+    failed = PYTHON.run(*TORCHRUN, "-m", CHILD, tmp_path, *options, cwd=ROOT)
     assert failed.returncode != 0
     assert "out of luck" in failed.stderr
     assert time.monotonic() - begun < 60
@@ -77,7 +63,7 @@ raise SystemExit(cli.run(app))
 def test_processes_leave_together_and_disconnected(tmp_path):
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)
-    left = subprocess.run([*LAUNCHER, str(script), str(tmp_path)], env=ENVIRONMENT, capture_output=True, text=True)
+    left = PYTHON.run(*TORCHRUN, script, tmp_path)
     assert left.returncode == 1, left.stderr
     assert (tmp_path / "0").read_text() == "told, False"
     assert (tmp_path / "1").read_text() == "False"

@@ -13,6 +13,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import torch
 import transformers
 
+from tests.fork_server import PYTHON
 from tests.hub_server.running import running_hub
 from tests.inference.conftest import ORDER, PAIRS, MakeModel
 from unbag.inference import ModelError, TransformerPredictor
@@ -243,9 +244,7 @@ for asked in ({"model": "org/missing"}, {"model": "org/tiny", "revision": "v9"})
         print(error)
 """
     with running_hub(mount=tmp_path / "hub", pins={("model", "org/tiny"): commit}) as hub:
-        run = subprocess.run(
-            [sys.executable, "-c", code], env=hub.env(tmp_path / "home"), capture_output=True, text=True, check=True
-        )
+        run = PYTHON.run("-c", code, env=hub.env(tmp_path / "home"), check=True)
     found, missing, without_revision = run.stdout.splitlines()
     assert found == commit
     assert missing.startswith("found neither a folder org/missing nor a model of that name")

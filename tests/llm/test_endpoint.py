@@ -3,9 +3,6 @@
 import logging
 import os
 import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -14,6 +11,7 @@ import pytest
 
 pytest.importorskip("openai", reason="needs unbag[llm]")
 
+from tests.fork_server import PYTHON
 from tests.llm_server import answer_by_letters
 from tests.llm_server.app import WORDS, EndpointApp
 from unbag import results
@@ -261,14 +259,7 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 def command(endpoint, folder, *options):
     arguments = ["evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--data", "pairs.csv", *options]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HF_HOME": str(folder / "hf")}
-    return subprocess.Popen(
-        [sys.executable, "-m", "unbag", *arguments, "--sets", "plain", "--out", "out"],
-        cwd=folder,
-        env=environment,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return PYTHON.start("-m", "unbag", *arguments, "--sets", "plain", "--out", "out", cwd=folder, env=environment)
 
 
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
@@ -281,8 +272,8 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
         assert time.monotonic() < deadline
         assert killed.poll() is None, killed.communicate()
         time.sleep(0.02)
-    killed.send_signal(signal.SIGKILL)
-    killed.communicate()
+    killed.kill()
+    killed.wait()
     endpoint.delay = 0.0
     time.sleep(0.6)  # until the last answers were given to nobody
     before = len(endpoint.requests)

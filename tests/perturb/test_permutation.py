@@ -111,6 +111,7 @@ def test_a_clump_moves_as_one(mode, run):
     assert len(starts) > 1, "the run should begin anywhere"
 
 
+@pytest.mark.slow
 def test_derangements_are_uniform():
     """Each of the 9 derangements of 4 words is drawn equally often: chi-square with 8 degrees of freedom."""
     tokens, other = tokenize("a b c d"), HYPOTHESIS

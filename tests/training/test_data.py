@@ -1,5 +1,6 @@
 import pytest
 
+from tests.fork_server import PYTHON
 from unbag.training.data import gather
 
 ROWS = "premise,hypothesis,label\n" + "".join(
@@ -61,8 +62,6 @@ def test_names_that_are_neither_corpora_nor_files_are_refused():
 def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path):
     """Roles, not names: OCNLI's validation split is its test data, MNLI's mismatched pairs are."""
     import json
-    import subprocess
-    import sys
 
     code = (
         "import json\n"
@@ -70,9 +69,7 @@ def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path)
         "data = gather(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
         "print(json.dumps(data.record()))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", code], env=shared_hub.env(tmp_path), capture_output=True, text=True, check=True
-    )
+    done = PYTHON.run("-c", code, env=shared_hub.env(tmp_path), check=True)
     record = json.loads(done.stdout)
     splits = {part["name"]: part["splits"] for part in record["held_out"]}
     assert splits == {

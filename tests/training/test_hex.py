@@ -1,8 +1,5 @@
 import json
-import os
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +13,7 @@ import transformers
 from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
 
+from tests.fork_server import PYTHON
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.hex.residual import ResidualHead
 from unbag.inference import TransformerPredictor
@@ -335,13 +333,8 @@ def test_two_processes_give_the_gradients_and_the_omega_of_one(tmp_path):
     outcomes = {}
     for world in (1, 2):
         out = tmp_path / f"{world}.pt"
-        launch = [
-            sys.executable,
-            *(["-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2"] if world == 2 else []),
-        ]
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)}
-        run = subprocess.run([*launch, child, out], env=environment, capture_output=True, text=True, timeout=120)
-        assert run.returncode == 0, run.stderr
+        for process in PYTHON.start_group(world, child, out):
+            assert process.wait() == 0, process.communicate()
         outcomes[world] = torch.load(out, weights_only=True)
     one, two = outcomes[1], outcomes[2]
     assert (one["world"], two["world"]) == (1, 2)

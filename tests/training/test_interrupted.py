@@ -4,24 +4,19 @@ import json
 import os
 import random
 import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
-import psutil
 import pytest
 from safetensors.torch import load_file
 
+from tests.fork_server import PYTHON
 from tests.hub_server.accounts import ALICE
 from tests.test_hub_server.plain_http import get
 from tests.training.test_finetune import close
 
-ROOT = Path(__file__).parents[2]
-RECIPE = [str(ROOT / "trainers/finetune.py")]
-ALONE = [sys.executable, *RECIPE]
-TWO = [sys.executable, "-m", "torch.distributed.run", "--nproc_per_node", "2", *RECIPE]
+RECIPE = Path(__file__).parents[2] / "trainers/finetune.py"
+ALONE, TWO = 1, 2
 
 
 def arguments_of(pairs_file):
@@ -37,21 +32,17 @@ def arguments(pairs_file):
     return arguments_of(pairs_file)
 
 
-def start(command, arguments, model, out, hub=None):
+def start(processes, arguments, model, out, hub=None):
     offline = {"HF_HUB_OFFLINE": "1"} if hub is None else hub
-    return subprocess.Popen(
-        [*command, *arguments, "--model", str(model), "--out", str(out), "--json"],
-        env={**os.environ, **offline, "OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT / "src")},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    told = (RECIPE, *arguments, "--model", model, "--out", out, "--json")
+    return PYTHON.start_group(processes, *told, env={**os.environ, **offline})
 
 
-def end(process):
-    """Wait for a run, and return what it printed, with what it said beside."""
-    printed, said = process.communicate()
-    assert process.returncode == 0, said
+def end(processes):
+    """Wait for a run, and return what its first process printed, with what that said beside."""
+    for process in processes:
+        assert process.wait() == 0, process.communicate()
+    printed, said = processes[0].communicate()
     return {**json.loads(printed), "said": said}
 
 
@@ -61,19 +52,20 @@ def first_step(done):
     return int(found[1]) if found else 0
 
 
-def kill(process, out, step):
-    """Kill a run and all it started once it has a checkpoint after so many steps."""
+def kill(processes, out, step):
+    """Kill a run once it has a checkpoint after so many steps."""
     wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"step-{step:08d}"
     deadline = time.monotonic() + 120
     while not wanted.exists():
-        assert process.poll() is None, process.communicate()
+        for process in processes:
+            assert process.poll() is None, process.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.001)
     time.sleep(random.uniform(0, 0.03))
-    started = psutil.Process(process.pid)
-    for one in (started, *started.children(recursive=True)):  # torchrun's are in sessions of their own
-        one.send_signal(signal.SIGKILL)
-    process.communicate()
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.wait()
     assert not out.exists()
 
 
@@ -125,14 +117,14 @@ def hub_files(hub, repo_id):
 def test_another_machine_goes_on_from_the_hub(tmp_path, pretrained, arguments, alone, hub, repo_id):
     """One run pushes its checkpoints and is killed; another, elsewhere, fetches the last of them."""
     environment = hub.env(tmp_path / "home", token=ALICE)
-    first = start(ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment)
+    [first] = start(ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment)
     deadline = time.monotonic() + 120
     while not (pushed := hub_files(hub, repo_id)):
         assert first.poll() is None, first.communicate()
         assert time.monotonic() < deadline
         time.sleep(0.05)
     first.kill()
-    first.communicate()
+    first.wait()
     assert {"checkpoint/state.json", "checkpoint/model.safetensors", "checkpoint/optimizer.bin"} <= set(pushed)
     second = end(start(ALONE, [*arguments, "--resume", repo_id], pretrained, tmp_path / "second", environment))
     assert 2 <= first_step(second), "it began anew"

@@ -4,8 +4,6 @@ import importlib.util
 import json
 import os
 import re
-import subprocess
-import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -16,13 +14,15 @@ from accelerate.utils import DistributedType
 from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
+from tests.fork_server import PYTHON
 from tests.training.test_finetune import close, same, stopped_after
 from unbag import scripts
 from unbag.training import sharding
 from unbag.training.run import run
 
 CHILD = Path(__file__).with_name("sharded_child.py")
-LAUNCH = sys.executable, "-m", "accelerate.commands.launch", "--config_file"
+LAUNCH = "-m", "accelerate.commands.launch", "--config_file"
+TELL = "import json, os; os.environ['RANK'] == '0' and print(json.dumps(dict(os.environ)))"
 COMMON = {
     "compute_environment": "LOCAL_MACHINE",
     "num_machines": 1,
@@ -91,38 +91,36 @@ def alone(told, tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def started(told, with_dropout, tmp_path_factory):
-    """Start all of them, and give the launcher and the folder of each."""
+    """Start all of them, and give the processes and the folder of each."""
     launched = {}
     for kind in CONFIGS:
         folder = tmp_path_factory.mktemp("sharded")
-        with (folder / "said.txt").open("w") as said:
-            launched[kind] = (
-                subprocess.Popen(
-                    [*LAUNCH, configured(kind, folder), CHILD, json.dumps(jobs(kind, folder, told, str(with_dropout)))],
-                    env={
-                        **os.environ,
-                        "OMP_NUM_THREADS": "1",
-                        "HF_HUB_OFFLINE": "1",
-                        "DS_ACCELERATOR": "cpu",
-                        "PYTHONPATH": os.pathsep.join(sys.path),
-                    },
-                    stdout=said,
-                    stderr=said,
-                ),
-                folder,
-            )
+        offline = {**os.environ, "HF_HUB_OFFLINE": "1", "DS_ACCELERATOR": "cpu"}
+        told_by_accelerate = environment(configured(kind, folder), folder, offline)
+        asked = json.dumps(jobs(kind, folder, told, str(with_dropout)))
+        launched[kind] = PYTHON.start_group(2, CHILD, asked, env=told_by_accelerate), folder
     yield launched
-    for process, _ in launched.values():
-        process.terminate()  # the launcher ends what it started
-        process.wait()
+    for processes, _ in launched.values():
+        for process in processes:
+            process.kill()
 
 
 @pytest.fixture(scope="module", params=CONFIGS)
 def sharded(request, started, alone):
     """Give how the weights were sharded, and the folder with what the processes leave."""
-    process, folder = started[request.param]
-    assert process.wait(timeout=300) == 0, (folder / "said.txt").read_text()
+    processes, folder = started[request.param]
+    for process in processes:
+        assert process.wait() == 0, process.communicate()
     return request.param, folder
+
+
+def environment(config, folder, around):
+    """Return the environment that `accelerate launch` gives a process."""
+    script = folder / "tell.py"
+    script.write_text(TELL)
+    told = json.loads(PYTHON.run(*LAUNCH, config, script, env=around, check=True).stdout)
+    # How they find each other is told where they are started.
+    return {name: value for name, value in told.items() if not name.startswith("TORCHELASTIC_")}
 
 
 def configured(kind, folder):

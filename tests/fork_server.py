@@ -1,0 +1,228 @@
+"""Commands in processes of their own, forked from one that has imported what takes seconds.
+
+    done = PYTHON.run("-m", "unbag", "sets", env=hub.env(home), cwd=folder)
+
+It stands in for `subprocess` with `sys.executable`. The client libraries of the Hub read the environment when they are
+imported: they are imported beforehand for an environment that several processes have. Nothing of unbag is.
+"""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import gc
+import importlib
+import json
+import os
+import runpy
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+_WARM = (
+    *("numpy", "pandas", "pyarrow.parquet", "scipy.stats", "sklearn.linear_model", "spacy"),
+    *("torch", "torch._dynamo", "torch.distributed.fsdp"),
+)
+_CLIENTS = ("datasets", "evaluate", "accelerate", "transformers.models.bert.modeling_bert")
+_WORTH_IT = 3  # processes with the same environment, from which on their clients are imported beforehand
+_ROOT = Path(__file__).parents[1]
+_SECONDS_BETWEEN_LOOKS = 0.01
+_SECONDS_AT_MOST = 240
+
+
+class Forked:
+    """A process that was started, used like a `subprocess.Popen` whose output is text."""
+
+    def __init__(self, server: ForkServer, pid: int, out: Path, err: Path) -> None:
+        self.pid = pid
+        self.returncode: int | None = None
+        self._server, self._out, self._err = server, out, err
+
+    def poll(self) -> int | None:
+        """Return the exit code, or None while it runs."""
+        if self.returncode is None:
+            self.returncode = self._server.ask(look_after=self.pid)
+        return self.returncode
+
+    def wait(self, timeout: float = _SECONDS_AT_MOST) -> int:
+        """Wait for its end, and return the exit code."""
+        deadline = time.monotonic() + timeout
+        while (code := self.poll()) is None:
+            if time.monotonic() > deadline:
+                self.kill()
+                raise TimeoutError(f"still running after {timeout} s: {self._err.read_text()}")
+            time.sleep(_SECONDS_BETWEEN_LOOKS)
+        return code
+
+    def communicate(self, timeout: float = _SECONDS_AT_MOST) -> tuple[str, str]:
+        """Wait for its end, and return what it printed and what it said beside."""
+        self.wait(timeout)
+        return self._out.read_text(), self._err.read_text()
+
+    def kill(self) -> None:
+        """Kill it with SIGKILL."""
+        if self.returncode is None:
+            os.kill(self.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+
+
+class ForkServer:
+    """The process to fork from, started when it is first used; it ends with this one."""
+
+    def __init__(self) -> None:
+        self._folder = tempfile.TemporaryDirectory(prefix="forked-")
+        self._started = 0
+        self._pipes: tuple[TextIO, TextIO] | None = None
+        self._with_clients: dict[tuple[str | None, ...], ForkServer] = {}
+        self._asked_for: Counter[tuple[str | None, ...]] = Counter()
+
+    def start(
+        self, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None, given: str = ""
+    ) -> Forked:
+        """Start what `python` would with these arguments: -m and a module, -c and code, or a script.
+
+        Args:
+            arguments: what follows `python`.
+            env: the whole environment; without one, that of this process.
+            cwd: the folder to run in.
+            given: what it finds on its standard input.
+        """
+        environment = dict(os.environ if env is None else env)
+        asked = {"arguments": list(map(str, arguments)), "env": environment, "cwd": str(cwd or Path.cwd())}
+        return self._for(environment)._fork(asked, given)
+
+    def _fork(self, asked: dict[str, Any], given: str) -> Forked:
+        files = self._files()
+        files[0].write_text(given)
+        return Forked(self, self.ask(**asked, files=list(map(str, files))), *files[1:])
+
+    def _files(self) -> list[Path]:
+        self._started += 1
+        return [Path(self._folder.name) / f"{self._started}.{name}" for name in ("in", "out", "err")]
+
+    def _for(self, environment: Mapping[str, str]) -> ForkServer:
+        """Return what to fork from: with the clients, where they were asked for with this environment before."""
+        what_they_read = _what_clients_read(environment)
+        self._asked_for[what_they_read] += 1
+        if self._asked_for[what_they_read] < _WORTH_IT:
+            return self
+        if what_they_read not in self._with_clients:
+            files = self._files()
+            for path in files[:2]:
+                os.mkfifo(path)
+            arguments = ["-m", "tests.fork_server", *_CLIENTS]
+            asked = {"arguments": arguments, "env": dict(environment), "cwd": str(_ROOT)}
+            self.ask(**asked, files=list(map(str, files)))
+            server = self._with_clients[what_they_read] = ForkServer()
+            server._pipes = files[0].open("w"), files[1].open()
+        return self._with_clients[what_they_read]
+
+    def start_group(
+        self, n: int, *arguments: object, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> list[Forked]:
+        """Start processes that find each other, told what `torchrun` tells them; one alone is told nothing."""
+        if n == 1:
+            return [self.start(*arguments, env=env, cwd=cwd)]
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            address = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(free.getsockname()[1])}
+        told = {**(os.environ if env is None else env), **address, "WORLD_SIZE": str(n), "LOCAL_WORLD_SIZE": str(n)}
+        ranks = [{"RANK": str(rank), "LOCAL_RANK": str(rank)} for rank in range(n)]
+        return [self.start(*arguments, env={**told, **rank}, cwd=cwd) for rank in ranks]
+
+    def run(self, *arguments: object, check: bool = False, **more: Any) -> subprocess.CompletedProcess[str]:
+        """Do what `start` does, and wait for the end; with `check`, an exit code other than 0 is an error."""
+        process = self.start(*arguments, **more)
+        done = subprocess.CompletedProcess(arguments, process.wait(), *process.communicate())
+        assert done.returncode == 0 or not check, done.stderr
+        return done
+
+    def ask(self, **request: Any) -> Any:
+        """Ask the process to fork from for something."""
+        if self._pipes is None:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fork_server", *_WARM],
+                cwd=_ROOT,
+                env=os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": os.pathsep.join(sys.path)},
+                stdin=subprocess.PIPE,  # closed with this process, however that ends
+                stdout=subprocess.PIPE,
+                text=True,
+            )
+            assert process.stdin is not None
+            assert process.stdout is not None
+            self._pipes = process.stdin, process.stdout
+            atexit.register(process.communicate)  # closes its input, and waits for it
+        there, back = self._pipes
+        there.write(json.dumps(request) + "\n")
+        there.flush()
+        return json.loads(back.readline())
+
+
+def _what_clients_read(environment: Mapping[str, str]) -> tuple[str | None, ...]:
+    """Return what of an environment the client libraries read when they are imported."""
+    names = sorted(name for name in environment if name.startswith(("HF_", "HUGGING", "TRANSFORMERS_")))
+    # A token is read when it is needed; where HF_HOME is not told, it is in the folder of all caches.
+    told = [f"{name}={environment[name]}" for name in names if name != "HF_TOKEN"]
+    return (*told, None if "HF_HOME" in environment else environment.get("XDG_CACHE_HOME"))
+
+
+PYTHON: Final = ForkServer()
+
+
+def _serve() -> dict[str, Any] | None:
+    """Fork as asked until nobody can ask any more; return what was asked for in the process that shall do it."""
+    running = set()
+    for line in iter(sys.stdin.readline, ""):
+        request = json.loads(line)
+        if (pid := request.get("look_after")) is not None:
+            ended, status = os.waitpid(pid, os.WNOHANG)
+            running -= {ended}
+            answer = os.waitstatus_to_exitcode(status) if ended else None
+        elif answer := os.fork():
+            running.add(answer)
+        else:
+            return request
+        sys.stdout.write(json.dumps(answer) + "\n")
+        sys.stdout.flush()
+    for pid in running:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    return None
+
+
+def _become(request: dict[str, Any]) -> None:
+    """Do what a fresh interpreter would."""
+    flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT] * 2)
+    for number, (path, flag) in enumerate(zip(request["files"], flags, strict=True)):
+        os.dup2(os.open(path, flag), number)
+    sys.stdin = open(0, closefd=False)
+    os.environ.clear()
+    os.environ.update(request["env"])
+    os.chdir(request["cwd"])
+    first, *rest = request["arguments"]
+    sys.path[0] = os.getcwd()
+    if first == "-c":
+        sys.argv = ["-c", *rest[1:]]
+        exec(compile(rest[0], "<string>", "exec"), {"__name__": "__main__"})
+    elif first == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [first, *rest]
+        sys.path[0] = str(Path(first).resolve().parent)
+        runpy.run_path(first, run_name="__main__")
+
+
+if __name__ == "__main__":
+    for _name in sys.argv[1:]:
+        with contextlib.suppress(ImportError):  # of an extra that is not installed
+            importlib.import_module(_name)
+    gc.freeze()  # what was imported stays shared
+    if (_request := _serve()) is not None:
+        _become(_request)
