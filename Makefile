@@ -9,7 +9,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
 # A process of tests for each core; whoever has done its tests takes over some of another's.
 PARALLEL := -n auto --dist worksteal
-QUICK := tests/scoring tests/text tests/perturb tests/natlog tests/measures $(wildcard tests/report/test_*.py) \
+QUICK := tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(wildcard tests/report/test_*.py) \
 	$(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources)
 
 .PHONY: demo test quick lint format hub bench harnesses

@@ -95,7 +95,14 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
         classifier = load_to_train(
             config.model, revision=None, label_map=None, seed=int(counter_rng.key(config.seed, "head"))
         )
-        examples = gather(config).training[0].examples
+        data = gather(
+            config.corpus,
+            validation=config.validation,
+            validation_examples=config.validation_examples,
+            language=config.language,
+            seed=config.seed,
+        )
+        examples = data.training[0].examples
         encoder = PairEncoder.of(classifier)
         encoded = encoder.encode_all(examples)
         batches = epoch_batches(encoded.lengths, config.batch_size, seed=config.seed, epoch=0)

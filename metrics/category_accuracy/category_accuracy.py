@@ -6,12 +6,16 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
   author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
   booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}}"""
+_DOCUMENTATION = f"""{category_accuracy.__doc__}
+{CategoryAccuracyScores.__doc__}
+{SimilarityBin.__doc__}
+{FrequencyBin.__doc__}"""
 
 
 class CategoryAccuracy(evaluate.Metric):
@@ -21,7 +25,7 @@ class CategoryAccuracy(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=category_accuracy.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {
                     "predictions": datasets.Value("int64"),

@@ -6,13 +6,20 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.compositionality_sensitivity import (
+    CompositionalitySensitivityScores,
+    MisleadingSubset,
+    compositionality_sensitivity,
+)
 
 _CITATION = """@article{nie-etal-2019-compositionality,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+_DOCUMENTATION = f"""{compositionality_sensitivity.__doc__}
+{CompositionalitySensitivityScores.__doc__}
+{MisleadingSubset.__doc__}"""
 
 
 class CompositionalitySensitivity(evaluate.Metric):
@@ -22,7 +29,7 @@ class CompositionalitySensitivity(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=compositionality_sensitivity.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {
                     "predictions": datasets.Value("int64"),

@@ -6,13 +6,16 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.label_distribution import label_distribution
+from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+_DOCUMENTATION = f"""{label_distribution.__doc__}
+{LabelDistributionScores.__doc__}
+{LabelShares.__doc__}"""
 
 
 class LabelDistribution(evaluate.Metric):
@@ -22,7 +25,7 @@ class LabelDistribution(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=label_distribution.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {
                     "predictions": datasets.Value("int64"),

@@ -6,13 +6,17 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.natural_logic import LabelScores, MacroScores, NaturalLogicScores, natural_logic
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
   author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},
   booktitle = {Proceedings of the 1st Workshop on Natural Language Reasoning and Structured Explanations (NLRSE)},
   year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}}"""
+_DOCUMENTATION = f"""{natural_logic.__doc__}
+{NaturalLogicScores.__doc__}
+{MacroScores.__doc__}
+{LabelScores.__doc__}"""
 
 
 class NaturalLogic(evaluate.Metric):
@@ -22,7 +26,7 @@ class NaturalLogic(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=natural_logic.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
             ),

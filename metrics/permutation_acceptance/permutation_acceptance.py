@@ -6,12 +6,21 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.permutation_acceptance import (
+    Acceptance,
+    AcceptanceBin,
+    PermutationAcceptanceScores,
+    permutation_acceptance,
+)
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
+_DOCUMENTATION = f"""{permutation_acceptance.__doc__}
+{PermutationAcceptanceScores.__doc__}
+{Acceptance.__doc__}
+{AcceptanceBin.__doc__}"""
 
 
 class PermutationAcceptance(evaluate.Metric):
@@ -21,7 +30,7 @@ class PermutationAcceptance(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=permutation_acceptance.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {
                     "predictions": datasets.Value("int64"),

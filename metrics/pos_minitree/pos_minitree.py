@@ -6,13 +6,24 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.pos_minitree import DEFAULT_K, DEFAULT_RADIUS, pos_minitree, sentence_signature
+from unbag.scoring.pos_minitree import (
+    DEFAULT_K,
+    DEFAULT_RADIUS,
+    MiniTreeBin,
+    MiniTreeScores,
+    pos_minitree,
+    sentence_signature,
+)
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
 _STRINGS = datasets.Sequence(datasets.Value("string"))
+_DOCUMENTATION = f"""{sentence_signature.__doc__}
+{pos_minitree.__doc__}
+{MiniTreeScores.__doc__}
+{MiniTreeBin.__doc__}"""
 
 
 class PosMiniTree(evaluate.Measurement):
@@ -22,7 +33,7 @@ class PosMiniTree(evaluate.Measurement):
         return evaluate.MeasurementInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=f"{sentence_signature.__doc__}\n{pos_minitree.__doc__}",
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {"words": _STRINGS, "tags": _STRINGS, "original_words": _STRINGS, "original_tags": _STRINGS}
             ),
@@ -45,7 +56,7 @@ class PosMiniTree(evaluate.Measurement):
             [sentence_signature(*row, usual, radius=radius, k=k) for row in zip(*columns, strict=True)]
             for columns in ((words, tags), (original_words, original_tags))
         )
-        scores = pos_minitree(permuted, original, **options)
+        scores: dict[str, Any] = {**pos_minitree(permuted, original, **options)}
         if "by_ratio" in scores:
             scores["by_ratio"] = [row._asdict() for row in scores["by_ratio"]]
         return scores

@@ -6,7 +6,7 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
 
 _CITATION = """@article{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? A Straightforward yet Effective Way to Test the Robustness of
@@ -14,6 +14,10 @@ _CITATION = """@article{wang-etal-2019-swap,
   author = {Wang, Haohan and Sun, Da and Xing, Eric P.},
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
   year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136}}"""
+_DOCUMENTATION = f"""{swap_consistency.__doc__}
+{SwapConsistencyScores.__doc__}
+{SwapScores.__doc__}
+{SwapAccuracies.__doc__}"""
 
 
 class SwapConsistency(evaluate.Metric):
@@ -23,7 +27,7 @@ class SwapConsistency(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=swap_consistency.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {
                     "predictions": datasets.Value("int64"),

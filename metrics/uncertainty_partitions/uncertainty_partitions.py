@@ -6,12 +6,15 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
 
 _CITATION = """@unpublished{resnli-2019,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language
     Inference},
   note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
+_DOCUMENTATION = f"""{uncertainty_partitions.__doc__}
+{UncertaintyPartitionsScores.__doc__}
+{PartitionRow.__doc__}"""
 
 
 class UncertaintyPartitions(evaluate.Metric):
@@ -21,7 +24,7 @@ class UncertaintyPartitions(evaluate.Metric):
         return evaluate.MetricInfo(
             description=__doc__,
             citation=_CITATION,
-            inputs_description=uncertainty_partitions.__doc__,
+            inputs_description=_DOCUMENTATION,
             features=datasets.Features(
                 {
                     "predictions": datasets.Value("int64"),

@@ -2,7 +2,7 @@ import pytest
 
 from unbag import scripts
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.category_accuracy import CategoryAccuracyScores, category_accuracy
 
 ROWS = {"predictions": [2, 2, 0, 1], "references": [2, 2, 0, 0], "categories": ["colors", "colors", "ends", "ends"]}
 OPTIONS = {"similarities": [0.5, 0.9, None, None], "frequencies": [0, 7, None, None], "seed": 3}
@@ -31,5 +31,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["accuracy"]["value"] == 0.75
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == category_accuracy.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert category_accuracy.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in CategoryAccuracyScores.__annotations__)

@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.compositionality_sensitivity import MisleadingSubset, compositionality_sensitivity
 
 ROWS = {"predictions": [0, 1, 2, 0], "references": [0, 1, 1, 2], "lms": [0.1, 0.6, 0.7, 0.9]}
 
@@ -36,5 +36,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["subsets"][0]["accuracy"]["value"] == 0.5
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == compositionality_sensitivity.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert compositionality_sensitivity.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in MisleadingSubset.__annotations__)

@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.label_distribution import label_distribution
+from unbag.scoring.label_distribution import LabelDistributionScores, label_distribution
 
 ROWS = {"predictions": [0, 0, 1, 2], "references": [2, 2, 2, 1], "groups": ["a", "b", "c", "d"]}
 
@@ -30,5 +30,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["accuracy"]["value"] == 0
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == label_distribution.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert label_distribution.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in LabelDistributionScores.__annotations__)

@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.natural_logic import NaturalLogicScores, natural_logic
 
 ROWS = {
     "predictions": ["entailment", "neutral", "neutral"],
@@ -42,5 +42,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["n_examples"] == 3
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == natural_logic.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert natural_logic.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in NaturalLogicScores.__annotations__)

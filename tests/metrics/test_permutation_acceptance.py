@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.permutation_acceptance import PermutationAcceptanceScores, permutation_acceptance
 
 ROWS = {
     "predictions": [0, 0, 1, 2, 0, 2],
@@ -34,5 +34,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["omega_max"]["value"] == 1.0
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == permutation_acceptance.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert permutation_acceptance.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in PermutationAcceptanceScores.__annotations__)

@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import SwapConsistencyScores, swap_consistency
 
 ROWS = {"predictions": [0, 1, 2, 2], "references": [0, 1, 2, 1], "swapped_predictions": [0, 1, 1, 2]}
 
@@ -29,5 +29,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["n_left_out"] == 1
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == swap_consistency.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert swap_consistency.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in SwapConsistencyScores.__annotations__)

@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.uncertainty_partitions import uncertainty_partitions
+from unbag.scoring.uncertainty_partitions import UncertaintyPartitionsScores, uncertainty_partitions
 
 ROWS = {
     "predictions": [0, 1, 2, 0, 1, 1],
@@ -34,5 +34,6 @@ def test_rows_may_come_in_batches(metric):
     assert metric.compute()["hardest"]["value"] == 0.0
 
 
-def test_the_text_is_the_functions(metric):
-    assert metric.inputs_description == uncertainty_partitions.__doc__
+def test_the_text_tells_the_arguments_and_the_scores(metric):
+    assert uncertainty_partitions.__doc__ in metric.inputs_description
+    assert all(f"{key}: " in metric.inputs_description for key in UncertaintyPartitionsScores.__annotations__)

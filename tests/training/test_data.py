@@ -1,7 +1,6 @@
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag.training.config import TrainConfig
 from unbag.training.data import gather
 
 ROWS = "premise,hypothesis,label\n" + "".join(
@@ -11,8 +10,8 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 )
 
 
-def config(*corpora, **options):
-    return TrainConfig(model="org/model", out="runs/a", corpus=tuple(map(str, corpora)), **options)
+def gathered(*corpora, seed=13, **options):
+    return gather(tuple(map(str, corpora)), language="en", seed=seed, **options)
 
 
 @pytest.fixture
@@ -23,7 +22,7 @@ def rows(tmp_path):
 
 
 def test_unlabelled_rows_are_dropped_and_counted(rows):
-    data = gather(config(rows, validation=(str(rows),)))
+    data = gathered(rows, validation=(str(rows),))
     [part], [held_out] = data.training, data.held_out
     assert part.record["rows"] == 300
     assert part.record["left_out"] == {"unlabelled": 100}
@@ -31,7 +30,7 @@ def test_unlabelled_rows_are_dropped_and_counted(rows):
 
 
 def test_what_has_no_validation_data_has_some_premises_held_out(rows):
-    data = gather(config(rows))
+    data = gathered(rows)
     [part], [held_out] = data.training, data.held_out
     trained, out = ({example.premise for example in each.examples} for each in (part, held_out))
     assert not trained & out
@@ -39,25 +38,25 @@ def test_what_has_no_validation_data_has_some_premises_held_out(rows):
     assert 1 <= len(out) <= 12  # five of a hundred are expected
     assert part.record["left_out"] == {"unlabelled": 100, "held out": len(held_out.examples)}
     # Whatever the seed: seeds are compared on the same pairs.
-    assert gather(config(rows, seed=99)).held_out[0].examples == held_out.examples
+    assert gathered(rows, seed=99).held_out[0].examples == held_out.examples
 
 
 def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
-    drawn = gather(config(rows, examples=50, validation=(str(rows),), validation_examples=20))
+    drawn = gathered(rows, examples=50, validation=(str(rows),), validation_examples=20)
     assert len(drawn.training[0].examples) == 50
     assert len(drawn.held_out[0].examples) == 20
     assert drawn.training[0].record["left_out"] == {"unlabelled": 100, "not drawn": 150}
-    again = gather(config(rows, examples=50))
-    other = gather(config(rows, examples=50, seed=14))
-    assert again.record() == gather(config(rows, examples=50)).record()
+    again = gathered(rows, examples=50)
+    other = gathered(rows, examples=50, seed=14)
+    assert again.record() == gathered(rows, examples=50).record()
     assert other.training[0].examples != again.training[0].examples
     with pytest.raises(ValueError, match="expected at least 5,000 training pairs to draw from, found 200"):
-        gather(config(rows, examples=5000, validation=(str(rows),)))
+        gathered(rows, examples=5000, validation=(str(rows),))
 
 
 def test_names_that_are_neither_corpora_nor_files_are_refused():
     with pytest.raises(ValueError, match=r"expected corpora \(snli, .*\) or files, found 'snil'"):
-        gather(config("snil"))
+        gathered("snil")
 
 
 def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path):
@@ -66,9 +65,8 @@ def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path)
 
     code = (
         "import json\n"
-        "from unbag.training.config import TrainConfig\n"
         "from unbag.training.data import gather\n"
-        "data = gather(TrainConfig(model='m', out='o', corpus=('snli=2', 'mnli', 'sick', 'ocnli')))\n"
+        "data = gather(('snli=2', 'mnli', 'sick', 'ocnli'), language='en', seed=13)\n"
         "print(json.dumps(data.record()))\n"
     )
     done = PYTHON.run("-c", code, env=shared_hub.env(tmp_path), check=True)

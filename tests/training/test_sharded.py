@@ -18,7 +18,6 @@ from tests.fork_server import PYTHON
 from tests.training.test_finetune import close, same, stopped_after
 from unbag import scripts
 from unbag.training import sharding
-from unbag.training.config import TrainConfig
 from unbag.training.run import run
 
 CHILD = Path(__file__).with_name("sharded_child.py")
@@ -201,42 +200,42 @@ def deepspeed(told):
     return SimpleNamespace(distributed_type=DistributedType.DEEPSPEED, state=state, num_processes=2)
 
 
-def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused(tmp_path):
-    config = TrainConfig(model="m", out=tmp_path / "out")
-    sharding.configure(fsdp(), config)
-    sharding.configure(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), config)
+def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused():
+    options = {"batch_size": 32, "accumulation": 1, "clip": 1.0}
+    sharding.configure(fsdp(), **options)
+    sharding.configure(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), **options)
     with pytest.raises(ValueError, match=r"expected fsdp_use_orig_params: true .* found false"):
-        sharding.configure(fsdp(use_orig_params=False), config)
+        sharding.configure(fsdp(use_orig_params=False), **options)
     with pytest.raises(ValueError, match=r"expected fsdp_state_dict_type: FULL_STATE_DICT .* found SHARDED_STATE_DICT"):
-        sharding.configure(fsdp(state_dict_type="SHARDED_STATE_DICT"), config)
+        sharding.configure(fsdp(state_dict_type="SHARDED_STATE_DICT"), **options)
 
 
-def test_deepspeed_is_told_what_the_run_is_told(tmp_path):
-    config = TrainConfig(model="m", out=tmp_path / "out", batch_size=13, accumulation=3, clip=0.5)
+def test_deepspeed_is_told_what_the_run_is_told():
+    options = {"batch_size": 13, "accumulation": 3, "clip": 0.5}
     told = dict.fromkeys(AUTO, "auto")
-    sharding.configure(deepspeed(told), config)
+    sharding.configure(deepspeed(told), **options)
     assert told == {
         "train_micro_batch_size_per_gpu": 3,  # 13 pairs in 6 parts
         "train_batch_size": "auto",
         "gradient_accumulation_steps": 3,
         "gradient_clipping": 0.5,
     }
-    sharding.configure(deepspeed(told), config)
+    sharding.configure(deepspeed(told), **options)
     with pytest.raises(ValueError, match=r"expected gradient_clipping of 0.5 in DeepSpeed's config.* found 1.0"):
-        sharding.configure(deepspeed({**told, "gradient_clipping": 1.0}), config)
+        sharding.configure(deepspeed({**told, "gradient_clipping": 1.0}), **options)
     with pytest.raises(ValueError, match=r"expected gradient_accumulation_steps of 3 .* found 1"):
-        sharding.configure(deepspeed({**told, "gradient_accumulation_steps": 1}), config)
+        sharding.configure(deepspeed({**told, "gradient_accumulation_steps": 1}), **options)
 
 
-def test_that_there_are_no_shards_is_said(tmp_path, monkeypatch, caplog):
-    config = TrainConfig(model="m", out=tmp_path / "out")
+def test_that_there_are_no_shards_is_said(monkeypatch, caplog):
+    options = {"batch_size": 32, "accumulation": 1, "clip": 1.0}
     whole = SimpleNamespace(distributed_type=DistributedType.MULTI_CPU)
-    sharding.configure(whole, config)
+    sharding.configure(whole, **options)
     assert not caplog.text
     monkeypatch.setenv("ACCELERATE_USE_FSDP", "true")
-    sharding.configure(fsdp(), config)
+    sharding.configure(fsdp(), **options)
     assert not caplog.text
-    sharding.configure(whole, config)
+    sharding.configure(whole, **options)
     assert "FSDP was asked for, and accelerate makes it of GPUs only" in caplog.text
 
 

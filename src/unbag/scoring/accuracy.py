@@ -1,12 +1,26 @@
 """Accuracy, overall and by gold label."""
 
-from typing import Any
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.checks import labelled
+
+
+class AccuracyScores(TypedDict):
+    """How often predictions are right; an `Estimate` is (value, low, high, n), from 0 to 1.
+
+    Attributes:
+        accuracy: the share of examples predicted right.
+        by_label: the same among the examples of each gold label, by its id (its recall).
+        majority: the share of the most frequent gold label.
+    """
+
+    accuracy: Estimate
+    by_label: list[Estimate]
+    majority: float
 
 
 def accuracy(
@@ -16,7 +30,7 @@ def accuracy(
     n_labels: int = 3,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> AccuracyScores:
     """Score predictions by the share that is right.
 
     Args:
@@ -25,10 +39,6 @@ def accuracy(
         n_labels: how many labels there are.
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        `accuracy`, an `Estimate` (value, low, high, n) from 0 to 1; `by_label`, a list with the same among the examples
-        of each gold label (its recall); `majority`, the share of the most frequent gold label.
 
     Raises:
         ValueError: if the lengths differ or there is no example.

@@ -1,7 +1,7 @@
 """Bootstrap intervals of shares, means and ratios, by resampling examples."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,9 @@ class Estimate(_Interval):
         return made
 
 
+Column: TypeAlias = NDArray[np.bool_ | np.int64 | np.float64]
+"""What is summed over examples, one value an example, shape (n,)."""
+
 _Name = TypeVar("_Name", bound=Hashable)
 
 
@@ -85,7 +88,7 @@ def ratio_estimates(
     with np.errstate(invalid="ignore", divide="ignore"):
         values = _with_differences((numerators.sum(axis=0) / total)[None], differences)[0]
     counts = np.array([*counts, *(min(counts[first], counts[second]) for first, second in differences)])
-    bounds: list[Any] = [None] * len(values)
+    bounds: list[NDArray[np.float64] | None] = [None] * len(values)
     if resamples and len(numerators):
         sums = resampled_sums(np.concatenate([numerators, denominators], axis=1), resamples, seed)
         with np.errstate(invalid="ignore", divide="ignore"):
@@ -108,7 +111,7 @@ def ratio_estimates(
 
 
 def named_estimates(
-    ratios: Mapping[_Name, tuple[NDArray[Any], NDArray[Any] | float]],
+    ratios: Mapping[_Name, tuple[Column, Column | float]],
     differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
     *,
     resamples: int = DEFAULT_RESAMPLES,

@@ -2,7 +2,7 @@
 
 from collections.abc import Hashable, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Final
+from typing import Final, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,71 @@ FREQUENCY_STARTS: Final = (0, 1, 5, 10, 50, 100)
 """Where the bins of section 5.3 begin: 0, 1-4, 5-9, 10-49, 50-99, 100 and more."""
 
 
+_SIMILARITIES: Final = tuple(pairwise(SIMILARITY_EDGES))
+_FREQUENCIES: Final = (
+    *((start, after - 1) for start, after in pairwise(FREQUENCY_STARTS)),
+    (FREQUENCY_STARTS[-1], None),
+)
+
+_Subset = tuple[str, Hashable]  # by what, and which
+_ALL: Final[_Subset] = ("all", None)
+
+
+class CategoryRow(TypedDict):
+    """The accuracy on the examples of one category."""
+
+    category: str
+    accuracy: Estimate
+
+
+class LabelRow(TypedDict):
+    """The accuracy on the examples of one gold label, by its id."""
+
+    label: int
+    accuracy: Estimate
+
+
+class SimilarityBin(TypedDict):
+    """The accuracy where `low` ≤ similarity < `high`; the last bin holds 1 too."""
+
+    low: float
+    high: float
+    accuracy: Estimate
+
+
+class FrequencyBin(TypedDict):
+    """The accuracy where `least` ≤ frequency ≤ `most`; None for no upper end."""
+
+    least: int
+    most: int | None
+    accuracy: Estimate
+
+
+class CategoryAccuracyScores(TypedDict):
+    """How often predictions are right, by the kind of word.
+
+    An accuracy is an `Estimate` (value, low, high, n) from 0 to 1, higher is better, of None where there is no example.
+
+    Attributes:
+        n_examples: how many examples there are.
+        accuracy: share of all examples predicted right (Table 3).
+        majority: share of the commonest gold label, what a constant answer gets: 0.874 on the official pairs.
+        by_category: accuracy by category, in order of their names (Table 4).
+        by_label: accuracy by gold label (ours: a set of one label above all tells little by one number).
+        by_similarity: accuracy by cosine similarity of the two words (section 5.2), where similarities are given.
+        by_frequency: accuracy by the number of contradicting training examples with the one word in the premise and
+            the other in the hypothesis (section 5.3), where frequencies are given.
+    """
+
+    n_examples: int
+    accuracy: Estimate
+    majority: float
+    by_category: list[CategoryRow]
+    by_label: list[LabelRow]
+    by_similarity: NotRequired[list[SimilarityBin]]
+    by_frequency: NotRequired[list[FrequencyBin]]
+
+
 def category_accuracy(
     predictions: ArrayLike,
     references: ArrayLike,
@@ -26,20 +91,11 @@ def category_accuracy(
     groups: Sequence[Hashable] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> CategoryAccuracyScores:
     """Score predictions on pairs that differ in one word, by the kind of word.
 
     Glockner et al. 2018, "Breaking NLI Systems with Sentences that Require Simple Lexical Inferences", sections 4.3 and
     5.
-
-    - `accuracy`: share of all examples predicted right (Table 3).
-    - `majority`: share of the commonest gold label, what a constant answer gets: 0.874 on the official pairs.
-    - `by_category`: accuracy by category, in order of their names (Table 4).
-    - `by_label`: accuracy by gold label id (ours: a set of one label above all tells little by one number).
-    - `by_similarity`: accuracy by cosine similarity of the two words, in bins `low` ≤ similarity < `high`; the last bin
-      holds 1 too (section 5.2).
-    - `by_frequency`: accuracy by the number of contradicting training examples with the one word in the premise and the
-      other in the hypothesis, in bins `least` … `most`; None for no upper end (section 5.3).
 
     Args:
         predictions: predicted label ids, shape (n,). An id that is no label (-1 for no answer, say) is wrong.
@@ -52,11 +108,6 @@ def category_accuracy(
             it each is drawn by itself.
         resamples: bootstrap draws of the 95 % intervals; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        The quantities above: `accuracy` an `Estimate` (value, low, high, n), `majority` a plain number, the others
-        lists of dicts that hold an `accuracy` each, None where there is no example. `by_similarity` and `by_frequency`
-        only where their input is given. Also `n_examples`. Accuracies are in [0, 1], higher is better.
 
     Raises:
         ValueError: if lengths differ, there is no example, or a similarity or frequency is out of its range.
@@ -71,38 +122,42 @@ def category_accuracy(
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
     kinds = np.asarray(categories, dtype=np.str_)
-    parts: dict[str, list[tuple[dict[str, Any], NDArray[np.bool_]]]] = {
-        "by_category": [({"category": str(name)}, kinds == name) for name in np.unique(kinds)],
-        "by_label": [({"label": int(label)}, gold == label) for label in np.unique(gold)],
+    names, (labels, counts) = np.unique(kinds).tolist(), np.unique(gold, return_counts=True)
+    subsets: dict[_Subset, NDArray[np.bool_]] = {_ALL: np.ones(len(gold), dtype=np.bool_)}
+    subsets |= {("category", name): kinds == name for name in names}
+    subsets |= {("label", label): gold == label for label in labels.tolist()}
+    if similarities is not None:
+        subsets |= _by_similarity(_numbers(similarities, "similarity", -1, 1))
+    if frequencies is not None:
+        subsets |= _by_frequency(_numbers(frequencies, "frequency", 0, np.inf))
+    group = np.arange(len(gold)) if groups is None else _group_numbers(groups)
+    estimates = _estimates(predicted == gold, subsets, group, resamples, seed)
+    scores: CategoryAccuracyScores = {
+        "n_examples": len(gold),
+        "accuracy": estimates[_ALL],
+        "majority": float(counts.max() / len(gold)),
+        "by_category": [{"category": name, "accuracy": estimates["category", name]} for name in names],
+        "by_label": [{"label": label, "accuracy": estimates["label", label]} for label in labels.tolist()],
     }
     if similarities is not None:
-        parts["by_similarity"] = _by_similarity(_numbers(similarities, "similarity", -1, 1))
+        scores["by_similarity"] = [
+            {"low": low, "high": high, "accuracy": estimates["similarity", low]} for low, high in _SIMILARITIES
+        ]
     if frequencies is not None:
-        parts["by_frequency"] = _by_frequency(_numbers(frequencies, "frequency", 0, np.inf))
-    group = np.arange(len(gold)) if groups is None else _group_numbers(groups)
-    estimates = _estimates(predicted == gold, parts, group, resamples, seed)
-    return {
-        "n_examples": len(gold),
-        "accuracy": estimates["accuracy", 0],
-        "majority": float(np.unique(gold, return_counts=True)[1].max() / len(gold)),
-        **{
-            view: [{**names, "accuracy": estimates[view, i]} for i, (names, _) in enumerate(bins)]
-            for view, bins in parts.items()
-        },
-    }
+        scores["by_frequency"] = [
+            {"least": least, "most": most, "accuracy": estimates["frequency", least]} for least, most in _FREQUENCIES
+        ]
+    return scores
 
 
 def _estimates(
     right: NDArray[np.bool_],
-    parts: Mapping[str, list[tuple[dict[str, Any], NDArray[np.bool_]]]],
+    subsets: Mapping[_Subset, NDArray[np.bool_]],
     group: NDArray[np.int64],
     resamples: int,
     seed: int,
-) -> dict[tuple[str, int], Estimate]:
-    """Return the accuracy of each subset by view and place, of all as ("accuracy", 0); its n counts examples."""
-    subsets = {("accuracy", 0): np.ones(len(right), dtype=np.bool_)}
-    for view, bins in parts.items():
-        subsets |= {(view, i): inside for i, (_, inside) in enumerate(bins)}
+) -> dict[_Subset, Estimate]:
+    """Return the accuracy of each subset; its n counts examples."""
     ratios = {
         name: (np.bincount(group, weights=right & inside), np.bincount(group, weights=inside))
         for name, inside in subsets.items()
@@ -117,20 +172,18 @@ def _group_numbers(groups: Sequence[Hashable]) -> NDArray[np.int64]:
     return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)
 
 
-def _by_similarity(values: NDArray[np.float64]) -> list[tuple[dict[str, Any], NDArray[np.bool_]]]:
-    bins = list(pairwise(SIMILARITY_EDGES))
-    return [
-        ({"low": low, "high": high}, (values >= low) & ((values < high) | ((high == 1) & (values == 1))))
-        for low, high in bins
-    ]
+def _by_similarity(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_]]:
+    return {
+        ("similarity", low): (values >= low) & ((values < high) | ((high == 1) & (values == 1)))
+        for low, high in _SIMILARITIES
+    }
 
 
-def _by_frequency(values: NDArray[np.float64]) -> list[tuple[dict[str, Any], NDArray[np.bool_]]]:
-    bins = list(zip(FREQUENCY_STARTS, [*(start - 1 for start in FREQUENCY_STARTS[1:]), None], strict=True))
-    return [
-        ({"least": least, "most": most}, (values >= least) & (values <= (np.inf if most is None else most)))
-        for least, most in bins
-    ]
+def _by_frequency(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_]]:
+    return {
+        ("frequency", least): (values >= least) & (values <= (np.inf if most is None else most))
+        for least, most in _FREQUENCIES
+    }
 
 
 def _numbers(values: Sequence[float | None], name: str, low: float, high: float) -> NDArray[np.float64]:

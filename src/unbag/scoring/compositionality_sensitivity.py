@@ -1,12 +1,12 @@
 """Accuracy where the words mislead: compositionality-sensitivity testing (Nie et al. 2019, section 5)."""
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Final, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
 from unbag.scoring.checks import labelled
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
@@ -14,7 +14,46 @@ THRESHOLDS: Final = (0.5, 0.6, 0.7)
 NO_LABEL: Final = -1
 """An annotator's label that is missing; None says the same."""
 
-Annotations = Sequence[Sequence[int | None]] | NDArray[Any]
+Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
+
+_Threshold = TypedDict("_Threshold", {"lambda": float})  # a keyword, which cannot stand in the body of a class
+
+
+class MisleadingSubset(_Threshold):
+    """How often predictions are right on CS_λ.
+
+    Fractions are `Estimate`s (value, low, high, n), from 0 to 1, `drop` from -1. What has no example is None with n 0.
+
+    Attributes:
+        lambda: λ.
+        n: how many examples CS_λ has; it never rises with λ.
+        majority_label: the most frequent gold label in CS_λ (the lowest id among equals); None where it is empty.
+        accuracy: share of CS_λ predicted right.
+        drop: accuracy on CS_0 less accuracy on CS_λ, both from the same resamples.
+        majority: share of `majority_label`: what a model scores that always gives it. The interval is that of this
+            label's share.
+        human: how often one annotator agrees with the gold label. Of each example the share of its annotators' labels
+            that are the gold label, then the mean over examples; that is what drawing one annotator at random gives on
+            average (footnote 10). Examples without annotators count out; its `n` says how many are left. Left out
+            without annotators' labels.
+    """
+
+    n: int
+    majority_label: int | None
+    accuracy: Estimate
+    drop: Estimate
+    majority: Estimate
+    human: NotRequired[Estimate]
+
+
+class CompositionalitySensitivityScores(TypedDict):
+    """How often predictions are right where words mislead: Table 5 of Nie et al. (2019), there in per cent.
+
+    Attributes:
+        subsets: for each λ from 0 up, `MisleadingSubset`.
+    """
+
+    subsets: list[MisleadingSubset]
 
 
 def compositionality_sensitivity(
@@ -27,25 +66,12 @@ def compositionality_sensitivity(
     n_labels: int = 3,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> CompositionalitySensitivityScores:
     """Score predictions on the examples whose words mislead a lexical model, for several degrees of misleading.
 
     LMS, the lexically-misleading score of an example, is the highest probability that a model of words alone gives to a
     wrong label (Nie et al. 2019, equation 6). CS_λ holds the examples with LMS ≥ λ (section 5.4), so CS_0 is the whole
-    set. For each λ:
-
-    - `n`: how many examples CS_λ has.
-    - `accuracy`: share of CS_λ predicted right.
-    - `drop`: accuracy on CS_0 less accuracy on CS_λ, both from the same resamples.
-    - `majority`: share of `majority_label`, the most frequent gold label in CS_λ (the lowest id among equals): what a
-      model scores that always gives it. The interval is that of this label's share.
-    - `human`: how often one annotator agrees with the gold label. Of each example the share of its annotators' labels
-      that are the gold label, then the mean over examples; that is what drawing one annotator at random gives on
-      average (footnote 10). Examples without annotators count out; its `n` says how many are left.
-
-    Table 5 of the paper is this, in per cent, for the whole set and λ = 0.5, 0.6, 0.7.
-
-    A model that is always right has accuracy 1 and drop 0 everywhere. `n` never rises with λ.
+    set; Table 5 has this and λ = 0.5, 0.6, 0.7. A model that is always right has accuracy 1 and drop 0 everywhere.
 
     Args:
         predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
@@ -57,11 +83,6 @@ def compositionality_sensitivity(
         n_labels: how many labels there are.
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        `subsets`: a dict for each λ from 0 up, with `lambda`, `n`, `majority_label`, and the other quantities above as
-        `Estimate`s (value, low, high, n), all fractions: accuracy, majority and human in [0, 1], drop in [-1, 1]. What
-        has no example is None with n 0; `human` is left out without annotators' labels.
 
     Raises:
         ValueError: if lengths differ, there is no example, a label id is not one of 0 … n_labels - 1, or an LMS or a
@@ -81,8 +102,8 @@ def compositionality_sensitivity(
 
     lambdas = sorted({0.0, *map(float, thresholds)})
     majority: dict[float, int | None] = {}
-    ratios: dict[Hashable, tuple[NDArray[Any], NDArray[Any] | float]] = {}
-    drops: dict[Hashable, tuple[Hashable, Hashable]] = {}
+    ratios: dict[tuple[str, float], tuple[Column, Column | float]] = {}
+    drops: dict[tuple[str, float], tuple[tuple[str, float], tuple[str, float]]] = {}
     for threshold in lambdas:
         subset = misleading >= threshold
         label = int(np.bincount(gold[subset]).argmax()) if subset.any() else None
@@ -95,18 +116,21 @@ def compositionality_sensitivity(
         drops["drop", threshold] = ("accuracy", 0.0), ("accuracy", threshold)
     estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
 
-    names = ("accuracy", "drop", "majority", *(("human",) if agreement is not None else ()))
-    return {
-        "subsets": [
-            {
-                "lambda": threshold,
-                "n": estimates["accuracy", threshold].n,
-                "majority_label": majority[threshold],
-                **{name: estimates[name, threshold] for name in names},
-            }
-            for threshold in lambdas
-        ]
-    }
+    subsets: list[MisleadingSubset] = [
+        {
+            "lambda": threshold,
+            "n": estimates["accuracy", threshold].n,
+            "majority_label": majority[threshold],
+            "accuracy": estimates["accuracy", threshold],
+            "drop": estimates["drop", threshold],
+            "majority": estimates["majority", threshold],
+        }
+        for threshold in lambdas
+    ]
+    if agreement is not None:
+        for scores in subsets:
+            scores["human"] = estimates["human", scores["lambda"]]
+    return {"subsets": subsets}
 
 
 def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
@@ -143,7 +167,7 @@ def _agreement(
     return agreeing / np.maximum(counts, 1), counts > 0
 
 
-def _check_ids(name: str, ids: NDArray[Any], n_labels: int, rows: NDArray[np.int64] | None = None) -> None:
+def _check_ids(name: str, ids: NDArray[np.int64], n_labels: int, rows: NDArray[np.int64] | None = None) -> None:
     if (wrong := (ids < 0) | (ids >= n_labels)).any():
         place = int(wrong.argmax())
         row = place if rows is None else rows[place]

@@ -1,15 +1,40 @@
 """How often a model gives each label, on pairs whose label is known by construction (Nie et al. 2019, Table 2)."""
 
 from collections.abc import Hashable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
 from unbag.scoring.checks import labelled
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
+
+
+class LabelShares(TypedDict):
+    """How often each label is given; an `Estimate` is (value, low, high, n) from 0 to 1, n the number of sources.
+
+    Attributes:
+        n_examples: the number of pairs.
+        shares: by label, the share of pairs with that prediction (Nie et al. 2019, Table 2: "% of predictions"); they
+            sum to 1.
+        accuracy: the share of pairs predicted right. Where all pairs have one label, it is that label's share.
+    """
+
+    n_examples: int
+    shares: dict[str, Estimate]
+    accuracy: Estimate
+
+
+class LabelDistributionScores(LabelShares):
+    """How often each label is given, on all pairs and on each subset.
+
+    Attributes:
+        by_subset: the `LabelShares` of each subset, e.g. SOSwap and AddAmod, where subsets are given.
+    """
+
+    by_subset: NotRequired[dict[str, LabelShares]]
 
 
 def label_distribution(
@@ -21,14 +46,10 @@ def label_distribution(
     names: Sequence[str] = NAMES,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> LabelDistributionScores:
     """Score predictions by how often each label is given.
 
-    - `shares`: by label, the share of pairs with that prediction (Nie et al. 2019, Table 2: "% of predictions").
-    - `accuracy`: the share of pairs predicted right. Where all pairs have one label, it is that label's share.
-    - `by_subset`: the same two and `n_examples` of each subset, e.g. SOSwap and AddAmod.
-
-    The shares sum to 1. A model to which premise and hypothesis of such a pair are the same words answers entailment.
+    A model to which premise and hypothesis of such a pair are the same words answers entailment.
 
     Args:
         predictions: predicted label ids, shape (n,).
@@ -38,10 +59,6 @@ def label_distribution(
         names: the labels by id.
         resamples: bootstrap draws of the 95 % intervals, over sources; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        The quantities above, each an `Estimate` (value, low, high, n), n being the number of sources; and `n_examples`,
-        the number of pairs. All are in [0, 1].
 
     Raises:
         ValueError: if lengths differ, there is no pair, or an id is none of the labels'.
@@ -63,14 +80,14 @@ def label_distribution(
     numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
     source = np.array([numbers[group] for group in groups])
 
-    def by_source(rows: NDArray[np.bool_]) -> NDArray[Any]:
+    def by_source(rows: NDArray[np.bool_]) -> Column:
         return np.bincount(source, weights=rows, minlength=len(numbers))
 
     everything = np.ones(len(gold), dtype=bool)
     parts: dict[str | None, NDArray[np.bool_]] = {None: everything}
     if subsets is not None:
         parts |= {name: np.asarray(subsets, dtype=object) == name for name in dict.fromkeys(subsets)}
-    ratios: dict[tuple[str | None, str | None], tuple[NDArray[Any], NDArray[Any]]] = {}
+    ratios: dict[tuple[str | None, str | None], tuple[Column, Column]] = {}
     for part, rows in parts.items():
         below = by_source(rows)
         for label, name in enumerate(names):
@@ -78,11 +95,14 @@ def label_distribution(
         ratios[part, None] = (by_source(rows & (predicted == gold)), below)
     estimates = named_estimates(ratios, resamples=resamples, seed=seed)
 
-    def scores(part: str | None) -> dict[str, Any]:
-        shares: dict[str, Estimate] = {name: estimates[part, name] for name in names}
-        return {"n_examples": int(parts[part].sum()), "shares": shares, "accuracy": estimates[part, None]}
+    def scores(part: str | None) -> LabelDistributionScores:
+        return {
+            "n_examples": int(parts[part].sum()),
+            "shares": {name: estimates[part, name] for name in names},
+            "accuracy": estimates[part, None],
+        }
 
     whole = scores(None)
-    return (
-        whole if subsets is None else whole | {"by_subset": {part: scores(part) for part in parts if part is not None}}
-    )
+    if subsets is not None:
+        whole["by_subset"] = {part: scores(part) for part in parts if part is not None}
+    return whole

@@ -1,7 +1,7 @@
 """The metric of SICCK: macro F1, precision, recall and accuracy over the labels of natural logic."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,8 +9,55 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
 
-MEASURES: Final = ("f1", "precision", "recall", "accuracy")
+Measure = Literal["f1", "precision", "recall", "accuracy"]
+MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
 _TABLE_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
+
+_Counts = NDArray[np.int64 | np.float64]
+
+
+class MacroScores(TypedDict):
+    """The four measures of some pairs: `Estimate`s (value, low, high, n) from 0 to 1, higher is better.
+
+    With TP, FP and FN of one label against the others; f1, precision and recall are each 0 where they would divide by
+    0, then averaged over the labels that occur in the references or the predictions, all weighing the same (macro
+    average).
+
+    Attributes:
+        f1: 2 TP / (2 TP + FP + FN).
+        precision: TP / (TP + FP).
+        recall: TP / (TP + FN).
+        accuracy: share predicted right.
+    """
+
+    f1: Estimate
+    precision: Estimate
+    recall: Estimate
+    accuracy: Estimate
+
+
+class LabelScores(TypedDict):
+    """The measures of one label, and how often it is `gold` and `predicted`."""
+
+    f1: float
+    precision: float
+    recall: float
+    gold: int
+    predicted: int
+
+
+class NaturalLogicScores(MacroScores):
+    """The measures of all pairs, of each label, and of each group of pairs.
+
+    Attributes:
+        n_examples: how many pairs there are.
+        by_label: `LabelScores` by label.
+        by: by name of a column in `groups` and each of its values, `MacroScores`.
+    """
+
+    n_examples: int
+    by_label: dict[str, LabelScores]
+    by: dict[str, dict[str, MacroScores]]
 
 
 def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
@@ -48,17 +95,11 @@ def natural_logic(
     source_ids: Sequence[str] | NDArray[Any] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> NaturalLogicScores:
     """Score labels of natural logic.
 
-    Akoju et al. (2023), section 4, Tables 8 and 11-17. With TP, FP and FN of one label against the others:
-
-    - `precision` = TP / (TP + FP), `recall` = TP / (TP + FN), `f1` = 2 TP / (2 TP + FP + FN), each 0 where it would
-      divide by 0, then averaged over the labels that occur in the references or the predictions, all weighing the same
-      (macro average).
-    - `accuracy`: share predicted right.
-
-    A model that always answers one label has accuracy a, the share of that label, precision a / m, recall 1 / m and f1
+    Akoju et al. (2023), section 4, Tables 8 and 11-17: macro F1, precision and recall, and accuracy. A model
+    that always answers one label has accuracy a, the share of that label, precision a / m, recall 1 / m and f1
     2a / (1 + a) / m, for m labels: Table 8's third row is that (a = 259 / 1304, m = 4).
 
     Args:
@@ -72,11 +113,6 @@ def natural_logic(
             pair is an example.
         resamples: bootstrap draws of the 95 % intervals; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        `n_examples`, the four, each an `Estimate` (value, low, high, n); `by_label`, precision, recall, f1 and how
-        often it is `gold` and `predicted`, by label; `by`, the four by value of each column in `groups`. All in [0, 1],
-        higher is better.
 
     Raises:
         ValueError: if lengths differ, or there is no example.
@@ -98,7 +134,7 @@ def natural_logic(
     if not len(gold):
         raise ValueError("expected at least one example, found none")
 
-    def measured(inside: NDArray[np.bool_]) -> dict[str, Estimate]:
+    def measured(inside: NDArray[np.bool_]) -> MacroScores:
         return _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
 
     everything = np.ones(len(gold), dtype=bool)
@@ -121,7 +157,7 @@ def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[s
 
 def _macro_estimates(
     gold: NDArray[np.str_], predicted: NDArray[np.str_], sources: NDArray[Any], resamples: int, seed: int
-) -> dict[str, Estimate]:
+) -> MacroScores:
     labels, cells = _tables(gold, predicted)
     k, n = len(labels), len(gold)
     names, source = np.unique(sources, return_inverse=True)
@@ -148,27 +184,28 @@ def _macro_estimates(
             )
         low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
-    return {
-        name: Estimate(float(value), *bound, n).of(samples.get(name))
+    f1, precision, recall, accuracy = (
+        Estimate(float(value), *bound, n).of(samples.get(name))
         for name, value, bound in zip(MEASURES, values, bounds, strict=True)
-    }
+    )
+    return {"f1": f1, "precision": precision, "recall": recall, "accuracy": accuracy}
 
 
 def _samples_by_source(by_source: NDArray[np.float64], k: int) -> dict[str, Sample]:
     """Return the examples behind each measure: the confusion table of each source, shape (sources, k * k)."""
     right = by_source[:, :: k + 1].sum(axis=1)  # the diagonal
-    macro = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}
-    return macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
+    of_macro: dict[str, Sample] = {name: Sample(f"macro_{name}", by_source) for name in MEASURES[:3]}
+    return of_macro | {"accuracy": Sample(RATIO, np.stack([right, by_source.sum(axis=1)], axis=1))}
 
 
-def macro(tables: NDArray[np.float64], measure: str) -> NDArray[np.float64]:
+def macro(tables: NDArray[np.float64], measure: Measure) -> NDArray[np.float64]:
     """Return the macro `f1`, `precision` or `recall` of flat confusion tables (m, k * k), shape (m,)."""
     k = round(tables.shape[1] ** 0.5)
     values: NDArray[np.float64] = _measures(tables.reshape(-1, k, k))[:, MEASURES.index(measure)]
     return values
 
 
-def _measures(tables: NDArray[Any]) -> NDArray[np.float64]:
+def _measures(tables: _Counts) -> NDArray[np.float64]:
     """Return macro F1, precision, recall, and accuracy of confusion tables (m, k, k), gold by predicted: (m, 4)."""
     f1, precision, recall, occurs = _per_label(tables)
     number = occurs.sum(axis=1)
@@ -177,19 +214,19 @@ def _measures(tables: NDArray[Any]) -> NDArray[np.float64]:
     return np.stack([*macro, accuracy], axis=1)
 
 
-def _per_label(tables: NDArray[Any]) -> tuple[NDArray[np.float64], ...]:
+def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
     """Return F1, precision and recall of each label, and whether it occurs at all, shape (m, k) each."""
     right = np.diagonal(tables, axis1=1, axis2=2).astype(np.float64)
     gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
 
-    def ratio(above: NDArray[Any], below: NDArray[Any]) -> NDArray[np.float64]:
+    def ratio(above: _Counts, below: _Counts) -> NDArray[np.float64]:
         found: NDArray[np.float64] = np.divide(above, below, out=np.zeros(right.shape), where=below > 0)
         return found
 
     return ratio(2 * right, gold + predicted), ratio(right, predicted), ratio(right, gold), gold + predicted > 0
 
 
-def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, dict[str, float | int]]:
+def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, LabelScores]:
     labels, cells = _tables(gold, predicted)
     table = np.bincount(cells, minlength=len(labels) ** 2).reshape(1, len(labels), len(labels))
     f1, precision, recall, _ = _per_label(table)

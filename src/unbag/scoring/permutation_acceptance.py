@@ -1,12 +1,12 @@
 """Permutation Acceptance: how often words in no order get the gold label (Sinha et al. 2021, section 4)."""
 
-from collections.abc import Hashable, Sequence
-from typing import Any, Final, NamedTuple
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any, Final, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
 
 ORIGINAL: Final = -1
 """The permutation index of the unpermuted pair."""
@@ -17,6 +17,75 @@ LENGTH_WIDTH: Final = 5
 MINITREE_WIDTH: Final = 0.1
 
 Bools = NDArray[np.bool_]
+
+
+class Acceptance(TypedDict):
+    """How often permutations are accepted: `Estimate`s (value, low, high, n) from 0 to 1.
+
+    Attributes:
+        omega_max: share of examples with Pr_i > 0 (equation 2).
+        omega_rand: share of examples with Pr_i > 1 / n_labels.
+        omega_all: share of examples with Pr_i = 1.
+        p_c: mean Pr_i over D^c, the examples predicted right unpermuted (equation 3).
+        p_f: mean Pr_i over D^f, the examples predicted wrong unpermuted but accepted at least once.
+    """
+
+    omega_max: Estimate
+    omega_rand: Estimate
+    omega_all: Estimate
+    p_c: Estimate
+    p_f: Estimate
+
+
+class AcceptanceBin(TypedDict):
+    """The permutations in the bin [low, high): how many, and the share of them accepted (None of none).
+
+    Over all examples (`n`, `acceptance`), over D^c (`n_c`, `acceptance_c`) and over D^f (`n_f`, `acceptance_f`).
+    """
+
+    low: float
+    high: float
+    n: int
+    acceptance: float | None
+    n_c: int
+    acceptance_c: float | None
+    n_f: int
+    acceptance_f: float | None
+
+
+class PermutationAcceptanceScores(Acceptance):
+    """How often words in no order get the gold label; what has no example is None.
+
+    Attributes:
+        n_examples: how many examples there are.
+        q: how many permutations each has.
+        n_c: the size of D^c.
+        n_f: the size of D^f.
+        accuracy: share of examples predicted right unpermuted.
+        entropy_c: mean entropy, in nats, of the predicted distribution on the accepted permutations of D^c (Figure 2);
+            where probabilities are given.
+        entropy_f: likewise of D^f.
+        confident: `Acceptance` at each τ > 0 of `CONFIDENCES`; a permutation then counts as accepted only if the gold
+            label is predicted with probability τ or more. (Ours: the argmax of a near-uniform output is noise.) D^c
+            stays. Where probabilities are given.
+        curve: (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), where it is asked for.
+        by_bleu: acceptance by bin of the permutation's BLEU-2 (Figure 3), where that is given.
+        by_minitree: likewise of its POS mini-tree ratio (Figure 4).
+        by_length: likewise of its length (Figure 6).
+    """
+
+    n_examples: int
+    q: int
+    n_c: int
+    n_f: int
+    accuracy: Estimate
+    entropy_c: NotRequired[Estimate]
+    entropy_f: NotRequired[Estimate]
+    confident: NotRequired[dict[str, Acceptance]]
+    curve: NotRequired[list[tuple[float, float]]]
+    by_bleu: NotRequired[list[AcceptanceBin]]
+    by_minitree: NotRequired[list[AcceptanceBin]]
+    by_length: NotRequired[list[AcceptanceBin]]
 
 
 def permutation_acceptance(
@@ -33,22 +102,11 @@ def permutation_acceptance(
     curve: bool = False,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> PermutationAcceptanceScores:
     """Score predictions on permuted pairs.
 
-    For example i with gold label y_i, Pr_i is the share of its q permutations predicted y_i (equation 1).
-
-    - `accuracy`: share of examples predicted right unpermuted.
-    - `omega_max`, `omega_rand`, `omega_all`: share of examples with Pr_i > 0, Pr_i > 1 / n_labels, Pr_i = 1
-      (equation 2).
-    - `p_c`: mean Pr_i over D^c, the examples predicted right unpermuted (equation 3).
-    - `p_f`: mean Pr_i over D^f, the examples predicted wrong unpermuted but accepted at least once.
-    - `confident`: the same five at each τ > 0 of `CONFIDENCES`; a permutation then counts as accepted only if the gold
-      label is predicted with probability τ or more. (Ours: the argmax of a near-uniform output is noise.) D^c stays.
-    - `entropy_c`, `entropy_f`: mean entropy, in nats, of the predicted distribution on the accepted permutations of D^c
-      and of D^f (Figure 2).
-    - `by_bleu`, `by_minitree`, `by_length`: acceptance by bin of the permutation's BLEU-2 (Figure 3), of its POS
-      mini-tree ratio (Figure 4), and of the length (Figure 6).
+    For example i with gold label y_i, Pr_i is the share of its q permutations predicted y_i (Sinha et al. 2021,
+    equation 1).
 
     A model that reads words but not their order has p_c = 1 and an empty D^f, so omega_max = accuracy. A model that
     always answers one label has every omega at the share of that label.
@@ -64,13 +122,9 @@ def permutation_acceptance(
         minitree: POS mini-tree overlap of each row by that of its original (`scoring.pos_minitree`), shape (n,), for
             `by_minitree`; NaN where there is none.
         n_labels: how many labels the model chooses from.
-        curve: also give `curve`, the list of (x, omega_x) for x = 0, 0.01, … 1 (Figure 8).
+        curve: also give `curve`.
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        The quantities above, each an `Estimate` (value, low, high, n), with `n_examples`, `q`, and the sizes `n_c` and
-        `n_f` of D^c and D^f. What cannot be computed from the inputs given is left out; what has no example is None.
 
     Raises:
         ValueError: if lengths differ, there is no example, a source lacks its unpermuted pair or some permutation, a
@@ -84,7 +138,7 @@ def permutation_acceptance(
     right = rows.predictions == rows.references
     correct = right[rows.original]  # (sources,) predicted right unpermuted
 
-    parts: dict[str, tuple[NDArray[Any], NDArray[Any] | float]] = {"accuracy": (correct, 1.0)}
+    parts: dict[str, tuple[Column, Column | float]] = {"accuracy": (correct, 1.0)}
     taus = CONFIDENCES if rows.gold is not None else CONFIDENCES[:1]
     counts = {}
     for tau in taus:
@@ -98,31 +152,35 @@ def permutation_acceptance(
             parts[name] = (entropy * subset, counts[0.0] * subset)
 
     estimates = named_estimates(parts, resamples=resamples, seed=seed)
-    result: dict[str, Any] = {
+    result: PermutationAcceptanceScores = {
         "n_examples": len(correct),
         "q": rows.q,
         "n_c": int(correct.sum()),
         "n_f": int(flipped.sum()),
-        **{name: estimate for name, estimate in estimates.items() if "@" not in name},
+        "accuracy": estimates["accuracy"],
+        "omega_max": estimates["omega_max"],
+        "omega_rand": estimates["omega_rand"],
+        "omega_all": estimates["omega_all"],
+        "p_c": estimates["p_c"],
+        "p_f": estimates["p_f"],
     }
-    if rows.gold is not None:
-        result["confident"] = {
-            f"{tau:g}": {name: estimates[name + _suffix(tau)] for name in _NAMES} for tau in CONFIDENCES[1:]
-        }
+    if rows.probabilities is not None:
+        result["entropy_c"], result["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]
+        result["confident"] = {f"{tau:g}": _acceptance(estimates, _suffix(tau)) for tau in CONFIDENCES[1:]}
     if curve:
         shares = [round(x / 100, 2) for x in range(101)]
         result["curve"] = [(x, float(np.mean(counts[0.0] > round(x * rows.q, 6)))) for x in shares]
-    for name, values, width in (
-        ("by_bleu", bleu, BLEU_WIDTH),
-        ("by_minitree", minitree, MINITREE_WIDTH),
-        ("by_length", lengths, LENGTH_WIDTH),
-    ):
-        if values is not None:
-            result[name] = _by_bin(rows, right, correct, flipped, np.asarray(values, dtype=np.float64), width)
+
+    def by(values: ArrayLike, width: float) -> list[AcceptanceBin]:
+        return _by_bin(rows, right, correct, flipped, np.asarray(values, dtype=np.float64), width)
+
+    if bleu is not None:
+        result["by_bleu"] = by(bleu, BLEU_WIDTH)
+    if minitree is not None:
+        result["by_minitree"] = by(minitree, MINITREE_WIDTH)
+    if lengths is not None:
+        result["by_length"] = by(lengths, LENGTH_WIDTH)
     return result
-
-
-_NAMES: Final = ("omega_max", "omega_rand", "omega_all", "p_c", "p_f")
 
 
 def _suffix(tau: float) -> str:
@@ -131,18 +189,27 @@ def _suffix(tau: float) -> str:
 
 def _parts(
     count: NDArray[np.float64], correct: Bools, q: int, n_labels: int, suffix: str
-) -> dict[str, tuple[NDArray[Any], NDArray[Any] | float]]:
+) -> dict[str, tuple[Column, Column | float]]:
     """Return numerator and denominator by example of each quantity, from how many permutations were accepted."""
     flipped = ~correct & (count > 0)
     share = count / q
-    columns: tuple[tuple[NDArray[Any], NDArray[Any] | float], ...] = (
-        (count > 0, 1.0),
-        (count * n_labels > q, 1.0),  # whole numbers: a third is not a float
-        (count == q, 1.0),
-        (share * correct, correct),
-        (share * flipped, flipped),
-    )
-    return {name + suffix: column for name, column in zip(_NAMES, columns, strict=True)}
+    return {
+        f"omega_max{suffix}": (count > 0, 1.0),
+        f"omega_rand{suffix}": (count * n_labels > q, 1.0),  # whole numbers: a third is not a float
+        f"omega_all{suffix}": (count == q, 1.0),
+        f"p_c{suffix}": (share * correct, correct),
+        f"p_f{suffix}": (share * flipped, flipped),
+    }
+
+
+def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> Acceptance:
+    return {
+        "omega_max": estimates[f"omega_max{suffix}"],
+        "omega_rand": estimates[f"omega_rand{suffix}"],
+        "omega_all": estimates[f"omega_all{suffix}"],
+        "p_c": estimates[f"p_c{suffix}"],
+        "p_f": estimates[f"p_f{suffix}"],
+    }
 
 
 def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -155,7 +222,7 @@ def _entropy(probabilities: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _by_bin(
     rows: "_Rows", right: Bools, correct: Bools, flipped: Bools, values: NDArray[np.float64], width: float
-) -> list[dict[str, float | int | None]]:
+) -> list[AcceptanceBin]:
     """Return the acceptance of the permutations in each bin [low, high), over all examples, D^c and D^f.
 
     Rows whose value is NaN are in no bin.
@@ -168,31 +235,38 @@ def _by_bin(
     # The nudge keeps 0.3 / 0.1 = 2.9999… in the bin that begins at 0.3.
     index = np.floor(values[permuted] / width + 1e-9).astype(np.int64)
     sources = rows.codes[permuted]
-    subsets = {"": np.ones(len(sources), dtype=bool), "_c": correct[sources], "_f": flipped[sources]}
     n_bins = int(index.max()) + 1
-    table: dict[str, NDArray[Any]] = {}
-    for name, subset in subsets.items():
-        table["n" + name] = np.bincount(index[subset], minlength=n_bins)
-        table["accepted" + name] = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
-    bins = []
-    for i in np.flatnonzero(table["n"]):
-        row: dict[str, float | int | None] = {
+
+    def counted(subset: Bools) -> tuple[list[int], list[float | None]]:
+        """Return how many permutations each bin has, and the share of them accepted."""
+        counts = np.bincount(index[subset], minlength=n_bins)
+        accepted = np.bincount(index[subset], weights=right[permuted][subset], minlength=n_bins)
+        return counts.tolist(), [float(k / n) if n else None for k, n in zip(accepted, counts, strict=True)]
+
+    n, acceptance = counted(np.ones(len(sources), dtype=bool))
+    n_c, acceptance_c = counted(correct[sources])
+    n_f, acceptance_f = counted(flipped[sources])
+    return [
+        {
             "low": round(float(i * width), 6),
             "high": round(float((i + 1) * width), 6),
+            "n": n[i],
+            "acceptance": acceptance[i],
+            "n_c": n_c[i],
+            "acceptance_c": acceptance_c[i],
+            "n_f": n_f[i],
+            "acceptance_f": acceptance_f[i],
         }
-        for name in subsets:
-            n = int(table["n" + name][i])
-            row["n" + name] = n
-            row["acceptance" + name] = float(table["accepted" + name][i] / n) if n else None
-        bins.append(row)
-    return bins
+        for i in range(n_bins)
+        if n[i]
+    ]
 
 
 class _Rows(NamedTuple):
     """The inputs, checked."""
 
-    predictions: NDArray[Any]
-    references: NDArray[Any]
+    predictions: NDArray[np.int64]
+    references: NDArray[np.int64]
     codes: NDArray[np.int64]  # (n,) number of each row's source
     is_original: Bools  # (n,)
     original: NDArray[np.int64]  # (sources,) row of each source's unpermuted pair
@@ -244,9 +318,10 @@ class _Rows(NamedTuple):
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
-    def per_source(self, values: NDArray[Any]) -> NDArray[np.float64]:
+    def per_source(self, values: Column) -> NDArray[np.float64]:
         """Sum a value over the permutations of each source, shape (sources,)."""
         weights = np.where(self.is_original, 0.0, values)
+        # By numpy's types it counts, whatever the weights.
         sums: NDArray[Any] = np.bincount(self.codes, weights=weights, minlength=len(self.original))
         return sums
 

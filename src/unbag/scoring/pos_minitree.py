@@ -4,7 +4,7 @@ Sinha et al. (2021), section 6: the neighbours' part-of-speech tags are a word's
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Final, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -52,7 +52,7 @@ def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.
     return shares
 
 
-def _neighbour_counts(tags: NDArray[Any], radius: int) -> NDArray[np.int8]:
+def _neighbour_counts(tags: NDArray[np.int64], radius: int) -> NDArray[np.int8]:
     if radius < 1:
         raise ValueError(f"expected a radius of at least 1, found {radius}")
     n = tags.shape[-1]
@@ -150,23 +150,37 @@ class MiniTreeBin(NamedTuple):
     acceptance: float
 
 
+class MiniTreeScores(TypedDict):
+    """The ratio of permuted sentences: β^k of each by β^k of its original.
+
+    1 is a permutation that keeps the words among the tags they are used to; above 1 they are better placed than in the
+    original.
+
+    Attributes:
+        n: how many permutations have a ratio.
+        ratio: the mean of them; None where there is none.
+        ratios: one a permutation, None where the original's β is 0 or either is not known.
+        by_ratio: a `MiniTreeBin` for each bin that is not empty, where it is given what was accepted (Figure 4).
+    """
+
+    n: int
+    ratio: float | None
+    ratios: list[float | None]
+    by_ratio: NotRequired[list[MiniTreeBin]]
+
+
 def pos_minitree(
     permuted: ArrayLike, original: ArrayLike, *, accepted: ArrayLike | None = None, width: float = RATIO_WIDTH
-) -> dict[str, Any]:
+) -> MiniTreeScores:
     """Compare the mini-trees of permuted sentences with those of the sentences in order.
 
-    Sinha et al. (2021), section 6: the ratio is β^k of the permuted sentence by β^k of the original. 1 is a permutation
-    that keeps the words among the tags they are used to; above 1 they are better placed than in the original.
+    Sinha et al. (2021), section 6.
 
     Args:
         permuted: β^k of each permuted sentence (`signatures`), shape (n,).
         original: that of its original, shape (n,).
-        accepted: whether the permutation got the gold label, shape (n,), for `by_ratio` (Figure 4).
+        accepted: whether the permutation got the gold label, shape (n,), for `by_ratio`.
         width: of the bins of the ratio.
-
-    Returns:
-        `ratio`, the mean of `ratios`; `ratios`, one a permutation, None where the original's β is 0 or either is not
-        known; `n`, how many have one; and with `accepted`, `by_ratio`, a list of `MiniTreeBin`.
 
     Raises:
         ValueError: if lengths differ, there is no permutation, or the width is not positive.
@@ -189,7 +203,7 @@ def pos_minitree(
         raise ValueError(f"expected a positive width of bins, found {width}")
     ratios = np.divide(above, below, out=np.full(len(above), np.nan), where=below > 0)
     has_ratio = ~np.isnan(ratios)
-    scores: dict[str, Any] = {
+    scores: MiniTreeScores = {
         "n": int(has_ratio.sum()),
         "ratio": float(ratios[has_ratio].mean()) if has_ratio.any() else None,
         "ratios": [None if np.isnan(ratio) else float(ratio) for ratio in ratios],

@@ -1,6 +1,6 @@
 """The swapping evaluation: whether a model keeps its answer when premise and hypothesis change places."""
 
-from typing import Any, Final
+from typing import TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -8,7 +8,51 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.checks import labelled
 
-_MEASURES: Final = ("accuracy_before", "accuracy_after", "drop", "agreement")
+
+class SwapAccuracies(TypedDict):
+    """Accuracy before and after the exchange.
+
+    `Estimate`s (value, low, high, n): accuracies from 0 to 1, higher is better, drops from -1 to 1. What has no example
+    is None.
+
+    Attributes:
+        accuracy_before: share predicted right as given.
+        accuracy_after: share predicted right exchanged.
+        drop: accuracy before less accuracy after, both from the same resamples. The smaller, the more robust.
+    """
+
+    accuracy_before: Estimate
+    accuracy_after: Estimate
+    drop: Estimate
+
+
+class SwapScores(SwapAccuracies):
+    """Accuracy and agreement before and after the exchange, over pairs that keep their label.
+
+    Attributes:
+        agreement: share with the same prediction before and after, right or wrong. (Ours: errors that cancel out leave
+            the drop at 0.)
+    """
+
+    agreement: Estimate
+
+
+class SwapConsistencyScores(SwapScores):
+    """Whether answers stay when premise and hypothesis are exchanged, over the contradiction and neutral pairs.
+
+    Attributes:
+        n_examples: how many pairs there are.
+        n_left_out: how many of them have another label.
+        by_label: `SwapScores` for `neutral` and for `contradiction` alone.
+        whole: `SwapAccuracies` over *all* pairs, with the entailment pairs as given both times. Table 1 is most likely
+            this: its column "Before Swap" repeats the accuracies on the whole SNLI test set of Table 3. Its drop is
+            `drop` times the share of pairs that were exchanged.
+    """
+
+    n_examples: int
+    n_left_out: int
+    by_label: dict[str, SwapScores]
+    whole: SwapAccuracies
 
 
 def swap_consistency(
@@ -20,21 +64,12 @@ def swap_consistency(
     contradiction: int = 2,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> SwapConsistencyScores:
     """Score predictions on pairs before and after premise and hypothesis are exchanged.
 
     Contradiction and neutral pairs keep their label when the two sentences are exchanged; entailment pairs need not
     (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the "swapping evaluation" of the ReSNLI paper,
-    section 5.2 and Table 1). So, over the pairs whose gold label is contradiction or neutral:
-
-    - `accuracy_before`, `accuracy_after`: share predicted right as given, and exchanged.
-    - `drop`: accuracy before less accuracy after, both from the same resamples. The smaller, the more robust.
-    - `agreement`: share with the same prediction before and after, right or wrong. (Ours: errors that cancel out leave
-      the drop at 0.)
-    - `by_label`: the four for neutral and for contradiction alone.
-    - `whole`: accuracy before, after and drop over *all* pairs, with the entailment pairs as given both times. Table 1
-      is most likely this: its column "Before Swap" repeats the accuracies on the whole SNLI test set of Table 3. Its
-      drop is `drop` times the share of pairs that were exchanged.
+    section 5.2 and Table 1). So scores are over the pairs whose gold label is contradiction or neutral.
 
     A model to which the order of the two sentences is all one has drop 0 and agreement 1.
 
@@ -47,11 +82,6 @@ def swap_consistency(
         contradiction: the id of contradiction.
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        The quantities above, each an `Estimate` (value, low, high, n), with `n_examples` and `n_left_out`, how many
-        pairs have another label. Accuracies and agreement are in [0, 1], higher is better; drops are in [-1, 1]. What
-        has no example is None.
 
     Raises:
         ValueError: if lengths differ, there is no example, or neutral and contradiction have the same id.
@@ -66,7 +96,7 @@ def swap_consistency(
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     kept = labels["neutral"] | labels["contradiction"]
 
-    ratios: dict[tuple[str, str], tuple[NDArray[Any], NDArray[Any]]] = {}
+    ratios: dict[tuple[str, str], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
     drops = {}
     columns = {
         "accuracy_before": before == gold,
@@ -79,13 +109,20 @@ def swap_consistency(
         drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
     estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
 
-    def measures(subset: str, names: tuple[str, ...] = _MEASURES) -> dict[str, Estimate]:
-        return {name: estimates[subset, name] for name in names}
+    def accuracies(subset: str) -> SwapAccuracies:
+        return {
+            "accuracy_before": estimates[subset, "accuracy_before"],
+            "accuracy_after": estimates[subset, "accuracy_after"],
+            "drop": estimates[subset, "drop"],
+        }
+
+    def scores(subset: str) -> SwapScores:
+        return {**accuracies(subset), "agreement": estimates[subset, "agreement"]}
 
     return {
         "n_examples": len(gold),
         "n_left_out": int((~kept).sum()),
-        **measures("kept"),
-        "by_label": {label: measures(label) for label in labels},
-        "whole": measures("whole", _MEASURES[:3]),
+        **scores("kept"),
+        "by_label": {label: scores(label) for label in labels},
+        "whole": accuracies("whole"),
     }

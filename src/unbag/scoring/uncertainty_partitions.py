@@ -1,15 +1,51 @@
 """Accuracy from the easiest examples to the hardest, as a model of words alone finds them (ReSNLI, Figure 2)."""
 
-from typing import Any, Final
+from typing import Final, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.checks import labelled
 
 PARTITIONS: Final = 20
 """How many partitions ReSNLI has (section 5.3): all that are made of 20 test pairs or more."""
+
+
+class PartitionRow(TypedDict):
+    """The accuracy on one partition, by its number."""
+
+    partition: int
+    accuracy: Estimate
+
+
+class UncertaintyPartitionsScores(TypedDict):
+    """How often predictions are right, from the easiest examples to the hardest.
+
+    All but ρ are `Estimate`s (value, low, high, n): accuracies from 0 to 1, higher is better, the drop from -1 to 1.
+
+    Attributes:
+        n_examples: how many examples there are.
+        n_partitions: how many partitions.
+        accuracy: share of all examples predicted right (Table 3).
+        easiest: the accuracy on the first partition.
+        hardest: that on the last.
+        drop: the one less the other, both from the same resamples.
+        rank_correlation: Spearman's ρ between the number of a partition and the accuracy on it, ranks averaged among
+            equals. (Ours: one number for "worse as uncertainty grows".) -1 is a fall at every step, 0 no trend. None
+            with one partition, or where all partitions have the same accuracy. A plain number: resampling adds noise to
+            every partition and so moves ρ towards 0, so that a percentile interval need not even hold it.
+        by_partition: the accuracy by partition, from the easiest to the hardest (Figure 2).
+    """
+
+    n_examples: int
+    n_partitions: int
+    accuracy: Estimate
+    easiest: Estimate
+    hardest: Estimate
+    drop: Estimate
+    rank_correlation: float | None
+    by_partition: list[PartitionRow]
 
 
 def uncertainty_partitions(
@@ -19,21 +55,13 @@ def uncertainty_partitions(
     *,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> dict[str, Any]:
+) -> UncertaintyPartitionsScores:
     """Score predictions on a set cut into partitions by how little its words give the label away.
 
     ReSNLI orders its test pairs by u' = 1 - u(X; β)_y, where u is a softmax regression on the mean word embedding, and
     cuts them into twenty partitions ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
     anonymous EMNLP-IJCNLP submission, sections 4 and 5.3). The partitions come with the data set; any other order of
     difficulty does as well.
-
-    - `accuracy`: share of all examples predicted right (Table 3).
-    - `by_partition`: the same by partition, from the easiest to the hardest (Figure 2).
-    - `easiest`, `hardest`: the two ends of it; `drop`: the one less the other, both from the same resamples.
-    - `rank_correlation`: Spearman's ρ between the number of a partition and the accuracy on it, ranks averaged among
-      equals. (Ours: one number for "worse as uncertainty grows".) -1 is a fall at every step, 0 no trend. None with
-      one partition, or where all partitions have the same accuracy. A plain number: resampling adds noise to every
-      partition and so moves ρ towards 0, so that a percentile interval need not even hold it.
 
     A model that is always right has accuracy 1 everywhere, drop 0, and no rank correlation.
 
@@ -43,11 +71,6 @@ def uncertainty_partitions(
         partitions: number of each example's partition, 0 (easiest) … m - 1 (hardest), shape (n,).
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
-
-    Returns:
-        The quantities above, each but ρ an `Estimate` (value, low, high, n); `by_partition` is a list of dicts with
-        `partition` and `accuracy`. Also `n_examples` and `n_partitions`. Accuracies are in [0, 1], higher is better;
-        drop and ρ are in [-1, 1].
 
     Raises:
         ValueError: if lengths differ, there is no example, a partition is negative, or one of 0 … m - 1 has no example.

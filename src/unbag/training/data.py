@@ -10,7 +10,7 @@ from unbag import counter_rng
 from unbag.corpora import CORPORA, Corpus
 from unbag.fingerprint import text_hash
 from unbag.sources import Example, Source, open_corpus, open_data
-from unbag.training.config import TrainConfig, weighted
+from unbag.training.config import weighted
 
 _HELD_OUT_OF: Final = 20
 """One premise in so many is held out of data that has no validation split. Premises, not pairs: SNLI has three
@@ -72,36 +72,49 @@ class TrainingData:
         }
 
 
-def gather(config: TrainConfig) -> TrainingData:
-    """Read what a config names.
+def gather(
+    corpus: Sequence[str],
+    *,
+    validation: Sequence[str] = (),
+    examples: int | None = None,
+    validation_examples: int | None = None,
+    language: str,
+    seed: int,
+) -> TrainingData:
+    """Read corpora and files.
 
     Unlabelled rows are dropped and counted. A validation split is never the corpus's test data: OCNLI, whose labelled
     validation split is its test data (`unbag.corpora`), has a twentieth of its training premises held out instead.
+
+    Args:
+        corpus: what to train on, corpora or files, with their weights (`config.weighted`).
+        validation: what to evaluate on; by default the validation splits of `corpus`.
+        examples: how many training pairs to draw; by default all are taken.
+        validation_examples: likewise of each part that is held out.
+        language: of files.
+        seed: decides which training pairs are drawn.
 
     Raises:
         ValueError: if a name is neither a corpus nor a file, there is nothing to train on or to evaluate on, or more
             pairs are to be drawn than there are; `rows.DataError` if data cannot be read.
     """
     training, held_out = [], []
-    for entry in config.corpus:
+    for entry in corpus:
         name, weight = weighted(entry)
-        part = _read(name, lambda corpus: corpus.train, config.language)
-        if not config.validation:
-            validation = CORPORA[name].validation if name in CORPORA else ()
-            if validation:
-                held_out.append(_read(name, lambda corpus: corpus.validation, config.language))
+        part = _read(name, lambda corpus: corpus.train, language)
+        if not validation:
+            if name in CORPORA and CORPORA[name].validation:
+                held_out.append(_read(name, lambda corpus: corpus.validation, language))
             else:
                 part, rest = _without(part)
                 held_out.append(rest)
         training.append(replace(part, weight=weight))
-    for name in config.validation:
-        held_out.append(_read(name, lambda corpus: corpus.validation, config.language))
-    data = TrainingData(tuple(_drawn(training, config.examples, config.seed)), tuple(held_out))
-    if config.validation_examples is not None:
+    for name in validation:
+        held_out.append(_read(name, lambda corpus: corpus.validation, language))
+    data = TrainingData(tuple(_drawn(training, examples, seed)), tuple(held_out))
+    if validation_examples is not None:
         # Not by the seed of the run: several seeds are compared on the same pairs.
-        data = replace(
-            data, held_out=tuple(_some(part, config.validation_examples, "validation") for part in data.held_out)
-        )
+        data = replace(data, held_out=tuple(_some(part, validation_examples, "validation") for part in data.held_out))
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
             raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, found none")

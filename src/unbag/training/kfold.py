@@ -79,8 +79,16 @@ def cross_validate(
         ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
     """
     seeds = different(seeds) or [config.seed]
-    built = built or build(_official(config))
-    model, answers = _as_it_is(config, built, on_progress)
+    built = built or build(_official(config.file, folds=config.folds, whole_seeds=config.whole_seeds))
+    model, answers = _as_it_is(
+        config.model,
+        built,
+        config.out / "zero-shot",
+        revision=config.revision,
+        label_map=config.label_map,
+        max_length=config.max_length,
+        on_progress=on_progress,
+    )
     zero_shot = _scores(built, answers)
     runs: list[dict[str, Any]] = []
     for seed in seeds:
@@ -120,9 +128,9 @@ def cross_validate(
     return record
 
 
-def _official(config: KFoldConfig) -> Request:
-    folds: dict[str, Any] = {"folds": config.folds, "whole_seeds": config.whole_seeds}
-    return Request(_SET, "official", folds | ({"file": str(config.file)} if config.file else {}))
+def _official(file: Path | None, *, folds: int, whole_seeds: bool) -> Request:
+    options: dict[str, Any] = {"folds": folds, "whole_seeds": whole_seeds}
+    return Request(_SET, "official", options | ({"file": str(file)} if file else {}))
 
 
 def fold_data(built: BuiltSet, fold: int) -> TrainingData:
@@ -182,18 +190,26 @@ def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -
 
 
 def _as_it_is(
-    config: KFoldConfig, built: BuiltSet, on_progress: "OnProgress | None"
+    model: str,
+    built: BuiltSet,
+    out: Path,
+    *,
+    revision: str | None,
+    label_map: str | None,
+    max_length: int | None,
+    on_progress: "OnProgress | None",
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Return what decides a model's numbers, and its probabilities of all rows before any training."""
-    predictor = _load(config, config.model)
+    told = parse_label_map(label_map) if label_map else None
+    predictor = TransformerPredictor.load(model, revision=revision, label_map=told, max_length=max_length)
     if predictor.space != LABELS:
         raise ValueError(f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.space)}")
     report = probe(predictor, built.language)
-    if report.mislabelled and config.label_map is None:  # which says what it means
+    if report.mislabelled and label_map is None:  # which says what it means
         raise MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
     tell = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
-    found = predict_rows(built.rows, predictor, config.out / "zero-shot", progress=tell)
-    known = {"name": config.model, **predictor.identity, "truncated_pairs": found.truncated}
+    found = predict_rows(built.rows, predictor, out, progress=tell)
+    known = {"name": model, **predictor.identity, "truncated_pairs": found.truncated}
     return known, found.array(LABELS)
 
 
@@ -206,7 +222,7 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         # What is trained is known by its data, wherever they come from.
         training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
-        predictor = _load(config, config.out, trained=True)
+        predictor = TransformerPredictor.load(config.out, max_length=config.max_length)
         found = predict_rows(rows, predictor, config.out / "predictions")
         if group.rank == 0:
             probabilities = found.array(LABELS).tolist()
@@ -223,12 +239,11 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
             if not config.keep_models:
                 shutil.rmtree(config.out)
         group.wait()
-    return _read(path, config, data)
+    return _read(path, {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))})
 
 
-def _read(path: Path, config: KFoldConfig, data: TrainingData) -> Record:
+def _read(path: Path, wanted: dict[str, Any]) -> Record:
     record: Record = json.loads(path.read_text(encoding="utf-8"))
-    wanted = {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))}
     trained = record["training"]
     found = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := differences(found, wanted):
@@ -239,14 +254,6 @@ def _read(path: Path, config: KFoldConfig, data: TrainingData) -> Record:
 def _predictions(out: Path) -> Path:
     """Return the file that stays of a fold, beside the folder of its model."""
     return out.with_name(f"{out.name}.json")
-
-
-def _load(config: KFoldConfig, model: str | Path, *, trained: bool = False) -> TransformerPredictor:
-    """Load the model as it is, or one that was trained group, which says itself what its outputs are."""
-    label_map = parse_label_map(config.label_map) if config.label_map and not trained else None
-    return TransformerPredictor.load(
-        model, revision=None if trained else config.revision, label_map=label_map, max_length=config.max_length
-    )
 
 
 def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:

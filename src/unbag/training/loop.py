@@ -2,7 +2,7 @@
 
 import logging
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,15 +16,50 @@ from transformers import get_linear_schedule_with_warmup
 
 from unbag import counter_rng
 from unbag.training.checkpoints import Checkpoints
-from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL, HeldOut, Metrics
 from unbag.training.objective import Objective
-from unbag.training.stream import Batch, Epochs
+from unbag.training.stream import Epochs
 
 logger = logging.getLogger(__name__)
 
 OnStep = Callable[[int, int, str], None]
 """Called with how many of how many steps are taken, and what there is to say of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Optimization:
+    """What AdamW does to the weights.
+
+    Attributes:
+        learning_rate: its peak; it falls to 0 linearly.
+        warmup: the share of the steps in which it rises.
+        weight_decay: of all weights but biases and the gains of norms.
+        clip: the largest norm of the gradient; 0 for no limit.
+    """
+
+    learning_rate: float
+    warmup: float
+    weight_decay: float
+    clip: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Schedule:
+    """What happens after which step.
+
+    Attributes:
+        steps: how many there are, unless `patience` ends the training before.
+        evaluate_every: steps between evaluations.
+        checkpoint_every: steps between checkpoints.
+        log_every: steps between two values of the loss.
+        patience: stop after so many evaluations without better accuracy, and go back to the best; None for never.
+    """
+
+    steps: int
+    evaluate_every: int
+    checkpoint_every: int
+    log_every: int
+    patience: int | None
 
 
 class DivergedError(ValueError):
@@ -63,26 +98,30 @@ def train(
     objective: Objective,
     epochs: Epochs,
     held_out: HeldOut,
-    config: TrainConfig,
+    optimization: Optimization,
+    schedule: Schedule,
     accelerator: Accelerator,
     checkpoints: Checkpoints,
     *,
+    seed: int,
     resume: Path | None = None,
     on_step: OnStep | None = None,
 ) -> tuple[Any, History]:
     """Train an objective in place, from its last checkpoint if there is one.
 
-    The weights after a step depend on config, data and model alone, not on interruptions: batches are looked up by
-    step, and dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums
-    differently; otherwise a step is the same.
+    The weights after a step depend on the arguments alone, not on interruptions: batches are looked up by step, and
+    dropout is seeded for each step. Another number of processes draws other dropout masks and rounds sums differently;
+    otherwise a step is the same.
 
     Args:
         objective: what is minimised.
         epochs: the training pairs.
         held_out: the pairs for evaluation.
-        config: how.
-        accelerator: made with the config's `accumulation`, and batches split over processes (`split_batches`).
+        optimization: how.
+        schedule: how long, and what else is done when.
+        accelerator: made with the epochs' `accumulation`, and batches split over processes (`split_batches`).
         checkpoints: where the run's checkpoints are.
+        seed: decides the dropout.
         resume: a checkpoint elsewhere, to go on from where the run has none of its own.
         on_step: see `OnStep`.
 
@@ -94,45 +133,45 @@ def train(
         DivergedError: if the loss is infinite or no number.
         CheckpointError: if the checkpoint is another run's.
     """
-    total = config.max_steps or config.epochs * epochs.steps
+    total, warmup = schedule.steps, math.ceil(optimization.warmup * schedule.steps)
     module: Any = objective
-    optimizer = AdamW(_groups(module, config), lr=config.learning_rate, fused=_fused(accelerator))
-    schedule: Any = get_linear_schedule_with_warmup(optimizer, math.ceil(config.warmup * total), total)  # type: ignore[no-untyped-call]
-    module, optimizer, schedule = accelerator.prepare(module, optimizer, schedule)
+    groups = _groups(module, optimization.weight_decay)
+    optimizer = AdamW(groups, lr=optimization.learning_rate, fused=_fused(accelerator))
+    scheduler: Any = get_linear_schedule_with_warmup(optimizer, warmup, total)  # type: ignore[no-untyped-call]
+    module, optimizer, scheduler = accelerator.prepare(module, optimizer, scheduler)
     history = History()
     if start := checkpoints.last() or resume:
         history = History(**checkpoints.load(start))
         logger.warning("going on after step %d of %d", history.step, total)
     objective.begin(history.step)
-    between = config.evaluate_every or epochs.steps
     window = _Window(accelerator)
     module.train()
-    batches = _batches(epochs, history.step, config, accelerator)
-    while history.step < total and not history.stopped(config.patience):
-        torch.manual_seed(int(counter_rng.key(config.seed, "dropout", history.step, accelerator.process_index)))
-        for _ in range(config.accumulation):
+    batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
+    while history.step < total and not history.stopped(schedule.patience):
+        torch.manual_seed(int(counter_rng.key(seed, "dropout", history.step, accelerator.process_index)))
+        for _ in range(epochs.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 found = module(batch.labels, **batch.encoded)
                 accelerator.backward(found.loss * batch.weight)
-                if accelerator.sync_gradients and config.clip:
-                    accelerator.clip_grad_norm_(module.parameters(), config.clip)
+                if accelerator.sync_gradients and optimization.clip:
+                    accelerator.clip_grad_norm_(module.parameters(), optimization.clip)
                 optimizer.step()
-                schedule.step()
+                scheduler.step()
                 optimizer.zero_grad()
             window.add({"loss": found.loss, **found.parts}, batch.weight)
         history.step += 1
         step, last = history.step, history.step == total
-        if step % config.log_every == 0 or last:
+        if step % schedule.log_every == 0 or last:
             values = window.mean()
             if not math.isfinite(values["loss"]):
                 raise DivergedError(
                     f"the loss at step {step} is {values['loss']}; try a lower learning rate than "
-                    f"{config.learning_rate}, or another precision than {accelerator.mixed_precision}"
+                    f"{optimization.learning_rate}, or another precision than {accelerator.mixed_precision}"
                 )
             accelerator.log({f"train/{name}": value for name, value in values.items()}, step=step)
-            accelerator.log({"train/learning_rate": schedule.get_last_lr()[0]}, step=step)
-        if step % between == 0 or last:
+            accelerator.log({"train/learning_rate": scheduler.get_last_lr()[0]}, step=step)
+        if step % schedule.evaluate_every == 0 or last:
             history.add(held_out.evaluate(module, accelerator))
             newest = history.evaluations[-1]
             accelerator.log(
@@ -144,21 +183,21 @@ def train(
                 },
                 step=step,
             )
-        best = history.best["step"] if config.patience and history.best else None
-        if step % config.checkpoint_every == 0 or best == step:
+        best = history.best["step"] if schedule.patience and history.best else None
+        if step % schedule.checkpoint_every == 0 or best == step:
             checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
         if on_step is not None:
             on_step(step, total, _said(window.last, history))
-    if config.patience and history.best and history.best["step"] != history.step:
+    if schedule.patience and history.best and history.best["step"] != history.step:
         checkpoints.load(checkpoints.path(history.best["step"]))
     return module, history
 
 
-def _groups(module: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
+def _groups(module: nn.Module, weight_decay: float) -> list[dict[str, Any]]:
     """Return the parameters in two groups: matrices decay, biases and the gains of norms do not."""
     trained = [parameter for parameter in module.parameters() if parameter.requires_grad]
     return [
-        {"params": [each for each in trained if each.ndim > 1], "weight_decay": config.weight_decay},
+        {"params": [each for each in trained if each.ndim > 1], "weight_decay": weight_decay},
         {"params": [each for each in trained if each.ndim <= 1], "weight_decay": 0.0},
     ]
 
@@ -166,16 +205,6 @@ def _groups(module: nn.Module, config: TrainConfig) -> list[dict[str, Any]]:
 def _fused(accelerator: Accelerator) -> bool:
     plain = accelerator.distributed_type in (DistributedType.NO, DistributedType.MULTI_CPU, DistributedType.MULTI_GPU)
     return plain and accelerator.device.type in ("cpu", "cuda")
-
-
-def _batches(epochs: Epochs, step: int, config: TrainConfig, accelerator: Accelerator) -> Iterator[Batch]:
-    """Yield this process's batches from a step on, without end."""
-    number, done = divmod(step, epochs.steps)
-    while True:
-        yield from epochs.epoch(number).loader(
-            done * config.accumulation, workers=config.workers, pin=accelerator.device.type == "cuda"
-        )
-        number, done = number + 1, 0
 
 
 class _Window:

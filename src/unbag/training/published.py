@@ -3,6 +3,7 @@
 import json
 import logging
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,9 +14,7 @@ from unbag.fingerprint import file_hash
 from unbag.inference.loading import Classifier
 from unbag.inference.revision import folder_revision
 from unbag.training.checkpoints import differences
-from unbag.training.config import TrainConfig
 from unbag.training.objective import Objective
-from unbag.training.recipe import Recipe
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
@@ -64,25 +63,30 @@ def _save_tokenizer(tokenizer: Any, folder: Path) -> None:
     tokenizer.save_pretrained(folder)
 
 
-def finished(recipe: Recipe, config: TrainConfig) -> Record:
+def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[Path]) -> Record:
     """Return the record of a run that is finished already.
+
+    Args:
+        out: the folder that it left.
+        wanted: the `recipe`, and of its `config` what decides the weights, as JSON holds it.
+        model: what it shall have been trained from.
+        files: of pairs that it shall have read.
 
     Raises:
         ValueError: if the folder holds anything else.
     """
     try:
-        record: Record = json.loads((config.out / FILE).read_text(encoding="utf-8"))
+        record: Record = json.loads((out / FILE).read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
-        raise ValueError(f"{config.out} exists and holds no {FILE}; name another folder with --out") from None
-    wanted = {"recipe": recipe.name, "config": config.deciding()}
+        raise ValueError(f"{out} exists and holds no {FILE}; name another folder with --out") from None
     found = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(found, wanted)
-    if Path(config.model).is_dir() and folder_revision(Path(config.model)) != record["model"]["revision"]:
-        others.append(f"the model in {config.model} has changed")
+    if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
+        others.append(f"the model in {model} has changed")
     read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
-    others += [f"{path} has changed" for path in config.files() if file_hash(path) not in read]
+    others += [f"{path} has changed" for path in files if file_hash(path) not in read]
     if others:
-        raise ValueError(f"{config.out} holds another run: {'; '.join(others)}; name another folder with --out")
-    shutil.rmtree(work_folder(config.out), ignore_errors=True)  # it may have been killed just before this
-    logger.warning("%s is finished already", config.out)
+        raise ValueError(f"{out} holds another run: {'; '.join(others)}; name another folder with --out")
+    shutil.rmtree(work_folder(out), ignore_errors=True)  # it may have been killed just before this
+    logger.warning("%s is finished already", out)
     return record

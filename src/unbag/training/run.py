@@ -25,7 +25,7 @@ from unbag.training.data import TrainingData, gather
 from unbag.training.encoded import PairEncoder
 from unbag.training.held_out import HeldOut
 from unbag.training.hub_checkpoints import HubCheckpoints, fetched
-from unbag.training.loop import OnStep, train
+from unbag.training.loop import OnStep, Optimization, Schedule, train
 from unbag.training.published import LOGS, Record, finished, publish, work_folder
 from unbag.training.recipe import Recipe
 from unbag.training.stream import Epochs, Place
@@ -55,13 +55,14 @@ def run(
         ImportError: if a package is missing; the message names the extra.
     """
     if config.out.exists():
-        return finished(recipe, config)
+        wanted = {"recipe": recipe.name, "config": config.deciding()}
+        return finished(config.out, wanted, model=config.model, files=config.files())
     work = work_folder(config.out)
     process_group()  # connects those of a launcher, which wait for each other as long as it takes
     accelerator = _accelerator(config, work)
-    sharding.configure(accelerator, config)
+    sharding.configure(accelerator, batch_size=config.batch_size, accumulation=config.accumulation, clip=config.clip)
     with accelerator.main_process_first():  # who fills the caches for the others
-        raw = data or gather(config)
+        raw = data or _gathered(config)
         pairs = _in_regime(raw, config)
         added = _augmented(raw, config)
         resume = fetched(config.resume) if config.resume else None
@@ -75,16 +76,17 @@ def run(
     torch.manual_seed(int(counter_rng.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
-    place = Place(accelerator.process_index, accelerator.num_processes, config.accumulation)
     epochs = Epochs(
         pairs.training,
-        config,
-        place=place,
+        batch_size=config.batch_size,
+        seed=config.seed,
+        place=Place(accelerator.process_index, accelerator.num_processes, config.accumulation),
         encoder=encoder,
         order=classifier.order,
         further_pairs=objective.further_pairs,
         transform=regimes.Shuffled(pairs.language, config.seed) if config.order == "shuffled" else None,
         added=added,
+        workers=config.workers,
     )
     held_out = HeldOut(pairs.held_out, encoder, classifier.order)
     identity = {
@@ -102,7 +104,16 @@ def run(
     _begin_tracking(accelerator, config)
     telling = on_step if accelerator.is_main_process else None
     module, history = train(
-        objective, epochs, held_out, config, accelerator, checkpoints, resume=resume, on_step=telling
+        objective,
+        epochs,
+        held_out,
+        _optimization(config),
+        _schedule(config, epochs.steps),
+        accelerator,
+        checkpoints,
+        seed=config.seed,
+        resume=resume,
+        on_step=telling,
     )
     if pushed:
         pushed.wait()
@@ -146,6 +157,37 @@ def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
             log_with=list(config.trackers) or None,
             project_dir=str(work / LOGS),
         )
+
+
+def _gathered(config: TrainConfig) -> TrainingData:
+    return gather(
+        config.corpus,
+        validation=config.validation,
+        examples=config.examples,
+        validation_examples=config.validation_examples,
+        language=config.language,
+        seed=config.seed,
+    )
+
+
+def _optimization(config: TrainConfig) -> Optimization:
+    return Optimization(
+        learning_rate=config.learning_rate,
+        warmup=config.warmup,
+        weight_decay=config.weight_decay,
+        clip=config.clip,
+    )
+
+
+def _schedule(config: TrainConfig, epoch: int) -> Schedule:
+    """Count in steps what the config may count in epochs, of so many steps."""
+    return Schedule(
+        steps=config.max_steps or config.epochs * epoch,
+        evaluate_every=config.evaluate_every or epoch,
+        checkpoint_every=config.checkpoint_every,
+        log_every=config.log_every,
+        patience=config.patience,
+    )
 
 
 def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:

@@ -11,8 +11,6 @@ from accelerate import Accelerator
 from accelerate.utils import DistributedType, parse_flag_from_env, patch_environment
 from transformers.integrations.deepspeed import unset_hf_deepspeed_config
 
-from unbag.training.config import TrainConfig
-
 logger = logging.getLogger(__name__)
 
 
@@ -39,11 +37,17 @@ def kind(accelerator: Accelerator) -> str | None:
     return None
 
 
-def configure(accelerator: Accelerator, config: TrainConfig) -> None:
+def configure(accelerator: Accelerator, *, batch_size: int, accumulation: int, clip: float) -> None:
     """Tell DeepSpeed what it reads in its own config, and refuse a config by which training would be another.
 
+    Args:
+        accelerator: made by that config.
+        batch_size: pairs a step learns from, over all processes.
+        accumulation: parts in which each process takes its share of them.
+        clip: largest norm of the gradient.
+
     Raises:
-        ValueError: if it says otherwise than the run's config, or FSDP's is one that training cannot go by.
+        ValueError: if it says otherwise than the run is told, or FSDP's is one that training cannot go by.
     """
     for name in (DistributedType.FSDP, DistributedType.DEEPSPEED):
         if parse_flag_from_env(f"ACCELERATE_USE_{name.value}") and accelerator.distributed_type is not name:
@@ -66,10 +70,10 @@ def configure(accelerator: Accelerator, config: TrainConfig) -> None:
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         told = accelerator.state.deepspeed_plugin.deepspeed_config
         # It would read the size off a data loader, which it is not given; nothing depends on it.
-        micro = ceil(config.batch_size / (accelerator.num_processes * config.accumulation))
+        micro = ceil(batch_size / (accelerator.num_processes * accumulation))
         if told.get("train_micro_batch_size_per_gpu", "auto") == "auto":
             told["train_micro_batch_size_per_gpu"] = micro
-        for name, ours in (("gradient_accumulation_steps", config.accumulation), ("gradient_clipping", config.clip)):
+        for name, ours in (("gradient_accumulation_steps", accumulation), ("gradient_clipping", clip)):
             if told.get(name, "auto") == "auto":
                 told[name] = ours
             elif told[name] != ours:

@@ -12,7 +12,6 @@ from torch.utils.data import DataLoader, Dataset
 
 from unbag.sources import Example
 from unbag.training.batches import epoch_batches, share
-from unbag.training.config import TrainConfig
 from unbag.training.data import Part
 from unbag.training.encoded import EncodedPairs, PairEncoder
 from unbag.training.regimes import Added, mixed
@@ -103,6 +102,7 @@ class Epochs:
     """The epochs of a run, made as they are asked for.
 
     Attributes:
+        accumulation: the parts in which this process takes its share of a batch.
         pairs: how many pairs an epoch has; all have as many.
         steps: how many batches an epoch has.
         truncated: how many pairs of the first epoch lost tokens.
@@ -111,16 +111,19 @@ class Epochs:
     def __init__(
         self,
         parts: Sequence[Part],
-        config: TrainConfig,
         *,
+        batch_size: int,
+        seed: int,
         place: Place,
         encoder: PairEncoder,
         order: Sequence[str],
         further_pairs: FurtherPairs,
         transform: Transform | None = None,
         added: Added | None = None,
+        workers: int = 0,
     ) -> None:
-        self._parts, self._config, self._place, self._encoder = parts, config, place, encoder
+        self._parts, self._batch_size, self._seed, self._workers = parts, batch_size, seed, workers
+        self._place, self._encoder, self.accumulation = place, encoder, place.accumulation
         self._order, self._transform, self._further_pairs, self._added = order, transform, further_pairs, added
         self._last: tuple[int, EpochStream] | None = None
         first = self.epoch(0)
@@ -131,14 +134,14 @@ class Epochs:
         if smallest < place.parts:
             raise ValueError(
                 f"expected batches of at least {place.parts} pairs, one for each of {place.world} processes × "
-                f"{place.accumulation} parts; {self.pairs} pairs in batches of {config.batch_size} have {smallest}"
+                f"{place.accumulation} parts; {self.pairs} pairs in batches of {batch_size} have {smallest}"
             )
 
     def epoch(self, number: int) -> EpochStream:
         """Return one epoch; the last one asked for is kept."""
         if self._last is not None and self._last[0] == number:
             return self._last[1]
-        examples = mixed(self._parts, seed=self._config.seed, epoch=number)
+        examples = mixed(self._parts, seed=self._seed, epoch=number)
         if self._added is not None:
             examples += self._added(number)
         changing = self._added is not None or any(part.weight % 1 for part in self._parts)
@@ -147,7 +150,7 @@ class Epochs:
             encoded = self._last[1].encoded
         else:
             encoded = self._encoder.encode_all(examples)
-        batches = epoch_batches(encoded.lengths, self._config.batch_size, seed=self._config.seed, epoch=number)
+        batches = epoch_batches(encoded.lengths, self._batch_size, seed=self._seed, epoch=number)
         stream = EpochStream(
             examples,
             encoded,
@@ -161,3 +164,10 @@ class Epochs:
         )
         self._last = number, stream
         return stream
+
+    def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
+        """Yield this process's parts of the batches from a step on, without end."""
+        number, done = divmod(step, self.steps)
+        while True:
+            yield from self.epoch(number).loader(done * self.accumulation, workers=self._workers, pin=pin)
+            number, done = number + 1, 0

@@ -1,0 +1,25 @@
+"""A challenge set of somebody else: pairs in capitals."""
+
+from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+
+SET = ChallengeSet(
+    name="capitals",
+    title="Capitals",
+    short="Capitals",
+    question="Is it right when it is shouted at?",
+    paper="Nobody 2026, https://example.org",
+    package=__name__,
+    builder="capitals.builder:Capitals",
+    columns=("letters",),
+    quantities=(
+        Quantity(
+            "accuracy",
+            "accuracy in capitals",
+            "accuracy",
+            roles=roles("quoted", "compared", "profile", "harness"),
+        ),
+    ),
+    main="accuracy",
+    sample=5,
+    is_accuracy=True,
+)

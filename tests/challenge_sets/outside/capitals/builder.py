@@ -1,0 +1,47 @@
+"""Pairs in capitals."""
+
+from dataclasses import dataclass
+
+import datasets
+import pyarrow as pa
+
+from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
+from unbag.columns import PAIR, tables
+from unbag.labels import label_id
+
+
+@dataclass
+class CapitalsConfig(SourceConfig):
+    """Which pairs.
+
+    Attributes:
+        marks: exclamation marks after each hypothesis.
+    """
+
+    marks: int = 1
+
+
+class Capitals(ChallengeSetBuilder):
+    """Every pair of a corpus split in capitals."""
+
+    VERSION = datasets.Version("1.0.0")
+    BUILDER_CONFIG_CLASS = CapitalsConfig
+    SCHEMA = pa.schema([*PAIR, ("letters", pa.int64())])
+    CITATION = ""
+
+    def tables(self, source, examples):
+        rows = (
+            {
+                "id": example.source_id,
+                "source_id": example.source_id,
+                "premise": example.premise.upper(),
+                "hypothesis": example.hypothesis.upper() + "!" * self.config.marks,
+                "label": label_id(example.label),
+                "letters": len(example.premise),
+            }
+            for example in examples
+        )
+        return tables(rows, self.SCHEMA)
+
+
+Capitals.BUILDER_CONFIGS = source_configs(CapitalsConfig, Capitals.VERSION)

@@ -1,0 +1,21 @@
+"""What the report shows."""
+
+from unbag.views.figures import figure_of
+
+
+def measures(scores):
+    yield "accuracy", "share of pairs right", scores["accuracy"]
+
+
+def figures(group):
+    return [
+        figure_of(
+            group,
+            lambda scores: [("all", scores["accuracy"])],
+            title="Accuracy in capitals",
+            about="Of all pairs.",
+            x="pairs",
+            y="accuracy",
+            kind="dots",
+        )
+    ]

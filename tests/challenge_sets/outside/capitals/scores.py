@@ -1,0 +1,15 @@
+"""Accuracy on pairs in capitals."""
+
+from typing import Any
+
+from unbag.answers import Answers, Columns
+from unbag.scoring.accuracy import accuracy
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+
+
+def capitals_scores(
+    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+) -> dict[str, Any]:
+    """Score answers with `scoring.accuracy`."""
+    found = accuracy(answers.predicted, answers.gold(columns["label"]), resamples=resamples)
+    return {**found, "letters": int(sum(columns["letters"]))}

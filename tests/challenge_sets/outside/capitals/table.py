@@ -1,0 +1,13 @@
+"""The table."""
+
+from unbag.views.cells import headed, interval
+
+
+def table(result):
+    shown = headed(result, "pairs", "accuracy [95 %]")
+    shown.add_row("all", interval(result.scores["accuracy"]))
+    return shown
+
+
+def verdict(result):
+    return f"right on {result.scores['accuracy'].value:.0%} of what is shouted."

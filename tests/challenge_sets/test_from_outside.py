@@ -1,0 +1,101 @@
+"""A challenge set of another package, found by its entry point, is one like ours everywhere."""
+
+import json
+import re
+import sys
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import unbag
+from unbag import challenge_sets, demo, results, suite
+from unbag.cli import app
+from unbag.evaluation import evaluate_all
+from unbag.harness.export import export_tasks
+from unbag.labels import LABELS
+from unbag.report import html, terminal
+from unbag.request import Request
+
+OUTSIDE = Path(__file__).parent / "outside"
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """Install the package, as pip leaves one, for this process."""
+    site = tmp_path_factory.mktemp("site")
+    (site / "capitals").symlink_to(OUTSIDE / "capitals")
+    about = site / "capitals-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: capitals\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text(f"[{challenge_sets.GROUP}]\ncapitals = capitals:SET\n")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.syspath_prepend(str(site))
+        yield
+    challenge_sets.get.cache_clear()
+    for name in [name for name in sys.modules if name.split(".")[0] == "capitals"]:
+        del sys.modules[name]
+
+
+@pytest.fixture(scope="module")
+def runs(installed, tmp_path_factory):
+    """Give the folders of two models that were asked the set, and plain pairs beside it."""
+    folder = tmp_path_factory.mktemp("runs")
+    rows = [{**pair._asdict(), "id": pair.source_id} for pair in demo.pairs("validation")][:30]
+    keys = ("id", "premise", "hypothesis", "label")
+    (folder / "pairs.jsonl").write_text("".join(json.dumps({key: row[key] for key in keys}) + "\n" for row in rows))
+    data = {"data": str(folder / "pairs.jsonl")}
+
+    def letters(premises, hypotheses):
+        return [LABELS[sum(map(ord, p + h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
+
+    def neutral(premises, hypotheses):
+        return ["neutral"] * len(premises)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        requests = [Request("plain", options=data), Request("capitals", options=data | {"marks": 2})]
+        for model in (letters, neutral):
+            evaluate_all([model], requests, out=folder / model.__name__)
+        export_tasks("lm-eval", requests, folder / "tasks")
+    return folder
+
+
+def _command(*arguments):
+    done = CliRunner(env={"COLUMNS": "100"}).invoke(app, list(map(str, arguments)), catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.output
+
+
+def test_it_is_listed_with_its_options_and_is_in_the_suite(installed):
+    assert "capitals" in challenge_sets.names()
+    assert "Pairs in capitals." in _command("sets")
+    assert "exclamation marks after each hypothesis" in " ".join(_command("sets", "capitals").split())
+    assert suite.names()[-1] == "capitals", "sets that ask for no place come last"
+    assert suite.sampled(suite.request("capitals")).examples == 5
+
+
+def test_it_is_evaluated_and_shown_in_the_terminal(runs):
+    [_, result] = results.read(runs / "letters" / "results.json")
+    assert (result.set, result.config["marks"], result.scores["accuracy"].n) == ("capitals", 2, 30)
+    terminal.write([*terminal.views([result])], runs / "table.txt")
+    assert "Verdict: right on" in (runs / "table.txt").read_text()
+
+
+def test_it_is_in_the_report_and_the_comparison(runs):
+    html.write([runs / "letters", runs / "neutral"], runs / "report.html")
+    text = re.sub(r"<[^>]*>", " ", (runs / "report.html").read_text(encoding="utf-8"))
+    for words in ("Is it right when it is shouted at?", "Accuracy in capitals", "Capitals: accuracy in capitals"):
+        assert words in text
+    assert "Up to twelve shouted pairs." in text
+    found = unbag.compare(runs / "letters", runs / "neutral")
+    assert ("capitals", "accuracy in capitals") in [(each.set, each.label) for each in found.differences]
+
+
+def test_it_is_exported_with_the_metric_of_its_own(runs):
+    written = {"__name__": "written"}
+    exec((runs / "tasks" / "unbag_scores.py").read_text(), written)
+    records = [{"letters": 3, "label": 1, "predicted": 1}, {"letters": 3, "label": 0, "predicted": -1}]
+    assert written["SCORES_OF"]["capitals"](records) == {"accuracy": 0.5}
+    assert written["COLUMNS"] == {"plain": (), "capitals": ("letters",)}
+    assert "unbag_capitals" in (runs / "tasks" / "unbag.yaml").read_text()
