@@ -216,8 +216,11 @@ def _fitting(model: Model, options: Mapping[str, Any]) -> dict[str, Any]:
     if kind := prompted(model):
         return {name: value for name, value in options.items() if name in prompted_options(kind)}
     baseline = model in BASELINES if isinstance(model, str) else False
-    fitting = (name for name in options.keys() - _ONLY_IN_WORDS if (name in _FOR_BASELINES) == baseline)
-    return {name: options[name] for name in fitting}
+    return {
+        name: value
+        for name, value in options.items()
+        if name not in _ONLY_IN_WORDS and (name in _FOR_BASELINES) == baseline
+    }
 
 
 def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bool_]:
