@@ -82,17 +82,17 @@ def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objec
 def _description(
     shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
-    who = [f"s{place}" for place in range(1, len(model.subjects) + 1)]
-    whom = [f"o{place}" for place in range(1, len(model.objects) + 1)]
+    who = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
+    whom = [f"o{number}" for number in range(1, len(model.objects) + 1)]
     things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
     things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True)]
     times = []
     for time, rows in enumerate(model.times):
         doings = []
         for subject, row in zip(who, rows, strict=True):
-            for place, doing in enumerate(row):
-                thing = model.objects[place]
-                other = whom[place] if _names(thing, objects) else ""
+            for i, doing in enumerate(row):
+                thing = model.objects[i]
+                other = whom[i] if _names(thing, objects) else ""
                 does = [(subject, verbs[0], other), (subject, verbs[1], other)]
                 if shape.lexicon.exchanged:
                     does[1] = (other, verbs[1], subject)
