@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class HexConfig(TrainConfig, HexOptions):
-    """What is told to HEX."""
+    """The options of HEX, and those of every recipe."""
 
     def problems(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""

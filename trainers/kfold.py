@@ -33,18 +33,18 @@ if TYPE_CHECKING:
     from unbag.training.published import Record
 
 
-def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **told: Any) -> "Record":
+def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train and predict each fold with each seed."""
     from unbag.training.kfold import cross_validate
 
-    return cross_validate(recipe, config, seeds, **told)
+    return cross_validate(recipe, config, seeds, **callbacks)
 
 
-def view(done: "Record") -> Any:
-    """Return what is shown of it."""
+def view(record: "Record") -> Any:
+    """Return the table that a terminal shows of a record."""
     from unbag.report.kfold import table
 
-    return table(done)
+    return table(record)
 
 
 RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, kw_only=True)
 class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
-    """What is told to max-entropy."""
+    """The options of max-entropy, and those of every recipe."""
 
     def problems(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""

@@ -42,7 +42,7 @@ class AveragedModel:
 
     def probabilities(self, counts: sparse.csr_matrix) -> NDArray[np.float64]:
         """Return u for texts whose tokens are counted (`embeddings.Table.counts`), shape (n, labels)."""
-        # Each token's logits first, and then their mean: the sums depend on a text's tokens, not on its place.
+        # Each token's logits first, and then their mean: the sums depend on a text's tokens, not on its position.
         logits = mean_embeddings(counts, self.vectors.astype(np.float64) @ self.weights)
         logits -= logits.max(axis=1, keepdims=True)
         exponentials = np.exp(logits, out=logits)
@@ -77,18 +77,19 @@ def fit(counts: sparse.csr_matrix, vectors: NDArray[np.float32], labels: NDArray
         NotConvergedError: if it takes over 2,000 steps.
     """
     n = counts.shape[0]
-    found = np.unique(labels)
-    if n != len(labels) or len(found) < 2 or (found != np.arange(len(found))).any():
+    label_ids = np.unique(labels)
+    if n != len(labels) or len(label_ids) < 2 or (label_ids != np.arange(len(label_ids))).any():
         raise ValueError(
             f"expected one label for each text, and texts of all labels; found {n:,} texts, {len(labels):,} labels, "
-            f"the label ids {found.tolist()}"
+            f"the label ids {label_ids.tolist()}"
         )
     used = np.unique(counts.indices)
-    some, known = counts[:, used], vectors[used].astype(np.float64)  # of a large table a corpus uses little
-    to_white = _whitening(some, known)
+    # Of a large table a corpus uses little.
+    used_counts, used_vectors = counts[:, used], vectors[used].astype(np.float64)
+    to_white = _whitening(used_counts, used_vectors)
     if not to_white.shape[1]:
         raise ValueError("expected texts with tokens that the embeddings have, found none; is it the right language?")
-    weights, steps = _regress(_means(some, known @ to_white), labels)
+    weights, steps = _regress(_means(used_counts, used_vectors @ to_white), labels)
     model = AveragedModel(to_white @ weights, vectors, steps)
     if (model.probabilities(counts).argmax(axis=1) == labels).all():
         raise ValueError(
@@ -131,7 +132,7 @@ def _whitening(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArr
 
 def _means(counts: sparse.csr_matrix, vectors: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return the mean embeddings, made in parts for the temporary copies to be small."""
-    made = np.empty((counts.shape[0], vectors.shape[1]))
-    for start in range(0, len(made), _AT_ONCE):
-        made[start : start + _AT_ONCE] = mean_embeddings(counts[start : start + _AT_ONCE], vectors)
-    return made
+    means = np.empty((counts.shape[0], vectors.shape[1]))
+    for start in range(0, len(means), _AT_ONCE):
+        means[start : start + _AT_ONCE] = mean_embeddings(counts[start : start + _AT_ONCE], vectors)
+    return means

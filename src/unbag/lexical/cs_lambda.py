@@ -47,6 +47,8 @@ def _row(example: Example, score: Score) -> dict[str, Any]:
         "label": label_id(example.label),
         "lms": score.lms,
         **dict(zip(PROBABILITIES, score.probabilities.tolist(), strict=True)),
-        "misleading": [{**found.feature._asdict(), "logit": found.logit} for found in score.misleading],
+        "misleading": [
+            {**contribution.feature._asdict(), "logit": contribution.logit} for contribution in score.misleading
+        ],
         "annotator_labels": [label_id(label) for label in example.annotators],
     }

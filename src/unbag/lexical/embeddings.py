@@ -201,8 +201,8 @@ def fixed_name(name: str) -> str:
     """
     if is_pinned(name):
         return name
-    found = find(name)
-    return found.identity if is_pinned(found.identity) else str(found.path)
+    table = find(name)
+    return table.identity if is_pinned(table.identity) else str(table.path)
 
 
 def identity_of(name: str) -> str:
@@ -277,10 +277,10 @@ def _words(row: Callable[[str], int | None], language: str) -> Callable[[Sequenc
     """Return what looks up the words of sentences: as they are written, or else in lower case."""
 
     def look_up(word: str) -> int:
-        found = row(word)
-        if found is None:
-            found = row(word.lower())
-        return _UNKNOWN if found is None else found
+        index = row(word)
+        if index is None:
+            index = row(word.lower())
+        return _UNKNOWN if index is None else index
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         return [[look_up(word) for word in tokenize(sentence, language).texts] for sentence in sentences]
@@ -375,13 +375,13 @@ def _tensor(path: Path, name: str) -> NDArray[np.float32]:
 
 def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
     """Return a pipeline's vectors, and the row of each key, without loading the rest of it."""
-    found = _spacy("vectors").Vectors()
+    table = _spacy("vectors").Vectors()
     if (folder / "vocab" / "vectors").is_file():
-        found.from_disk(folder / "vocab")
-    if not found.data.size or found.mode != "default":
+        table.from_disk(folder / "vocab")
+    if not table.data.size or table.mode != "default":
         raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), found none")
-    vectors: NDArray[np.float32] = np.asarray(found.data, dtype=np.float32)
-    return found.key2row, vectors
+    vectors: NDArray[np.float32] = np.asarray(table.data, dtype=np.float32)
+    return table.key2row, vectors
 
 
 def _spacy(module: str) -> Any:

@@ -84,21 +84,21 @@ class Vocabulary:
         numbers: defaultdict[str, int] = defaultdict(count(1).__next__)
         remaining, batches, sizes = iter(pairs), [], [np.zeros(1, dtype=np.int64)]
         while batch := list(islice(remaining, _PAIRS)):
-            found, ends = _codes(*_sides(batch, lambda words: map(numbers.__getitem__, words)))
-            batches.append(_ranked(found))
+            batch_codes, ends = _codes(*_sides(batch, lambda words: map(numbers.__getitem__, words)))
+            batches.append(_ranked(batch_codes))
             sizes.append(np.diff(ends))
-        codes = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(its_codes for its_codes, _ in batches)]))
+        codes = np.sort(np.concatenate([np.empty(0, dtype=np.int64), *(distinct for distinct, _ in batches)]))
         codes = codes[np.diff(codes, prepend=_UNKNOWN) > 0]
-        places = (np.searchsorted(codes, its_codes).astype(np.int32)[its_columns] for its_codes, its_columns in batches)
-        columns = np.concatenate([np.empty(0, dtype=np.int32), *places])
+        batch_columns = (np.searchsorted(codes, distinct).astype(np.int32)[ranks] for distinct, ranks in batches)
+        columns = np.concatenate([np.empty(0, dtype=np.int32), *batch_columns])
         return cls(list(numbers), codes), _indicators(columns, np.cumsum(np.concatenate(sizes)), len(codes))
 
     def matrix(self, pairs: Iterable[tuple[Words, Words]]) -> sparse.csr_matrix:
         """Return the indicators of pairs of content words, shape (n, features), float32; unknown features are none."""
         # A word that was never seen has the number -1, in no feature.
-        found, ends = _codes(*_sides(list(pairs), lambda words: map(self._numbers.get, words, repeat(-1))))
-        columns = np.searchsorted(self.codes, found)
-        known = np.append(self.codes, _UNKNOWN - 1)[columns] == found  # what is behind the last equals nothing
+        codes, ends = _codes(*_sides(list(pairs), lambda words: map(self._numbers.get, words, repeat(-1))))
+        columns = np.searchsorted(self.codes, codes)
+        known = np.append(self.codes, _UNKNOWN - 1)[columns] == codes  # what is behind the last equals nothing
         counts = np.concatenate([[0], np.cumsum(known)])
         return _indicators(columns[known].astype(np.int32), counts[ends], len(self.codes))
 
@@ -150,7 +150,7 @@ def _ranked(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
     It is NumPy's `unique` with its inverse in a third of the time, since numbers of 16 bits are sorted by radix.
     """
     digits = ((codes >> shift).astype(np.uint16) for shift in range(0, 64, 16))
-    order = np.lexsort([digit for place, digit in enumerate(digits) if place == 0 or digit.any()])
+    order = np.lexsort([digit for i, digit in enumerate(digits) if i == 0 or digit.any()])
     ascending = codes[order]
     new = np.diff(ascending, prepend=_UNKNOWN) > 0
     ranks = np.empty(len(codes), dtype=np.int32)

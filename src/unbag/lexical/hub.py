@@ -57,5 +57,5 @@ def open_lexical_model(name: str | Path, *, revision: str | None = None, unseen:
 
 
 def _read(config: Path) -> dict[str, Any]:
-    found = json.loads(config.read_text(encoding="utf-8"))
-    return found if isinstance(found, dict) else {}
+    content = json.loads(config.read_text(encoding="utf-8"))
+    return content if isinstance(content, dict) else {}

@@ -68,20 +68,17 @@ class LexicalModel:
         probabilities = self.regression.probabilities(matrix)
         probabilities[np.arange(len(right)), right] = -1
         wrong = probabilities.argmax(axis=1)
-        found = []
+        contributions = []
         for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
             columns = matrix.indices[begin:end]
             weights = self.regression.weights[columns]
             gains = weights[:, wrong[row]] - weights[:, right[row]]
-            order = [place for place in np.argsort(-gains, kind="stable")[:top] if gains[place] > 0]
+            order = [i for i in np.argsort(-gains, kind="stable")[:top] if gains[i] > 0]
             names = self.vocabulary.names(columns[order])
-            found.append(
-                [
-                    Contribution(name, LABELS[wrong[row]], float(gains[place]))
-                    for name, place in zip(names, order, strict=True)
-                ]
+            contributions.append(
+                [Contribution(name, LABELS[wrong[row]], float(gains[i])) for name, i in zip(names, order, strict=True)]
             )
-        return found
+        return contributions
 
     def save(self, folder: Path) -> None:
         """Write `model.safetensors` and `config.json`: numbers and text, nothing that runs."""
@@ -117,9 +114,9 @@ class LexicalModel:
             raise ValueError(f"expected a lexical model in {folder}, found no {CONFIG_FILE}")
         config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
-        found = {name: config.get(name) for name in expected}
-        if found != expected:
-            raise ValueError(f"{folder}: expected a lexical model with {expected}, found {found}")
+        actual = {name: config.get(name) for name in expected}
+        if actual != expected:
+            raise ValueError(f"{folder}: expected a lexical model with {expected}, found {actual}")
         tensors = load_file(folder / WEIGHTS_FILE)
         regression = SoftmaxRegression(tensors["weights"], tensors["bias"], steps=0)
         return cls(Vocabulary(config["words"], tensors["codes"]), regression, config["record"])
@@ -156,8 +153,8 @@ def fit_lexical_model(
             )
         losses = {}
         for penalty in PENALTIES:
-            tried = fit(matrix[~held_out], gold[~held_out], l2=penalty).probabilities(matrix[held_out])
-            losses[penalty] = float(-np.log(tried[np.arange(len(tried)), gold[held_out]]).mean())
+            probabilities = fit(matrix[~held_out], gold[~held_out], l2=penalty).probabilities(matrix[held_out])
+            losses[penalty] = float(-np.log(probabilities[np.arange(len(probabilities)), gold[held_out]]).mean())
         l2 = min(losses, key=losses.__getitem__)
         record["held_out_loss"] = {f"{penalty:g}": round(loss, 6) for penalty, loss in losses.items()}
     return LexicalModel(vocabulary, fit(matrix, gold, l2=l2), {**record, "l2": l2})

@@ -62,9 +62,9 @@ class PenalisedCrossEntropy:
 
         def of_rows(logits: Iterable[Vector], rows: slice) -> float:
             """Write what the rows' losses change by with their logits, and return their sum."""
-            here = np.stack([its[rows] for its in logits])
+            row_logits = np.stack([its[rows] for its in logits])
             gold = self._gold[:, rows]
-            of_labels = self._contrasts @ here
+            of_labels = self._contrasts @ row_logits
             highest = of_labels.max(axis=0)
             of_labels -= highest
             np.exp(of_labels, out=of_labels)
@@ -72,8 +72,8 @@ class PenalisedCrossEntropy:
             of_labels /= sums
             np.subtract(self._contrasts.T @ of_labels, gold, out=by_row[:, rows])
             # Summed in float64: the loss decides when a step is good, and its digits run out first.
-            here *= gold
-            return float(np.sum(np.log(sums) + highest - here.sum(axis=0), dtype=np.float64))
+            row_logits *= gold
+            return float(np.sum(np.log(sums) + highest - row_logits.sum(axis=0), dtype=np.float64))
 
         def of_contrast(c: int) -> float:
             """Write the gradient by the weights of a contrast, and return their penalty."""

@@ -41,8 +41,8 @@ def rearrange(uncertainty: NDArray[np.float64], k_te: int, k_dv: int, *, seed: i
     Raises:
         ValueError: if there are not so many examples, or an uncertainty is no number.
 
-    >>> found = rearrange(np.array([0.1, 0.9, 0.5, 0.7]), 2, 1, seed=13)
-    >>> (found.split == SPLITS.index("test")).tolist(), found.partition.tolist()
+    >>> result = rearrange(np.array([0.1, 0.9, 0.5, 0.7]), 2, 1, seed=13)
+    >>> (result.split == SPLITS.index("test")).tolist(), result.partition.tolist()
     ([False, True, False, True], [-1, 1, -1, 0])
     """
     n = len(uncertainty)

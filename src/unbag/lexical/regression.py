@@ -113,11 +113,11 @@ def _contrasts(n_labels: int) -> Vector:
     >>> (_contrasts(2) * 2**0.5).round().tolist()
     [[1.0], [-1.0]]
     """
-    found = np.zeros((n_labels, n_labels - 1))
+    contrasts = np.zeros((n_labels, n_labels - 1))
     for c in range(n_labels - 1):
-        found[: c + 1, c] = 1
-        found[c + 1, c] = -(c + 1)
-    normed: Vector = (found / np.sqrt((found**2).sum(axis=0))).astype(np.float32)
+        contrasts[: c + 1, c] = 1
+        contrasts[c + 1, c] = -(c + 1)
+    normed: Vector = (contrasts / np.sqrt((contrasts**2).sum(axis=0))).astype(np.float32)
     return normed
 
 
@@ -144,12 +144,12 @@ def merge_equal_columns(matrix: sparse.csr_matrix) -> tuple[sparse.csc_matrix, N
     starts = by_column.indptr[first]
     first_rows = by_column.indices[np.minimum(starts, by_column.nnz - 1)] if by_column.nnz else starts
     order = np.lexsort((first_rows, -np.diff(by_column.indptr)[first]))
-    place = np.empty_like(order)
-    place[order] = np.arange(len(order))
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
     roots = np.sqrt(sizes[order]).astype(np.float32)
     merged = by_column[:, first[order]]
     merged.data = np.repeat(roots, np.diff(merged.indptr))
-    return merged, place[group], roots
+    return merged, rank[group], roots
 
 
 def lms(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.floating[Any]]:

@@ -26,6 +26,7 @@ DEFAULT_TRAINING: Final = {"en": ("snli", "mnli"), "zh": ("ocnli",)}
 DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
 _CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
+# What decides a fitted model besides its data: a change in one of these files fits it anew.
 _CODE: Final = (
     *(f"lexical/{name}.py" for name in "features lbfgs model objective regression training whitening words".split()),
     *(f"text/{name}.py" for name in ("pipeline", "store", "tags", "tokens")),
@@ -143,7 +144,7 @@ def _gathered(
     kept = (example for example in chosen if fold is None or not fold.holds(example))
     while chunk := list(islice(kept, _CHUNK)):
         texts = [text for example in chunk for text in (example.premise, example.hypothesis)]
-        words = {text: _interned(found, shared) for text, found in reader.read(texts).items()}
+        words = {text: _interned(content, shared) for text, content in reader.read(texts).items()}
         for example in chunk:
             premise = () if recipe.hypothesis_only else words[example.premise]
             pairs.append((premise, words[example.hypothesis]))

@@ -52,7 +52,7 @@ class Whitening:
         return weights
 
     def gradient(self, by_weights: Vector) -> Vector:
-        """Return the gradient by the variables of one by the weights, in its place; shape (contrasts, columns)."""
+        """Return the gradient by the variables of one by the weights, in place; shape (contrasts, columns)."""
         by_weights[:, self._size :] -= by_weights[:, :1] * self._shares
         by_weights[:, : self._size] = (self._factor @ by_weights[:, : self._size].T).T
         return by_weights
@@ -94,11 +94,11 @@ def _inverse_factor(hessian: sparse.csr_matrix) -> sparse.csr_matrix:
 
 def _nearest(hessian: sparse.csr_matrix, column: int) -> NDArray[np.intp]:
     """Return the more frequent columns that one comes together with most, and the bias."""
-    here = slice(hessian.indptr[column], hessian.indptr[column + 1])
+    span = slice(hessian.indptr[column], hessian.indptr[column + 1])
     together = np.zeros(hessian.shape[0])
-    together[hessian.indices[here]] = hessian.data[here]
+    together[hessian.indices[span]] = hessian.data[span]
     together[0] = np.inf  # each column leans little on the bias, all of them much
     # Most columns never come with this one; among all of them the search takes ten times as long.
-    some = np.union1d(np.arange(_NEAR), hessian.indices[here])
+    some = np.union1d(np.arange(_NEAR), hessian.indices[span])
     some = some[some < column]
     return some[np.argpartition(together[some], -_NEAR)[-_NEAR:]]

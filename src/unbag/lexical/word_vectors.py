@@ -64,17 +64,17 @@ def _parse(file: IO[bytes], path: Path, first: bytes, lines: int) -> tuple[dict[
     # Only a newline ends a line: other white space may be part of a word.
     for row, line in enumerate(file):
         word, *values = line.rstrip().rsplit(b" ", dimensions)
-        place = f"{path}, line {row + (1 if header is None else 2)}"
+        location = f"{path}, line {row + (1 if header is None else 2)}"
         try:
             vectors[row] = values if len(values) == dimensions else b"too few"  # a single one would fill the row
         except ValueError:
-            raise ValueError(f"{place}: expected a word and {dimensions} numbers, found {line[:60]!r}") from None
+            raise ValueError(f"{location}: expected a word and {dimensions} numbers, found {line[:60]!r}") from None
         if not np.isfinite(vectors[row]).all():
-            raise ValueError(f"{place}: expected finite numbers, found some that are not")
+            raise ValueError(f"{location}: expected finite numbers, found some that are not")
         try:
             rows.setdefault(word.decode(), row)
         except UnicodeDecodeError:
-            raise ValueError(f"{place}: expected a word in UTF-8, found {word!r}") from None
+            raise ValueError(f"{location}: expected a word in UTF-8, found {word!r}") from None
     return rows, vectors
 
 

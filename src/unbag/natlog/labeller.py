@@ -34,21 +34,21 @@ def _nameless(shape: Shape) -> Shape:
     def numbered(names: dict[str, str], name: str | None) -> str | None:
         return None if name is None else names.setdefault(name, str(len(names)))
 
-    def phrase(given: NounPhrase) -> NounPhrase:
-        return replace(given, adjective=numbered(adjectives, given.adjective)) if given.adjective else given
+    def phrase(original: NounPhrase) -> NounPhrase:
+        return replace(original, adjective=numbered(adjectives, original.adjective)) if original.adjective else original
 
-    def clause(given: Clause) -> Clause:
+    def clause(original: Clause) -> Clause:
         return replace(
-            given,
-            subject=phrase(given.subject),
-            object=given.object and phrase(given.object),
-            adverb=numbered(adverbs, given.adverb),
+            original,
+            subject=phrase(original.subject),
+            object=original.object and phrase(original.object),
+            adverb=numbered(adverbs, original.adverb),
         )
 
     return Shape(clause(shape.premise), clause(shape.hypothesis), shape.lexicon)
 
 
-_SAID: Final = {True: "true", False: "false"}
+_TRUTH_NAMES: Final = {True: "true", False: "false"}
 
 
 def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
@@ -65,44 +65,44 @@ def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objec
         objects: likewise the object's nouns, empty where there is none; in an exchanged pair, the premise's object, the
             hypothesis's subject.
     """
-    found = outcomes(shape)
-    relation = relation_of(found)
+    models = outcomes(shape)
+    relation = relation_of(models)
     lines = [
         f"{relate(shape).value}" + ("" if relation else ": one of the sentences is true in every model or in none")
     ]
     for part in PARTS:
-        told = _told(shape, found[part], subjects, verbs, objects) if part in found else "no model."
-        line = f"premise {_SAID[part[0]]}, hypothesis {_SAID[part[1]]}: {told}"
-        if relation and (others := [other.value for other in Relation if (part in other.empty) is (part in found)]):
+        description = _description(shape, models[part], subjects, verbs, objects) if part in models else "no model."
+        line = f"premise {_TRUTH_NAMES[part[0]]}, hypothesis {_TRUTH_NAMES[part[1]]}: {description}"
+        if relation and (others := [other.value for other in Relation if (part in other.empty) is (part in models)]):
             line += f" Not {' or '.join(others)}."
         lines.append(line)
     return "\n".join(lines)
 
 
-def _told(
+def _description(
     shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
 ) -> str:
-    who = [f"s{place}" for place in range(1, len(model.subjects) + 1)]
-    whom = [f"o{place}" for place in range(1, len(model.objects) + 1)]
+    who = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
+    whom = [f"o{number}" for number in range(1, len(model.objects) + 1)]
     things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
     things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True)]
     times = []
     for time, rows in enumerate(model.times):
         doings = []
         for subject, row in zip(who, rows, strict=True):
-            for place, doing in enumerate(row):
-                thing = model.objects[place]
-                other = whom[place] if _names(thing, objects) else ""
+            for i, doing in enumerate(row):
+                thing = model.objects[i]
+                other = whom[i] if _names(thing, objects) else ""
                 does = [(subject, verbs[0], other), (subject, verbs[1], other)]
                 if shape.lexicon.exchanged:
                     does[1] = (other, verbs[1], subject)
-                said = dict.fromkeys(
+                texts = dict.fromkeys(
                     " ".join(filter(None, words))
                     for side, words in enumerate(does)
                     # A verb without object is done to a thing of its own, and only to that.
                     if doing.verbs[side] and (all(objects) or thing.nouns[side])
                 )
-                doings += [", ".join([text, *sorted(doing.adverbs)]) for text in said]
+                doings += [", ".join([text, *sorted(doing.adverbs)]) for text in texts]
         times.append(("now " if time == 0 else "at another time ") + ("; ".join(doings) or "nothing is done"))
     return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
 

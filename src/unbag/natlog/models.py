@@ -31,7 +31,7 @@ from unbag.natlog.clauses import ALWAYS, NEVER, Clause, Lexicon, NounPhrase, Qua
 from unbag.natlog.relations import PARTS, Part, Relation
 
 _OTHER_TIMES: Final = 2
-_MOST_DOINGS: Final = 9
+_MOST_DOINGS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
 
 
 class Thing(NamedTuple):
@@ -102,10 +102,10 @@ def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
 
 
 def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, who: list[tuple[Thing, bool]], named: int) -> bool:
-    members = [(place, does) for place, (thing, does) in enumerate(who) if thing.fits(side, phrase)]
+    members = [(i, does) for i, (thing, does) in enumerate(who) if thing.fits(side, phrase)]
     if phrase.names(lexicon.coreferent):
         assert named >= phrase.number
-        if sum(does for place, does in members if place < phrase.number) < phrase.number:
+        if sum(does for i, does in members if i < phrase.number) < phrase.number:
             return False
         if phrase.quantifier is Quantifier.THE:
             return True
@@ -137,18 +137,18 @@ def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
     phrases = (premise.subject, hypothesis.subject, *_objects(shape))
     most = 1 + max(phrase.number for phrase in phrases)
-    found: dict[Part, Model] = {}
+    models: dict[Part, Model] = {}
     for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
         for values, who in _shared_out(premise.subject, hypothesis.subject, lexicon, frozenset(ways), most).items():
-            if values not in found:
+            if values not in models:
                 named = sum(thing.named for thing in who)
                 times = zip(*(ways[thing.values] for thing in who), strict=True)
-                found[values] = Model(
+                models[values] = Model(
                     tuple(thing.thing for thing in who), objects.things, (named, objects.named), tuple(times)
                 )
-        if len(found) == len(PARTS):
+        if len(models) == len(PARTS):
             break
-    return found
+    return models
 
 
 def _timed(premise: Clause, hypothesis: Clause) -> bool:
@@ -193,7 +193,7 @@ def _domains(
         for kind in kinds
     }
     unseen = PARTS.index((False, False))
-    found: dict[tuple[tuple[int, ...], tuple[int, ...]], _Domain] = {}
+    domains: dict[tuple[tuple[int, ...], tuple[int, ...]], _Domain] = {}
     for first in product(kinds, repeat=named):
         # (how many other things look like each of PARTS, which nouns are not empty) -> the other things
         named_fit = tuple(any(thing.nouns[side] for thing in first) for side in (0, 1))
@@ -216,8 +216,8 @@ def _domains(
         for (counts, nonempty), rest in growing.items():
             if nonempty == needed:
                 key = tuple(seen[thing] for thing in first), counts[:unseen]
-                found.setdefault(key, _Domain((*first, *rest), named))
-    return sorted(found.values(), key=lambda domain: len(domain.things))
+                domains.setdefault(key, _Domain((*first, *rest), named))
+    return sorted(domains.values(), key=lambda domain: len(domain.things))
 
 
 @cache
@@ -230,7 +230,7 @@ def _ways(
     one does is left out.
     """
     rows = _Rows(premise, hypothesis, lexicon, most)
-    found: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
+    choices: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
     for objects in _domains(premise.object, hypothesis.object, lexicon.object, lexicon.coreferent, bound):
         domain = objects
         if premise.object is None or hypothesis.object is None:
@@ -247,12 +247,12 @@ def _ways(
                     hypothesis.modified([value for _, value in times]),
                 )
                 ways.setdefault(values, tuple(plain[time] for time in times))
-        if not any(ways.keys() <= other.keys() for _, other in found):
-            found = [(other, those) for other, those in found if not those.keys() <= ways.keys()]
-            found.append((domain, ways))
+        if not any(ways.keys() <= other.keys() for _, other in choices):
+            choices = [(other, those) for other, those in choices if not those.keys() <= ways.keys()]
+            choices.append((domain, ways))
         if len(ways) == len(PARTS):
             break
-    return found
+    return choices
 
 
 class _Seen(NamedTuple):
@@ -301,7 +301,7 @@ class _Rows:
 
     def by_truth(self, objects: _Domain) -> dict[Part, Row]:
         """Return the truth values of the plain verb phrases, each with what the subject then does."""
-        found: dict[Part, Row] = {}
+        rows: dict[Part, Row] = {}
         for choice in range(len(self._choices)):
             for (*seen, any1, any2), row in self._states(choice, objects.things, objects.named).items():
                 if self._one_without and (any1, any2) in self._lexicon.verb.empty:
@@ -310,20 +310,20 @@ class _Rows:
                     one.n > 0 if clause.object is None else one.holds(clause.object, self._lexicon.coreferent)
                     for clause, one in zip(self._clauses, seen, strict=True)
                 ]
-                found.setdefault((values[0], values[1]), row)
-        return found
+                rows.setdefault((values[0], values[1]), row)
+        return rows
 
     def _states(self, choice: int, things: tuple[Thing, ...], named: int) -> dict[_RowState, Row]:
         if not things:
             return {(_Seen(), _Seen(), False, False): ()}
         key = (choice, things, named)
         if key not in self._known:
-            thing, place = things[-1], len(things) - 1
-            found: dict[_RowState, Row] = {}
+            thing, index = things[-1], len(things) - 1
+            states: dict[_RowState, Row] = {}
             for (first, second, any1, any2), row in self._states(choice, things[:-1], named).items():
                 for doing in self._choices[choice]:
                     one, two = (
-                        self._added(side, seen, doing, thing, place < named, place)
+                        self._added(side, seen, doing, thing, index < named, index)
                         for side, seen in enumerate((first, second))
                     )
                     if self._one_without:
@@ -331,16 +331,16 @@ class _Rows:
                         state = (one, two, any1 or uses[0], any2 or uses[1])
                     else:
                         state = (one, two, False, False)
-                    found.setdefault(state, (*row, doing))
-            self._known[key] = found
+                    states.setdefault(state, (*row, doing))
+            self._known[key] = states
         return self._known[key]
 
-    def _added(self, side: int, seen: _Seen, doing: Doing, thing: Thing, named: bool, place: int) -> _Seen:
+    def _added(self, side: int, seen: _Seen, doing: Doing, thing: Thing, named: bool, index: int) -> _Seen:
         clause = self._clauses[side]
         does = doing.verbs[side] and (clause.adverb is None or clause.adverb in doing.adverbs)
         if clause.object is None:
             return seen.add(thing.nouns[side], does, False, self._most)
-        named = named and place < clause.object.number
+        named = named and index < clause.object.number
         return seen.add(thing.fits(side, clause.object), does, named, self._most)
 
 
@@ -378,12 +378,12 @@ def _shared_out(
     phrases = (premise, hypothesis)
     values = [part for part in PARTS if part in possible]
 
-    def grown(state: tuple[_Seen, _Seen, bool, bool], subject: _Subject, place: int) -> tuple[_Seen, _Seen, bool, bool]:
+    def grown(state: tuple[_Seen, _Seen, bool, bool], subject: _Subject, index: int) -> tuple[_Seen, _Seen, bool, bool]:
         one, two = (
             seen.add(
                 subject.thing.fits(side, phrase) and (subject.named or not closed),
                 subject.values[side],
-                subject.named and place < phrase.number,
+                subject.named and index < phrase.number,
                 most,
             )
             for side, (seen, phrase) in enumerate(zip(state[:2], phrases, strict=True))
@@ -391,12 +391,12 @@ def _shared_out(
         return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
 
     layer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {(_Seen(), _Seen(), False, False): []}
-    for place in range(named):
+    for index in range(named):
         longer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {}
         for state, who in layer.items():
             for kind, value in product(kinds, values):
                 subject = _Subject(kind, True, value)
-                longer.setdefault(grown(state, subject, place), [*who, subject])
+                longer.setdefault(grown(state, subject, index), [*who, subject])
         layer = longer
     reached = dict(layer)
     while layer:
@@ -407,12 +407,12 @@ def _shared_out(
                 if (new := grown(state, subject, 0)) not in reached:
                     reached[new] = longer[new] = [*who, subject]
         layer = longer
-    found: dict[Part, list[_Subject]] = {}
+    subjects: dict[Part, list[_Subject]] = {}
     for (one, two, *nonempty), who in reached.items():
         if all(nonempty):
             part = (one.holds(premise, lexicon.coreferent), two.holds(hypothesis, lexicon.coreferent))
-            found.setdefault(part, who)
-    return found
+            subjects.setdefault(part, who)
+    return subjects
 
 
 def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
@@ -422,7 +422,7 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
     first = _domains(premise.subject, hypothesis.object, lexicon.subject, lexicon.coreferent, bound)
     second = _domains(premise.object, hypothesis.subject, lexicon.object, lexicon.coreferent, bound)
     n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
-    found: dict[Part, Model] = {}
+    models: dict[Part, Model] = {}
     for subjects, objects in sorted(product(first, second), key=lambda pair: len(pair[0].things) * len(pair[1].things)):
         if len(subjects.things) * len(objects.things) * n_times > _MOST_DOINGS:
             break
@@ -431,16 +431,16 @@ def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
             for side, clause in enumerate((premise, hypothesis))
         ]
         for values in PARTS:
-            if values not in found:
+            if values not in models:
                 # The verb of the one sentence and that of the other go together doing by doing, or not at all.
                 for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
                     if lexicon.verb.empty.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
                         doings = [Doing((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
-                        found[values] = _world(subjects, objects, doings)
+                        models[values] = _world(subjects, objects, doings)
                         break
-        if len(found) == len(PARTS):
+        if len(models) == len(PARTS):
             break
-    return found
+    return models
 
 
 _OneSided = tuple[tuple[bool, frozenset[str]], ...]
@@ -458,12 +458,12 @@ def _by_truth(
     options = [(False, frozenset[str]()), (True, frozenset[str]())]
     if clause.adverb is not None:
         options.append((True, frozenset({_manner(side, clause, lexicon)})))
-    found: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
+    by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
     for doings in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
         both_sides = [Doing((verb and side == 0, verb and side == 1), manner) for verb, manner in doings]
         value = truth(side, clause, lexicon, _world(subjects, objects, both_sides))
-        found[value].setdefault(tuple(_verbs(doings)), doings)
-    return {value: list(those.values()) for value, those in found.items()}
+        by_value[value].setdefault(tuple(_verbs(doings)), doings)
+    return {value: list(those.values()) for value, those in by_value.items()}
 
 
 def _world(subjects: _Domain, objects: _Domain, doings: Sequence[Doing]) -> Model:

@@ -96,7 +96,7 @@ def join(first: Relation, second: Relation) -> frozenset[Relation]:
     ['alternation']
     """
     parts = list(product((False, True), repeat=3))
-    found = set()
+    relations = set()
     for present in product((False, True), repeat=len(parts)):
         universe = [part for part, there in zip(parts, present, strict=True) if there]
         if (
@@ -104,8 +104,8 @@ def join(first: Relation, second: Relation) -> frozenset[Relation]:
             and relation_of((y, z) for _, y, z in universe) is second
             and (outer := relation_of((x, z) for x, _, z in universe))
         ):
-            found.add(outer)
-    return frozenset(found)
+            relations.add(outer)
+    return frozenset(relations)
 
 
 class Context(Enum):

@@ -88,18 +88,18 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
     """
     words = sentence.strip().rstrip(".").strip().lower().split()
     words = [piece for word in words for piece in _pieces(word)]
-    found = [place for place, word in enumerate(words) if word in _AUXILIARIES]
+    positions = [position for position, word in enumerate(words) if word in _AUXILIARIES]
     negation = ""
-    if len(found) == 1:
-        [place] = found
-        auxiliary, rest = words[place], words[place + 1 :]
+    if len(positions) == 1:
+        [position] = positions
+        auxiliary, rest = words[position], words[position + 1 :]
         if rest and rest[0] in (NOT, "n't"):
             negation, rest = rest[0], rest[1:]
-    elif not found and tags is not None and (verb_place := _finite(words, tags)) is not None:
-        place, auxiliary, rest = verb_place, "", words[verb_place:]
+    elif not positions and tags is not None and (verb_position := _finite(words, tags)) is not None:
+        position, auxiliary, rest = verb_position, "", words[verb_position:]
     else:
         return None
-    before = words[:place]
+    before = words[:position]
     if not before or not rest or _NOT_ONE_CLAUSE.intersection(before + rest):
         return None
     # What is put to "a man's hand" would be put to the man.
@@ -123,18 +123,18 @@ def _pieces(word: str) -> list[str]:
 
 
 def _finite(words: Sequence[str], tags: Sequence[tuple[str, str]]) -> int | None:
-    """Return the place of a present-tense verb: the first word tagged as verb, if it looks like one."""
+    """Return the position of a present-tense verb: the first word tagged as verb, if it looks like one."""
     if [token.lower() for token, tag in tags if tag != "PUNCT"] != list(words):
         return None
-    place = next((place for place, (_, tag) in enumerate(tags) if tag == "VERB"), None)
-    if not place:
+    position = next((position for position, (_, tag) in enumerate(tags) if tag == "VERB"), None)
+    if not position:
         return None
-    subject = _noun(words[:place])
+    subject = _noun(words[:position])
     # A past or a participle has no "does not" that could be made of its form.
-    if subject is None or words[place].endswith(("ed", "ing")):
+    if subject is None or words[position].endswith(("ed", "ing")):
         return None
-    singular = words[place].endswith("s") and not words[place].endswith("ss")
-    return place if singular != subject.plural else None
+    singular = words[position].endswith("s") and not words[position].endswith("ss")
+    return position if singular != subject.plural else None
 
 
 def _noun(words: Sequence[str]) -> Noun | None:
@@ -150,12 +150,12 @@ def _noun(words: Sequence[str]) -> Noun | None:
 
 
 def _verb_and_object(words: Sequence[str]) -> tuple[str, Noun | None]:
-    for place, word in enumerate(words):
+    for i, word in enumerate(words):
         if word in _DETERMINERS or word in NUMBERS:
-            return " ".join(words[:place]), _noun(words[place:])
-    for place, word in enumerate(words[:-1]):
+            return " ".join(words[:i]), _noun(words[i:])
+    for i, word in enumerate(words[:-1]):
         if word in _PREPOSITIONS and words[-1].endswith("s"):
-            return " ".join(words[: place + 1]), _noun(words[place + 1 :])
+            return " ".join(words[: i + 1]), _noun(words[i + 1 :])
     return " ".join(words), None
 
 
@@ -180,7 +180,7 @@ def clauses(premise: Parts, hypothesis: Parts) -> tuple[Clause, Clause]:
     return first, second
 
 
-_TELLS: Final = {
+_RELATION_OF: Final = {
     ENTAILMENT: Relation.FORWARD_ENTAILMENT,
     CONTRADICTION: Relation.ALTERNATION,
     NEUTRAL: Relation.INDEPENDENCE,
@@ -206,7 +206,7 @@ def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
     same_verb = premise.verb == hypothesis.verb
     pairs = {"subject": (premise.subject, hypothesis.subject), "object": (premise.object, hypothesis.object)}
     exchanged = same_verb and _exchanged(premise, hypothesis)
-    related = _TELLS[label]
+    related = _RELATION_OF[label]
     if premise.negated or hypothesis.negated:
         related = _under_negation(related, premise.negated, hypothesis.negated)
     differ = {name for name, (one, two) in pairs.items() if one and two and one.words != two.words}
@@ -220,15 +220,15 @@ def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
     else:
         verb = Relation.EQUIVALENCE if same_verb else related
         nouns |= dict.fromkeys(differ, related)
-    found = Lexicon(
+    candidate = Lexicon(
         subject=nouns["subject"],
         verb=verb,
         object=nouns["object"],
         coreferent=label == CONTRADICTION,
         exchanged=exchanged,
     )
-    relation = relation_of(outcomes(Shape(*clauses(premise, hypothesis), found)))
-    return found if relation is not None and three_way(relation) == label else None
+    relation = relation_of(outcomes(Shape(*clauses(premise, hypothesis), candidate)))
+    return candidate if relation is not None and three_way(relation) == label else None
 
 
 def _exchanged(premise: Parts, hypothesis: Parts) -> bool:

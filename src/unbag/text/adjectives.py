@@ -34,7 +34,7 @@ _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in w
 
 
 def rank(adjective: str) -> int | None:
-    """Return an adjective's place among the classes, 0 for opinion; None for one that is not known.
+    """Return an adjective's rank among the classes, 0 for opinion; None for one that is not known.
 
     >>> rank("nice") < rank("small") < rank("old") < rank("round") < rank("red") < rank("wooden")
     True

@@ -48,23 +48,23 @@ class MiniTrees:
         """Count the words of one sentence."""
         if not tagged:
             return
-        found = neighbourhoods(numbered([tag for _, tag in tagged]), self.radius)
-        places = [self._numbers.setdefault(word.lower(), len(self._numbers)) for word, _ in tagged]
+        neighbours = neighbourhoods(numbered([tag for _, tag in tagged]), self.radius)
+        indices = [self._numbers.setdefault(word.lower(), len(self._numbers)) for word, _ in tagged]
         if len(self._numbers) > len(self._counts):
-            size = 2 * len(self._numbers)
+            size = 2 * len(self._numbers)  # doubled, so that all copying together is linear in the words
             self._sums = np.concatenate([self._sums, np.zeros((size - len(self._sums), len(TAGS)))])
             self._counts = np.concatenate([self._counts, np.zeros(size - len(self._counts), dtype=np.int64)])
-        np.add.at(self._sums, places, found)
-        np.add.at(self._counts, places, 1)
+        np.add.at(self._sums, indices, neighbours)
+        np.add.at(self._counts, indices, 1)
 
     def __contains__(self, word: str) -> bool:
         return word.lower() in self._numbers
 
     def usual(self, words: Sequence[str]) -> NDArray[np.float64]:
         """Return ψ of words, shape (n, 17); zeros for a word that the corpus does not have."""
-        places = [self._numbers.get(word.lower(), -1) for word in words]
-        shares = self._sums[places] / np.maximum(self._counts[places], 1)[:, None]
-        shares[np.array(places) < 0] = 0
+        indices = [self._numbers.get(word.lower(), -1) for word in words]
+        shares = self._sums[indices] / np.maximum(self._counts[indices], 1)[:, None]
+        shares[np.array(indices) < 0] = 0
         return shares
 
     def table(self) -> dict[str, list[float]]:
@@ -85,7 +85,7 @@ class MiniTrees:
 
         Args:
             tagged: the sentence in order.
-            orders: for each new place the old place of its word, shape (q, n).
+            orders: for each new position the old one of its word, shape (q, n).
             k: k.
 
         Returns:
@@ -111,22 +111,22 @@ class Ratios:
 
         Args:
             sentences: in order.
-            orders: of each sentence, for each new place the old place of its word, shape (q, n).
+            orders: of each sentence, for each new position the old one of its word, shape (q, n).
 
         Returns:
             Shape (q,) each; NaN where the original's β is 0, none of its words is known, or the tagger cuts the
             sentence into other words.
         """
         tagged = self._tagger.tags(sentences)
-        found = []
+        ratios = []
         for sentence, order in zip(sentences, orders, strict=True):
             ratio = np.full(len(order), np.nan)
             if order.shape[1] == len(tagged[sentence]):
                 original = self._trees.signature(tagged[sentence], self._k)
                 if original > 0:
                     ratio = self._trees.permuted(tagged[sentence], order, self._k) / original
-            found.append(ratio)
-        return found
+            ratios.append(ratio)
+        return ratios
 
 
 def _some(sentences: Iterable[str]) -> Iterator[list[str]]:

@@ -70,10 +70,10 @@ class Parse:
 
     def subtree(self, head: int) -> list[int]:
         """Return a token and all that depends on it, in order."""
-        found = [head]
-        for above in found:  # which grows
-            found += self._children[above]
-        return sorted(found) if len(found) > 1 else found
+        tokens = [head]
+        for above in tokens:  # which grows
+            tokens += self._children[above]
+        return sorted(tokens) if len(tokens) > 1 else tokens
 
     @cached_property
     def _children(self) -> list[list[int]]:
@@ -116,8 +116,8 @@ class Parser:
 
     def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
         """Yield the parse of each sentence, in order; some thousand sentences are held at a time."""
-        for some, found in self._batches(sentences, None):
-            yield from map(found.__getitem__, some)
+        for some, parses in self._batches(sentences, None):
+            yield from map(parses.__getitem__, some)
 
     def parses_with(self, tag: str, sentences: Iterable[str]) -> Iterator[Parse]:
         """Yield the parses of those sentences in which the tagger finds some fine tag, in order.
@@ -125,8 +125,8 @@ class Parser:
         The others are tagged and not parsed, at some two fifths of the cost. (What comes after the tagger in spaCy's
         own pipelines changes no tag but that of white space.)
         """
-        for some, found in self._batches(sentences, tag):
-            yield from (found[sentence] for sentence in some if sentence in found and tag in found[sentence].tags)
+        for some, parses in self._batches(sentences, tag):
+            yield from (parses[sentence] for sentence in some if sentence in parses and tag in parses[sentence].tags)
 
     def _batches(self, sentences: Iterable[str], tag: str | None) -> Iterator[tuple[list[str], dict[str, Parse]]]:
         """Yield some sentences at a time, with the parses of all that have a tag, or of all."""
@@ -136,19 +136,20 @@ class Parser:
         while some := list(islice(stream, _AT_ONCE)):
             wanted = list(dict.fromkeys(some))
             known = {
-                sentence: msgpack.unpackb(found, use_list=False) for sentence, found in self._store.get(wanted).items()
+                sentence: msgpack.unpackb(packed, use_list=False)
+                for sentence, packed in self._store.get(wanted).items()
             }
             new = [sentence for sentence in wanted if not _suffices(known.get(sentence), tag)]
             # Outside a memory zone the pipeline keeps every word that it meets; in each zone it learns them anew. So it
             # keeps those of the first sentences, the common ones.
             with nullcontext() if self._read < _KEPT else self._nlp.memory_zone():
-                made = dict(zip(new, self._found(new, tag), strict=True))
+                computed = dict(zip(new, self._parse(new, tag), strict=True))
             self._read += len(new)
-            self._store.put((sentence, msgpack.packb(columns)) for sentence, columns in made.items())
-            known |= made
+            self._store.put((sentence, msgpack.packb(columns)) for sentence, columns in computed.items())
+            known |= computed
             yield some, {sentence: Parse(*columns) for sentence, columns in known.items() if len(columns) > 1}
 
-    def _found(self, sentences: list[str], tag: str | None) -> Iterator[Columns]:
+    def _parse(self, sentences: list[str], tag: str | None) -> Iterator[Columns]:
         """Yield the columns of each sentence; with a tag, those without it have that of their tags alone."""
         if tag is None:
             yield from map(_columns, self._nlp.pipe(sentences, batch_size=_BATCH))

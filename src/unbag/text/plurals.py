@@ -42,8 +42,8 @@ def looks_plural(phrase: str) -> bool:
 
 
 def _head(words: list[str]) -> int:
-    """Return the place of the head: the last word, or the one before the first preposition."""
-    return next((place for place, word in enumerate(words) if word in _AFTER_HEAD and place), len(words)) - 1
+    """Return the position of the head: the last word, or the one before the first preposition."""
+    return next((i for i, word in enumerate(words) if word in _AFTER_HEAD and i), len(words)) - 1
 
 
 def plural(noun: str) -> str:

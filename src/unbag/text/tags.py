@@ -46,15 +46,15 @@ class Tagger:
     def tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
         """Return the tags of each different sentence."""
         wanted = sorted(set(sentences))
-        found: dict[str, Tagged] = {}
+        tags: dict[str, Tagged] = {}
         for start in range(0, len(wanted), _AT_ONCE):
             some = wanted[start : start + _AT_ONCE]
             known = {sentence: _read(text) for sentence, text in self._store.get(some).items()}
             new = [sentence for sentence in some if sentence not in known]
-            made = dict(zip(new, map(_tagged, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
-            self._store.put((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in made.items())
-            found |= known | made
-        return found
+            computed = dict(zip(new, map(_tagged, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
+            self._store.put((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in computed.items())
+            tags |= known | computed
+        return tags
 
 
 def _tagged(doc: Any) -> Tagged:

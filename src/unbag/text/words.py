@@ -1,4 +1,4 @@
-"""Words and marks of an English sentence with their places, without any trained pipeline.
+"""Words and marks of an English sentence with their positions, without any trained pipeline.
 
 Not spaCy's tokens: those cut "don't" in two, and a sentence in which a word is replaced has to be put together again as
 it was.

@@ -105,10 +105,10 @@ class Checkpoints:
             CheckpointError: if there is none, or it is one of a run with other data, model or options.
         """
         if not (path / _STATE).is_file():
-            inside = sorted(found.parent for found in path.glob(f"**/step-*/{_STATE}"))
-            if not inside:
+            folders = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
+            if not folders:
                 raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, found none")
-            path = inside[-1]
+            path = folders[-1]
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
@@ -134,20 +134,20 @@ class Checkpoints:
         return {int(path.name.removeprefix("step-")) for path in self._folder.glob("step-*") if path.is_dir()}
 
 
-def differences(found: Any, expected: Any, where: str = "") -> list[str]:
-    """Say where two JSON values differ.
+def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:
+    """Return a line for each difference between two JSON values, a record's and the one expected.
 
     >>> differences({"seed": 1, "epochs": 3}, {"seed": 2, "epochs": 3})
     ['seed was 1, is 2']
     """
-    if isinstance(found, dict) and isinstance(expected, dict):
-        keys = [*expected, *(key for key in found if key not in expected)]
+    if isinstance(recorded, dict) and isinstance(expected, dict):
+        keys = [*expected, *(key for key in recorded if key not in expected)]
         return [
             line
             for key in keys
-            for line in differences(found.get(key), expected.get(key), f"{where}.{key}" if where else key)
+            for line in differences(recorded.get(key), expected.get(key), f"{where}.{key}" if where else key)
         ]
-    return [] if found == expected else [f"{where} was {found!r}, is {expected!r}"]
+    return [] if recorded == expected else [f"{where} was {recorded!r}, is {expected!r}"]
 
 
 def _remove(folder: Path) -> None:

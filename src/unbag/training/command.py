@@ -8,7 +8,7 @@ from typing import Any, Final
 from unbag import scripts
 from unbag.training.config import TrainConfig
 
-_HERE: Final = frozenset({"resume", "push_checkpoints"})  # how it went on one machine; the weights do not depend on it
+_OF_ONE_MACHINE: Final = frozenset({"resume", "push_checkpoints"})  # the weights do not depend on them
 _COMMIT: Final = 40  # hexadecimal digits
 
 
@@ -18,16 +18,16 @@ def command(record: Mapping[str, Any]) -> str:
     Options that have their defaults are left out; the model is named with the commit that was trained.
     """
     recipe = scripts.file("trainers", record["recipe"]).RECIPE
-    given = dict(record["config"])
+    options = dict(record["config"])
     name, revision = record["model"]["name"], record["model"]["revision"]
     if len(revision) == _COMMIT:
-        given |= {"model": name, "revision": revision}
-    if given.get("precision") is None and record["precision"] != "no":  # as accelerate was configured
-        given["precision"] = record["precision"]
+        options |= {"model": name, "revision": revision}
+    if options.get("precision") is None and record["precision"] != "no":  # as accelerate was configured
+        options["precision"] = record["precision"]
     words = ["unbag", "train", recipe.name.replace("_", "-")]
     for option, default in _defaults(recipe.config).items():
-        value = given.get(option)
-        if option in _HERE or value is None or value == default:
+        value = options.get(option)
+        if option in _OF_ONE_MACHINE or value is None or value == default:
             continue
         words.append(f"--{option.replace('_', '-')}")
         if value is not True:

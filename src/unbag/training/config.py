@@ -1,4 +1,4 @@
-"""What a training run is told: a field's help line is also the command's.
+"""The config of a training run: a field's help line is also the command's.
 
 Nothing heavy is imported here, so that `unbag train … --help` answers at once.
 """
@@ -38,7 +38,7 @@ def option(help: str, panel: str, **default: Any) -> Any:
 
 @dataclass(frozen=True, kw_only=True)
 class TrainConfig:
-    """What every recipe is told.
+    """The options of every recipe.
 
     An objective with options of its own extends it, and its `problems` where values can be impossible.
 
@@ -115,21 +115,21 @@ class TrainConfig:
     )
 
     def __post_init__(self) -> None:
-        if found := list(self.problems()):
-            raise ValueError("; ".join(found))
+        if problems := list(self.problems()):
+            raise ValueError("; ".join(problems))
 
     def problems(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
-        given = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
-        if low := {name: value for name, value in given.items() if value < 1}:
-            yield f"expected at least 1, found {_shown(low)}"
+        counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
+        if low := {name: value for name, value in counts.items() if value < 1}:
+            yield f"expected at least 1, found {_formatted(low)}"
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
             yield f"expected a learning rate above 0, found {self.learning_rate}"
         if not 0 <= self.warmup <= 1:
             yield f"expected a warm-up of 0 to 1, a share of the steps, found {self.warmup}"
         low = {name: getattr(self, name) for name in ("weight_decay", "clip", "workers")}
         if low := {name: value for name, value in low.items() if not value >= 0}:
-            yield f"expected at least 0, found {_shown(low)}"
+            yield f"expected at least 0, found {_formatted(low)}"
         if self.accumulation > self.batch_size:
             yield f"expected at most batch_size = {self.batch_size} parts of a batch, found {self.accumulation}"
         yield from _choices(self)
@@ -206,7 +206,7 @@ def _choices(config: TrainConfig) -> Iterator[str]:
             yield f"expected {name} of {', '.join(get_args(literals[0]))}, found {value!r}"
 
 
-def _shown(values: Mapping[str, Any]) -> str:
+def _formatted(values: Mapping[str, Any]) -> str:
     return ", ".join(f"{name} = {value}" for name, value in values.items())
 
 

@@ -50,10 +50,10 @@ class TrainingData:
         Raises:
             ValueError: if there are several.
         """
-        found = sorted({part.language for part in self.training})
-        if len(found) > 1:
-            raise ValueError(f"expected training pairs in one language, to cut them into words; found {found}")
-        return found[0]
+        languages = sorted({part.language for part in self.training})
+        if len(languages) > 1:
+            raise ValueError(f"expected training pairs in one language, to cut them into words; found {languages}")
+        return languages[0]
 
     def changed(self, change: Callable[[Part], Part], *, held_out: bool) -> "TrainingData":
         """Return the data with each training part changed, and where asked each held-out part too."""
@@ -135,8 +135,8 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], language: str)
         raise ValueError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
     counts: Counter[str] = Counter()
     examples = [example for source in sources for example in source.examples(counts=counts)]
-    shown = name if name in CORPORA else sources[0].name
-    return Part(shown, examples, 1.0, sources[0].language, _record(sources, counts))
+    part_name = name if name in CORPORA else sources[0].name
+    return Part(part_name, examples, 1.0, sources[0].language, _record(sources, counts))
 
 
 def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
@@ -161,6 +161,7 @@ def left_out(part: Part, reason: str, kept: Sequence[Example]) -> Part:
 
 def _without(part: Part) -> tuple[Part, Part]:
     """Hold a twentieth of the premises out."""
+    # Not by the seed of the run: several seeds are compared on the same pairs.
     is_out = [int(counter_rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]

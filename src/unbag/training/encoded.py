@@ -36,8 +36,8 @@ class EncodedPairs:
 
     def tokens(self, row: int) -> Tokens:
         """Return one pair's tokens."""
-        where = slice(self._starts[row], self._starts[row + 1])
-        return self._ids[where].tolist(), None if self._types is None else self._types[where].tolist()
+        span = slice(self._starts[row], self._starts[row + 1])
+        return self._ids[span].tolist(), None if self._types is None else self._types[span].tolist()
 
 
 @dataclass(frozen=True)
@@ -67,10 +67,10 @@ class PairEncoder:
         if not pairs:
             return []
         premises, hypotheses = zip(*pairs, strict=True)
-        found = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
-        if found.token_type_ids is None:
-            return [(ids, None) for ids in found.input_ids]
-        return list(zip(found.input_ids, found.token_type_ids, strict=True))
+        encodings = encode_pairs(self.tokenizer, premises, hypotheses, self.limit)
+        if encodings.token_type_ids is None:
+            return [(ids, None) for ids in encodings.input_ids]
+        return list(zip(encodings.input_ids, encodings.token_type_ids, strict=True))
 
     def encode_all(self, examples: Sequence[Example]) -> EncodedPairs:
         """Tokenize many pairs."""
@@ -80,14 +80,14 @@ class PairEncoder:
         cut = 0
         for start in range(0, len(examples), _AT_ONCE):
             some = examples[start : start + _AT_ONCE]
-            found = encode_pairs(
+            encodings = encode_pairs(
                 self.tokenizer, [each.premise for each in some], [each.hypothesis for each in some], self.limit
             )
-            ids.append(np.array([token for row in found.input_ids for token in row], dtype=np.int32))
-            if found.token_type_ids is not None:
-                types.append(np.array([kind for row in found.token_type_ids for kind in row], dtype=np.int8))
-            lengths += found.lengths
-            cut += found.truncated
+            ids.append(np.array([token for row in encodings.input_ids for token in row], dtype=np.int32))
+            if encodings.token_type_ids is not None:
+                types.append(np.array([kind for row in encodings.token_type_ids for kind in row], dtype=np.int8))
+            lengths += encodings.lengths
+            cut += encodings.truncated
         return EncodedPairs(
             np.concatenate(ids), np.concatenate(types) if types else None, np.array(lengths, dtype=np.intp), cut
         )

@@ -60,8 +60,8 @@ class HeldOut:
         return self._metrics(_summed(sums, accelerator))
 
     def _metrics(self, sums: torch.Tensor) -> Metrics:
-        found = {name: _means(row) for name, row in zip(self._names, sums.tolist(), strict=True)}
-        return {**found, ALL: _means(sums.sum(dim=0).tolist())}
+        metrics = {name: _means(row) for name, row in zip(self._names, sums.tolist(), strict=True)}
+        return {**metrics, ALL: _means(sums.sum(dim=0).tolist())}
 
 
 def _means(row: Sequence[float]) -> dict[str, float]:

@@ -80,7 +80,7 @@ def cross_validate(
     """
     seeds = different(seeds) or [config.seed]
     built = built or build(_official(config.file, folds=config.folds, whole_seeds=config.whole_seeds))
-    model, answers = _as_it_is(
+    model, answers = _zero_shot(
         config.model,
         built,
         config.out / "zero-shot",
@@ -104,11 +104,11 @@ def cross_validate(
                     "that with --revision, or another folder with --out"
                 )
         scores = _scores(built, out_of_fold(built, folds))
-        told = [
+        fold_records = [
             {name: fold[name] for name in ("fold", "pairs", "truncated_pairs")} | {"steps": fold["training"]["steps"]}
             for fold in folds
         ]
-        runs.append({"seed": seed, "folds": told, "scores": scores})
+        runs.append({"seed": seed, "folds": fold_records, "scores": scores})
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
@@ -139,9 +139,11 @@ def fold_data(built: BuiltSet, fold: int) -> TrainingData:
     texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
     labels = [LABELS[label] for label in numbers(rows, "label")]
     examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
-    here = _of_fold(built, fold)
-    if here.all() or not here.any():
-        raise ValueError(f"expected pairs in fold {fold} and in others, found {here.sum()} of {len(here)} rows in it")
+    in_fold = _of_fold(built, fold)
+    if in_fold.all() or not in_fold.any():
+        raise ValueError(
+            f"expected pairs in fold {fold} and in others, found {in_fold.sum()} of {len(in_fold)} rows in it"
+        )
     record = {
         "origin": built.data["origin"],
         "splits": [],
@@ -150,8 +152,8 @@ def fold_data(built: BuiltSet, fold: int) -> TrainingData:
         "left_out": {},
     }
     part = Part(_SET, examples, 1.0, built.language, record)
-    kept = [example for example, out in zip(examples, here, strict=True) if not out]
-    rest = [example for example, out in zip(examples, here, strict=True) if out]
+    kept = [example for example, out in zip(examples, in_fold, strict=True) if not out]
+    rest = [example for example, out in zip(examples, in_fold, strict=True) if out]
     return TrainingData((left_out(part, "held out", kept),), (left_out(part, "trained on", rest),))
 
 
@@ -162,8 +164,8 @@ def out_of_fold(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[
         built: the set of n rows.
         folds: by fold its number and `probabilities`, of `LABELS` by the row's id.
     """
-    found = {name: values for fold in folds for name, values in fold["probabilities"].items()}
-    return np.array([found[name] for name in column(built.rows, "id").to_pylist()], dtype=np.float32)
+    by_id = {name: values for fold in folds for name, values in fold["probabilities"].items()}
+    return np.array([by_id[name] for name in column(built.rows, "id").to_pylist()], dtype=np.float32)
 
 
 def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -176,11 +178,11 @@ def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -
 
     def measured(of: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> dict[str, Any]:
         before = of(zero_shot)
-        found: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
+        summary: dict[str, Any] = {"pairs": before[MEASURES[0]].n}
         for name in MEASURES:
             values = [of(scores)[name].value for scores in runs]
-            found[name] = {"zero_shot": before[name].value, **over_seeds(values)}
-        return found
+            summary[name] = {"zero_shot": before[name].value, **over_seeds(values)}
+        return summary
 
     def group(name: str, value: str) -> Callable[[Mapping[str, Any]], Mapping[str, Any]]:
         return lambda scores: scores["by"][name][value]
@@ -189,7 +191,7 @@ def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -
     return {"all": measured(lambda scores: scores), **by}
 
 
-def _as_it_is(
+def _zero_shot(
     model: str,
     built: BuiltSet,
     out: Path,
@@ -200,17 +202,17 @@ def _as_it_is(
     on_progress: "OnProgress | None",
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Return what decides a model's numbers, and its probabilities of all rows before any training."""
-    told = parse_label_map(label_map) if label_map else None
-    predictor = TransformerPredictor.load(model, revision=revision, label_map=told, max_length=max_length)
+    mapping = parse_label_map(label_map) if label_map else None
+    predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
     if predictor.space != LABELS:
         raise ValueError(f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.space)}")
     report = probe(predictor, built.language)
     if report.mislabelled and label_map is None:  # which says what it means
         raise MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
-    tell = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
-    found = predict_rows(built.rows, predictor, out, progress=tell)
-    known = {"name": model, **predictor.identity, "truncated_pairs": found.truncated}
-    return known, found.array(LABELS)
+    progress = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
+    predictions = predict_rows(built.rows, predictor, out, progress=progress)
+    identity = {"name": model, **predictor.identity, "truncated_pairs": predictions.truncated}
+    return identity, predictions.array(LABELS)
 
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
@@ -223,14 +225,14 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = TransformerPredictor.load(config.out, max_length=config.max_length)
-        found = predict_rows(rows, predictor, config.out / "predictions")
+        predictions = predict_rows(rows, predictor, config.out / "predictions")
         if group.rank == 0:
-            probabilities = found.array(LABELS).tolist()
+            probabilities = predictions.array(LABELS).tolist()
             record = {
                 "schema": _SCHEMA,
                 "fold": fold,
                 "pairs": len(rows.unique("pair")),
-                "truncated_pairs": found.truncated,
+                "truncated_pairs": predictions.truncated,
                 "labels": list(LABELS),
                 "probabilities": dict(zip(column(rows, "id").to_pylist(), probabilities, strict=True)),
                 "training": training,
@@ -239,14 +241,15 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
             if not config.keep_models:
                 shutil.rmtree(config.out)
         group.wait()
+    # Read back, so that every process has what the first one wrote.
     return _read(path, {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))})
 
 
 def _read(path: Path, wanted: dict[str, Any]) -> Record:
     record: Record = json.loads(path.read_text(encoding="utf-8"))
     trained = record["training"]
-    found = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
-    if others := differences(found, wanted):
+    recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
+    if others := differences(recorded, wanted):
         raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --out")
     return record
 
@@ -257,8 +260,8 @@ def _predictions(out: Path) -> Path:
 
 
 def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = numbers(built.rows, "fold") == fold
-    return found
+    mask: NDArray[np.bool_] = numbers(built.rows, "fold") == fold
+    return mask
 
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:

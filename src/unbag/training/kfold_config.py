@@ -1,4 +1,4 @@
-"""What cross-validation on SICCK is told; nothing heavy is imported here, for the help pages' sake."""
+"""The config of cross-validation on SICCK; nothing heavy is imported here, for the help pages' sake."""
 
 import sys
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from typing import Any, Final, Literal
 from unbag.training.config import TrainConfig, option
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
-_ELSEWHERE: Final = ("file", "keep_models")  # where things lie, or stay, decides nothing
+_BOOKKEEPING: Final = ("file", "keep_models")  # where things lie, or stay, decides nothing
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,4 +68,4 @@ class KFoldConfig(TrainConfig):
 
     def deciding(self) -> dict[str, Any]:
         """Return the fields that decide the predictions, as JSON holds them; the rest is bookkeeping."""
-        return {name: value for name, value in super().deciding().items() if name not in _ELSEWHERE}
+        return {name: value for name, value in super().deciding().items() if name not in _BOOKKEEPING}

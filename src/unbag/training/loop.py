@@ -81,7 +81,7 @@ class History:
     @property
     def best(self) -> dict[str, Any] | None:
         """The first evaluation of the best accuracy over all held-out pairs."""
-        return max(self.evaluations, key=lambda found: float(found[ALL]["accuracy"]), default=None)
+        return max(self.evaluations, key=lambda evaluation: float(evaluation[ALL]["accuracy"]), default=None)
 
     def stopped(self, patience: int | None) -> bool:
         """Tell whether so many evaluations in a row brought no better accuracy."""
@@ -152,14 +152,14 @@ def train(
         for _ in range(epochs.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
-                found = module(batch.labels, **batch.encoded)
-                accelerator.backward(found.loss * batch.weight)
+                output = module(batch.labels, **batch.encoded)
+                accelerator.backward(output.loss * batch.weight)
                 if accelerator.sync_gradients and optimization.clip:
                     accelerator.clip_grad_norm_(module.parameters(), optimization.clip)
                 optimizer.step()
                 scheduler.step()
                 optimizer.zero_grad()
-            window.add({"loss": found.loss, **found.parts}, batch.weight)
+            window.add({"loss": output.loss, **output.parts}, batch.weight)
         history.step += 1
         step, last = history.step, history.step == total
         if step % schedule.log_every == 0 or last:
@@ -187,7 +187,7 @@ def train(
         if step % schedule.checkpoint_every == 0 or best == step:
             checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
         if on_step is not None:
-            on_step(step, total, _said(window.last, history))
+            on_step(step, total, _message(window.last, history))
     if schedule.patience and history.best and history.best["step"] != history.step:
         checkpoints.load(checkpoints.path(history.best["step"]))
     return module, history
@@ -225,12 +225,12 @@ class _Window:
     def mean(self) -> dict[str, float]:
         stacked = torch.stack([*self._sums.values(), torch.full_like(self._sums["loss"], self._weight)])
         *sums, weight = self._accelerator.reduce(stacked, reduction="sum").tolist()
-        found = {name: value / weight for name, value in zip(self._sums, sums, strict=True)}
-        self._sums, self._weight, self.last = {}, 0.0, found["loss"]
-        return found
+        means = {name: value / weight for name, value in zip(self._sums, sums, strict=True)}
+        self._sums, self._weight, self.last = {}, 0.0, means["loss"]
+        return means
 
 
-def _said(loss: float | None, history: History) -> str:
+def _message(loss: float | None, history: History) -> str:
     parts = [] if loss is None else [f"loss {loss:.3f}"]
     if history.evaluations:
         parts.append(f"accuracy {history.evaluations[-1][ALL]['accuracy']:.3f}")

@@ -77,7 +77,7 @@ class Objective(nn.Module):
         return logits
 
     def begin(self, step: int) -> None:
-        """Be told, before the first step, after how many steps the training goes on; by default nothing."""
+        """Prepare, before the first step, to go on after this many steps; by default nothing."""
 
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
         """Do what is left once the weights stand, in every process; by default nothing.

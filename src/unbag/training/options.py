@@ -1,4 +1,4 @@
-"""What the objectives are told beyond the network; nothing heavy is imported here, for the help pages' sake."""
+"""The options of the objectives; nothing heavy is imported here, for the help pages' sake."""
 
 import math
 from collections.abc import Iterator
@@ -66,5 +66,5 @@ class MaxEntropyOptions:
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
-    if found := list(options.problems()):
-        raise ValueError("; ".join(found))
+    if problems := list(options.problems()):
+        raise ValueError("; ".join(problems))

@@ -79,8 +79,8 @@ def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[P
         record: Record = json.loads((out / FILE).read_text(encoding="utf-8"))
     except (OSError, json.JSONDecodeError):
         raise ValueError(f"{out} exists and holds no {FILE}; name another folder with --out") from None
-    found = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
-    others = differences(found, wanted)
+    recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
+    others = differences(recorded, wanted)
     if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}

@@ -30,15 +30,15 @@ def permuted(part: Part, *, seed: int) -> Part:
     has no other order; its pair is left out and counted.
     """
     permuter = Permuter(q=1, seed=seed)
-    found = []
+    examples = []
     for example in part.examples:
         sides = [tokenize(text, part.language) for text in (example.premise, example.hypothesis)]
         try:
             premise, hypothesis = permuter.one(example.source_id, sides[0], sides[1], 0)
         except TooFewPermutationsError:
             continue
-        found.append(example._replace(premise=premise, hypothesis=hypothesis))
-    return left_out(part, TOO_SHORT, found)
+        examples.append(example._replace(premise=premise, hypothesis=hypothesis))
+    return left_out(part, TOO_SHORT, examples)
 
 
 class Shuffled:
@@ -71,17 +71,17 @@ def mixed(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
     Of a weight of 2.3 each pair comes twice, and of the rest, rounded, those come once more that this epoch draws. The
     number of pairs is the same in every epoch. A copy has an id of its own, so that what is drawn by id differs.
     """
-    found: list[Example] = []
+    examples: list[Example] = []
     for part in parts:
         times, share = divmod(part.weight, 1.0)
         for copy in range(int(times)):
-            found += part.examples if copy == 0 else _copies(part.examples, copy)
+            examples += part.examples if copy == 0 else _copies(part.examples, copy)
         if extra := round(share * len(part.examples)):
             key = counter_rng.key(seed, "mixed", epoch, part.name)
             lots = np.argsort(counter_rng.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
             chosen = [part.examples[i] for i in sorted(lots.tolist())]
-            found += chosen if times == 0 else _copies(chosen, int(times))
-    return found
+            examples += chosen if times == 0 else _copies(chosen, int(times))
+    return examples
 
 
 def _copies(examples: Sequence[Example], copy: int) -> list[Example]:

@@ -102,7 +102,6 @@ def run(
     )
     checkpoints = Checkpoints(work / "checkpoints", accelerator, identity, pushed.push if pushed else None)
     _begin_tracking(accelerator, config)
-    telling = on_step if accelerator.is_main_process else None
     module, history = train(
         objective,
         epochs,
@@ -113,7 +112,7 @@ def run(
         checkpoints,
         seed=config.seed,
         resume=resume,
-        on_step=telling,
+        on_step=on_step if accelerator.is_main_process else None,
     )
     if pushed:
         pushed.wait()
@@ -143,7 +142,7 @@ def run(
 
 
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
-    if missing := sorted(set(config.trackers) - {str(found.value) for found in get_available_trackers()}):
+    if missing := sorted(set(config.trackers) - {str(tracker.value) for tracker in get_available_trackers()}):
         raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(missing)}")
     with sharding.without_gpu():
         return Accelerator(
@@ -209,9 +208,9 @@ def _augmented(data: TrainingData, config: TrainConfig) -> regimes.Augmented | N
 def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
     if not config.trackers:
         return
-    shown = {name: value if isinstance(value, int | float) else str(value) for name, value in config.plain().items()}
+    values = {name: value if isinstance(value, int | float) else str(value) for name, value in config.plain().items()}
     init = {"trackio": {"name": config.out.name}} if "trackio" in config.trackers else {}
-    accelerator.init_trackers("unbag", config=shown, init_kwargs=init)
+    accelerator.init_trackers("unbag", config=values, init_kwargs=init)
 
 
 def _once(epochs: Epochs, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:

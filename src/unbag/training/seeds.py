@@ -69,8 +69,8 @@ def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     columns: dict[str, list[float]] = {}
     for record in runs:
         values = {
-            f"accuracy on {'all held out' if part == ALL else part}": found["accuracy"]
-            for part, found in record["published"].items()
+            f"accuracy on {'all held out' if part == ALL else part}": metrics["accuracy"]
+            for part, metrics in record["published"].items()
             if part != "step"
         }
         if len(values) == 2:  # one part, and all of it
@@ -94,13 +94,13 @@ def different(seeds: Sequence[int]) -> list[int]:
 
 def over_seeds(values: Sequence[float]) -> dict[str, Any]:
     """Return the `mean`, the `standard_deviation` (of a sample; None of one value) and the `values`."""
-    found = spread(values)
-    return {"mean": found.mean, "standard_deviation": found.standard_deviation, "values": list(values)}
+    summary = spread(values)
+    return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 
 
 def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None") -> dict[str, float | None]:
-    """Evaluate a model on challenge sets, and return every estimate by its place."""
+    """Evaluate a model on challenge sets, and return every estimate by its path in the scores."""
     from unbag.evaluation import evaluate
 
-    found = evaluate(model, sets, out=model / "evaluation", on_progress=on_progress)
-    return {name: estimate.value for result in found for name, estimate in estimates(result.scores, result.set)}
+    results = evaluate(model, sets, out=model / "evaluation", on_progress=on_progress)
+    return {name: estimate.value for result in results for name, estimate in estimates(result.scores, result.set)}

@@ -61,24 +61,24 @@ def configure(accelerator: Accelerator, *, batch_size: int, accumulation: int, c
                 "expected fsdp_use_orig_params: true in accelerate's config, found false: matrices decay and biases do "
                 "not, and FSDP would make one parameter of them. Set it, or take fsdp_version: 2"
             )
-        if plugin.fsdp_version == 1 and (found := plugin.state_dict_type.name) != "FULL_STATE_DICT":
+        if plugin.fsdp_version == 1 and (state_dict_type := plugin.state_dict_type.name) != "FULL_STATE_DICT":
             raise ValueError(
-                f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, found {found}: with "
+                f"expected fsdp_state_dict_type: FULL_STATE_DICT in accelerate's config, found {state_dict_type}: with "
                 "fsdp_version: 1 accelerate would not load the optimizer from it again, and a run that was stopped "
                 "would go on as another. Set it, or take fsdp_version: 2"
             )
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
-        told = accelerator.state.deepspeed_plugin.deepspeed_config
+        config = accelerator.state.deepspeed_plugin.deepspeed_config
         # It would read the size off a data loader, which it is not given; nothing depends on it.
         micro = ceil(batch_size / (accelerator.num_processes * accumulation))
-        if told.get("train_micro_batch_size_per_gpu", "auto") == "auto":
-            told["train_micro_batch_size_per_gpu"] = micro
+        if config.get("train_micro_batch_size_per_gpu", "auto") == "auto":
+            config["train_micro_batch_size_per_gpu"] = micro
         for name, ours in (("gradient_accumulation_steps", accumulation), ("gradient_clipping", clip)):
-            if told.get(name, "auto") == "auto":
-                told[name] = ours
-            elif told[name] != ours:
+            if config.get(name, "auto") == "auto":
+                config[name] = ours
+            elif config[name] != ours:
                 raise ValueError(
-                    f"expected {name} of {ours} in DeepSpeed's config, as the run is told, found {told[name]}; leave "
+                    f"expected {name} of {ours} in DeepSpeed's config, as the run is told, found {config[name]}; leave "
                     "it out, or tell the run the same"
                 )
 

@@ -1,4 +1,4 @@
-"""The batches that one process takes in one epoch, each a pure function of its place."""
+"""The batches that one process takes in one epoch, each a pure function of its position."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass

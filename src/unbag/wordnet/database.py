@@ -32,7 +32,7 @@ class WordNet:
         """Wrap NLTK's reader; `open_wordnet` makes one."""
         self._reader = reader
         self.identity = identity
-        self._base_forms = lru_cache(maxsize=1 << 16)(self._found_base_forms)
+        self._base_forms = lru_cache(maxsize=1 << 16)(self._look_up_base_forms)
 
     def base_forms(self, phrase: str) -> frozenset[str]:
         """Return the entries that a word or phrase is a form of, by the rules of WordNet's morphy.
@@ -43,8 +43,8 @@ class WordNet:
 
     def senses(self, phrase: str) -> list[Hashable]:
         """Return the synsets of a word or phrase, of every part of speech."""
-        found = (sense for name, part in self._base_forms(phrase) for sense in self._reader.synsets(name, part))
-        return list(dict.fromkeys(found))
+        synsets = (sense for name, part in self._base_forms(phrase) for sense in self._reader.synsets(name, part))
+        return list(dict.fromkeys(synsets))
 
     def hypernyms(self, sense: Any) -> list[Hashable]:
         """Return the synsets right above one; Peru is an instance of what is above it."""
@@ -56,13 +56,13 @@ class WordNet:
         WordNet says large is the antonym of small and huge is similar to large, so huge is an indirect antonym of small
         (Gross & Miller 1990, "Adjectives in WordNet").
         """
-        found: set[str] = set()
+        antonyms: set[str] = set()
         for name, part in self._base_forms(phrase):
             lemmas = self._reader.lemmas(name, part)
-            found |= {antonym.name().lower() for lemma in lemmas for antonym in lemma.antonyms()}
+            antonyms |= {antonym.name().lower() for lemma in lemmas for antonym in lemma.antonyms()}
             if part == "a":
-                found |= {other for lemma in lemmas for other in self._indirect(lemma.synset())}
-        return frozenset(found)
+                antonyms |= {other for lemma in lemmas for other in self._indirect(lemma.synset())}
+        return frozenset(antonyms)
 
     def _indirect(self, sense: Any) -> Iterator[str]:
         """Yield what is similar to the antonyms of an adjective's sense, or of those it is similar to."""
@@ -71,7 +71,7 @@ class WordNet:
                 for far in (opposite, *opposite.similar_tos()):
                     yield from (name.lower() for name in far.lemma_names())
 
-    def _found_base_forms(self, phrase: str) -> tuple[tuple[str, str], ...]:
+    def _look_up_base_forms(self, phrase: str) -> tuple[tuple[str, str], ...]:
         words = phrase.lower().split()
         return tuple(
             (name, part) for part in _PARTS_OF_SPEECH for name in dict.fromkeys(self._forms_as(words, part)) if name

@@ -52,17 +52,19 @@ def install(into: Path | None = None) -> Path:
         raise ImportError(f"WordNet needs NLTK and lemminflect: pip install 'unbag[wordnet]' ({error})") from error
     target.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".wordnet.") as tmp:
-        made = Path(tmp) / "wordnet"
-        made.mkdir()
-        _unpack(_download(Path(tmp)), made)
-        halves = [made / f"data.noun{part}" for part in (1, 2)]
-        (made / "data.noun").write_bytes(b"\n".join(half.read_bytes() for half in halves))  # offsets count that byte
+        unpacked = Path(tmp) / "wordnet"
+        unpacked.mkdir()
+        _unpack(_download(Path(tmp)), unpacked)
+        halves = [unpacked / f"data.noun{part}" for part in (1, 2)]
+        (unpacked / "data.noun").write_bytes(
+            b"\n".join(half.read_bytes() for half in halves)
+        )  # offsets count that byte
         for half in halves:
             half.unlink()
-        _write_counts(made)
+        _write_counts(unpacked)
         for part, tags in _TAGS.items():
-            _write_exceptions(made, part, tags)
-        made.rename(target)  # the folder appears with all that is in it
+            _write_exceptions(unpacked, part, tags)
+        unpacked.rename(target)  # the folder appears with all that is in it
     return target
 
 

@@ -71,8 +71,8 @@ class WordNetPredictor:
     def answer(self, premise: str, hypothesis: str) -> str | None:
         """Return the label of a pair, or None."""
         difference = replacement(premise, hypothesis)
-        found = None if difference is None else self._between(difference)
-        return None if found is None else LABEL_OF[found]
+        result = None if difference is None else self._between(difference)
+        return None if result is None else LABEL_OF[result]
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, 3): 1 for the label that is chosen, or 1/3 for each."""
@@ -82,8 +82,8 @@ class WordNetPredictor:
 
     def _between(self, difference: Replacement) -> Relation | None:
         for old, new in _looked_up(difference):
-            if found := self._relation(old.lower(), new.lower()):
-                return found
+            if result := self._relation(old.lower(), new.lower()):
+                return result
         return None
 
 

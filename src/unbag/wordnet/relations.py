@@ -58,8 +58,8 @@ def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
     0 means that they share a sense.
     """
     targets = set(lexicon.senses(second))
-    found = [distance for sense, distance in _ancestors(lexicon, first, None).items() if sense in targets]
-    return min(found, default=None)
+    distances = [distance for sense, distance in _ancestors(lexicon, first, None).items() if sense in targets]
+    return min(distances, default=None)
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
