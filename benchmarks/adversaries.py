@@ -24,7 +24,7 @@ import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
 from unbag.labels import LABELS
-from unbag.perturb.soswap_addamod import attestation, tables
+from unbag.perturb.soswap_addamod import adjective_counts, tables
 from unbag.sources import Example, open_data
 from unbag.text.parses import Parser
 
@@ -68,8 +68,8 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
             for _ in parser._nlp.pipe(sentences, batch_size=256):
                 pass
         else:
-            attested = attestation(examples(data, n), parser)
-            for _ in tables(examples(data, n), parser, attested=attested, counts=counts):
+            adjectives = adjective_counts(examples(data, n), parser)
+            for _ in tables(examples(data, n), parser, adjectives=adjectives, counts=counts):
                 pass
         cpu_seconds = time.process_time() - begin
     return {

@@ -20,7 +20,7 @@ from unbag.lexical import embeddings
 from unbag.lexical.training import Recipe, training_sources
 from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
 from unbag.perturb import substituted
-from unbag.perturb.attested import Attested, attested
+from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
 from unbag.perturb.substituted import Row, WordPair
 from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
 from unbag.perturb.word_lists import WORD_LISTS
@@ -52,12 +52,12 @@ def read_rows(path: Path) -> Iterator[dict[str, Any]]:
     Raises:
         DataError: if it is another file, or a row has other columns.
     """
-    wanted = {*_COLUMNS.values(), "category", "annotator_labels"}
+    columns = {*_COLUMNS.values(), "category", "annotator_labels"}
     try:
         with zipfile.ZipFile(path) as archive, archive.open(_MEMBER) as lines:
             for number, line in enumerate(lines, start=1):
                 row = json.loads(line)
-                if missing := sorted(wanted - set(row)):
+                if missing := sorted(columns - set(row)):
                     raise DataError(f"{path}, {_MEMBER}, line {number}: missing {missing}, found {sorted(row)}")
                 yield row
     except (zipfile.BadZipFile, KeyError) as error:
@@ -98,7 +98,7 @@ class BreakingNliConfig(OfficialConfig):
         super().check()
         if self.is_official and self.wordnet:
             raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no WordNet")
-        Substituter(Attested(Counter(), Counter(), Counter()), self.q, self.least_bigrams)  # refuses what cannot be
+        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.least_bigrams)  # refuses what cannot be
 
 
 class BreakingNli(OfficialSet):
@@ -141,21 +141,21 @@ class BreakingNli(OfficialSet):
 
     def made_with(self) -> dict[str, Any]:
         """Return what the training corpus was, which tables, and why candidates were not used, by reason."""
-        made: dict[str, Any] = {
+        options: dict[str, Any] = {
             "attested_in": [
                 {"origin": source.origin, "split": source.split, "revision": source.revision}
                 for source in self._training()
             ]
         }
         if self.config.embeddings:
-            made["embeddings"] = embeddings.identity_of(self.config.embeddings)
+            options["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
             from unbag.wordnet.database import open_wordnet
 
-            made["wordnet_version"] = open_wordnet().identity
+            options["wordnet_version"] = open_wordnet().identity
         if rejected := self.kept_counts():
-            made["rejected"] = rejected
-        return made
+            options["rejected"] = rejected
+        return options
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, what their words must be attested in, and what is known of the words."""
@@ -181,13 +181,13 @@ class BreakingNli(OfficialSet):
         return [] if config.is_official else self.sources()
 
     @cached_property
-    def _attested(self) -> Attested:
+    def _corpus_counts(self) -> CorpusCounts:
         vocabulary = {word for words in WORD_LISTS for word in (*words.old, *words.new)}
         if self.config.is_official:
             [source] = self.sources()
             vocabulary = {word for row in self._authors(source.examples()) for word in row.words()}
         single = {word.lower() for word in vocabulary if word and " " not in word}
-        return attested(chain.from_iterable(source.examples() for source in self._training()), single)
+        return count_corpus(chain.from_iterable(source.examples() for source in self._training()), single)
 
     @cached_property
     def _substituter(self) -> Substituter:
@@ -198,10 +198,10 @@ class BreakingNli(OfficialSet):
             from unbag.wordnet.database import open_wordnet
 
             more = WordNetCandidates(open_wordnet())
-        return Substituter(self._attested, config.q, config.least_bigrams, config.seed, more=more)
+        return Substituter(self._corpus_counts, config.q, config.least_bigrams, config.seed, more=more)
 
     def _measure(self, old: str, new: str) -> WordPair:
-        frequency = self._attested.pairs.get((old, new), 0) if self._counts(old, new) else None
+        frequency = self._corpus_counts.pairs.get((old, new), 0) if self._counts(old, new) else None
         return WordPair(frequency, self._similarity(old, new))
 
     def _counts(self, old: str, new: str) -> bool:

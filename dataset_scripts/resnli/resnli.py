@@ -176,8 +176,8 @@ class Resnli(ChallengeSetBuilder):
             base = CORPORA[config.corpus]
             k_te, k_dv = (sum(labelled[split] for split in splits) for splits in (base.test, base.validation))
         k_te, k_dv = (
-            default if asked is None else asked
-            for default, asked in ((k_te, config.test_size), (k_dv, config.validation_size))
+            default if size is None else size
+            for default, size in ((k_te, config.test_size), (k_dv, config.validation_size))
         )
         return int(k_te), int(k_dv)
 

@@ -113,9 +113,9 @@ class Sicck(OfficialSet):
             return modified.tables(pairs, config.space)
         rows = self._official()
         folds = sicck.folds([row.seed for row in rows], config.folds, seed=config.seed, whole=config.whole_seeds)
-        wanted = {example.source_id for example in examples}
-        made = (pair for pair in modified.official(rows, folds) if pair.source_id in wanted)
-        return modified.tables(made, config.space)
+        source_ids = {example.source_id for example in examples}
+        pairs = (pair for pair in modified.official(rows, folds) if pair.source_id in source_ids)
+        return modified.tables(pairs, config.space)
 
     def _official(self) -> list[Row]:
         rows, _ = sicck.read(self.official_file())

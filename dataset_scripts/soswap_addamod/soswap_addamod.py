@@ -12,7 +12,7 @@ from unbag import requirements
 from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
 from unbag.corpora import CORPORA
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
-from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, attestation, tables
+from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, adjective_counts, tables
 from unbag.requirements import Requirement
 from unbag.sources import Example, Source
 from unbag.text.parses import Parser
@@ -64,10 +64,10 @@ class SoswapAddamodConfig(SourceConfig):
 
 
 def _of_kind(config: SoswapAddamodConfig, kind: str) -> SoswapAddamodConfig:
-    made = replace(config, kind=kind)
+    copy = replace(config, kind=kind)
     if kind != BOTH:
-        made.name += f"-{kind}"
-    return made
+        copy.name += f"-{kind}"
+    return copy
 
 
 class SoswapAddamod(ChallengeSetBuilder):
@@ -91,18 +91,18 @@ class SoswapAddamod(ChallengeSetBuilder):
         """Yield the pairs and count what makes none; for AddAmod the whole source is read first, for its adjectives."""
         config = self.config
         parser = Parser(config.pipeline)
-        attested = None
+        adjectives = None
         if config.kind != SOSWAP:
-            attested = attestation(source.examples(), parser)
+            adjectives = adjective_counts(source.examples(), parser)
             if config.attested_split:
                 others = replace(config, source_split=config.attested_split).open()
-                attested = attestation(others.examples(), parser, attested)
+                adjectives = adjective_counts(others.examples(), parser, adjectives)
         counts: Counter[str] = Counter()
         yield from tables(
             examples,
             parser,
             kind=config.kind,
-            attested=attested,
+            adjectives=adjectives,
             seed=config.seed,
             min_count=config.min_count,
             counts=counts,

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unbag import scripts
-from unbag.hub.metric_page import Card, columns, computed, lines, shown, table
+from unbag.hub.metric_page import Card, columns, computed, lines, scores_html, table
 from unbag.hub.metric_space import metric_space
 from unbag.hub.spaces import GRADIO
 from unbag.scoring.bootstrap import plain
@@ -89,7 +89,7 @@ def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
         [html] = ask(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
         [refusal] = ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
     card = Card.of((folder / "README.md").read_text())
-    assert html == shown(swap_consistency(**columns(header, rows), seed=2), card.meanings)
+    assert html == scores_html(swap_consistency(**columns(header, rows), seed=2), card.meanings)
     assert "expected the columns predictions, references, swapped_predictions" in refusal
 
 
@@ -143,7 +143,7 @@ def test_a_page_explains_every_score_of_its_example(name):
     assert found
     for line in found:
         assert any(part in card.meanings for part in line.path), line.path
-    html = shown(scores, card.meanings)
+    html = scores_html(scores, card.meanings)
     assert html.count("<tr") == html.count("</tr>")
     assert card.lead
     assert card.title
@@ -151,7 +151,7 @@ def test_a_page_explains_every_score_of_its_example(name):
 
 def test_what_is_shown_is_escaped():
     scores = {"by": [{"kind": "<b>", "accuracy": {"value": -0.5, "low": -1.0, "high": 0.0, "n": 2}}]}
-    html = shown(scores, {"by": "`a` < b"})
+    html = scores_html(scores, {"by": "`a` < b"})
     assert "kind &lt;b&gt; · accuracy" in html
     assert "<code>a</code> &lt; b" in html
     assert 'style="left: 0.0%; width: 50.0%"' in html, "drawn from -1 to 1"

@@ -6,16 +6,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.perturb.conftest import parse_of
-from unbag.perturb.addamod import Addition, Attestation, Refusal, addamod
+from unbag.perturb.addamod import Addition, AdjectiveCounts, Refusal, addamod
 from unbag.text.adjectives import rank
 from unbag.text.parses import Parse
 
 ADJECTIVES = ["red", "old", "honest", "tiny", "asian", "unusual", "wooden"]
 
 
-def attesting(adjectives, nouns, times=2):
+def adjective_counts(adjectives, nouns, times=2):
     """Give a corpus in which each noun has had each adjective so often."""
-    return Attestation([_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns] * times)
+    return AdjectiveCounts([_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns] * times)
 
 
 def _noun_phrase(adjective, noun):
@@ -70,7 +70,7 @@ def _words(text):
 @given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
 def test_both_sentences_are_the_premise_with_one_adjective_more(first, second, seed):
     parse = sentence(first, second)
-    made = addamod(parse, attesting(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    made = addamod(parse, adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
     for text in (made.premise, made.hypothesis):
         words = _words(text)
         words.remove(made.adjective)
@@ -82,7 +82,7 @@ def test_both_sentences_are_the_premise_with_one_adjective_more(first, second, s
 
 @given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
 def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(first, second, seed):
-    made = addamod(sentence(first, second), attesting(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    made = addamod(sentence(first, second), adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
     for text in (made.premise, made.hypothesis):
         words = text.lower().removesuffix(".").split()
         ranks = [rank(word) for word in words]
@@ -99,7 +99,7 @@ A_DOG = phrase("a", [], "", "dog", "dobj")
 
 
 def test_what_comes_out_by_hand():
-    made = addamod(sentence(THE_MAN, A_DOG), attesting(["old"], ["man", "dog"]), seed=0)
+    made = addamod(sentence(THE_MAN, A_DOG), adjective_counts(["old"], ["man", "dog"]), seed=0)
     sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
     assert made == Addition(
         sentences[made.premise_noun], sentences[made.hypothesis_noun], "old", made.premise_noun, made.hypothesis_noun
@@ -108,69 +108,69 @@ def test_what_comes_out_by_hand():
 
 def test_the_first_word_hands_its_capital_on():
     parse = sentence(phrase("", [], "", "dogs", "nsubj"), [*A_DOG[:1], ("cat", "NOUN", "NN", "dobj")])
-    made = addamod(parse, attesting(["asian", "old"], ["dog", "cat"]))
+    made = addamod(parse, adjective_counts(["asian", "old"], ["dog", "cat"]))
     [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
     assert first == f"{made.adjective.capitalize()} dogs sees a cat."
 
 
 def test_a_or_an_follows_the_adjective():
     parse = sentence(phrase("an", [], "", "egg", "nsubj"), phrase("a", [], "", "dog", "dobj"))
-    assert addamod(parse, attesting(["red"], ["egg", "dog"])).premise in (
+    assert addamod(parse, adjective_counts(["red"], ["egg", "dog"])).premise in (
         "A red egg sees a dog.",
         "An egg sees a red dog.",
     )
-    made = addamod(parse, attesting(["unusual"], ["egg", "dog"]))
+    made = addamod(parse, adjective_counts(["unusual"], ["egg", "dog"]))
     assert {made.premise, made.hypothesis} == {"An unusual egg sees a dog.", "An egg sees an unusual dog."}
 
 
 def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_another():
     big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
-    assert addamod(big_man, attesting(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_SHARED
     rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert addamod(rusty_man, attesting(["old"], ["man", "dog"])) is Refusal.NOT_SHARED
-    assert addamod(big_man, attesting(["old"], ["man", "dog"])).adjective == "old"
+    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
 
 
 @pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
 def test_people_are_not_red_and_only_people_are_elderly(adjective):
-    assert addamod(sentence(THE_MAN, A_DOG), attesting([adjective], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is Refusal.NOT_SHARED
     things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
-    made = addamod(things, attesting([adjective], ["hat", "car"]))
+    made = addamod(things, adjective_counts([adjective], ["hat", "car"]))
     assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_SHARED
     people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
-    made = addamod(people, attesting([adjective], ["man", "woman"]))
+    made = addamod(people, adjective_counts([adjective], ["man", "woman"]))
     assert made is Refusal.NOT_SHARED if adjective == "red" else made.adjective == adjective
 
 
 def test_the_animals_may_be_young_but_not_a_car():
-    young = attesting(["young"], ["man", "dog", "car"])
+    young = adjective_counts(["young"], ["man", "dog", "car"])
     assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
     a_car = phrase("a", [], "", "car", "dobj")
     assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_SHARED
 
 
 def test_an_adjective_must_be_attested_often_enough_with_both():
-    attested = attesting(["wet"], ["man"], times=9)
-    attested.add(_noun_phrase("wet", "dog"))
+    adjectives = adjective_counts(["wet"], ["man"], times=9)
+    adjectives.add(_noun_phrase("wet", "dog"))
     parse = sentence(THE_MAN, A_DOG)
-    assert addamod(parse, attested) is Refusal.NOT_SHARED
-    assert addamod(parse, attested, min_count=1).adjective == "wet"
+    assert addamod(parse, adjectives) is Refusal.NOT_SHARED
+    assert addamod(parse, adjectives, min_count=1).adjective == "wet"
 
 
 def test_adjectives_are_drawn_by_the_smaller_of_their_counts():
-    attested = attesting(["wet"], ["man", "dog"], times=30)
+    adjectives = adjective_counts(["wet"], ["man", "dog"], times=30)
     for parse in [_noun_phrase("old", "man")] * 500 + [_noun_phrase("old", "dog")] * 10:
-        attested.add(parse)
-    drawn = Counter(addamod(sentence(THE_MAN, A_DOG), attested, seed=seed).adjective for seed in range(1000))
+        adjectives.add(parse)
+    drawn = Counter(addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed).adjective for seed in range(1000))
     # 30 to 10; three standard deviations of a share of 3/4 among 1,000 are 4 hundredths.
     assert drawn["wet"] / 1000 == pytest.approx(0.75, abs=0.045)
 
 
 def test_both_directions_are_drawn_and_the_seed_decides():
-    attested = attesting(["old"], ["man", "dog"])
-    made = [addamod(sentence(THE_MAN, A_DOG), attested, seed=seed) for seed in range(200)]
+    adjectives = adjective_counts(["old"], ["man", "dog"])
+    made = [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
     assert 60 < sum(addition.premise_noun == "man" for addition in made) < 140
-    assert made == [addamod(sentence(THE_MAN, A_DOG), attested, seed=seed) for seed in range(200)]
+    assert made == [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
 
 
 # What is refused, parsed by the pipeline, in words of ours; every adjective below is attested with every noun.
@@ -198,7 +198,7 @@ REFUSED = {
 @pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
 def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, refusal):
     [parse] = parser.parses([premise])
-    made = addamod(parse, attesting(["red"], NOUNS))
+    made = addamod(parse, adjective_counts(["red"], NOUNS))
     if refusal is None:
         assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
     else:
@@ -221,7 +221,7 @@ def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
     found = {
         noun
         for seed in range(50)
-        for made in [addamod(parse, attesting(["old"], ["man", "dog", "wave", "hat"]), seed=seed)]
+        for made in [addamod(parse, adjective_counts(["old"], ["man", "dog", "wave", "hat"]), seed=seed)]
         for noun in (made.premise_noun, made.hypothesis_noun)
     }
     assert found == {"man", "hat"}  # nor the dog, beside which the waves have no determiner
@@ -229,7 +229,7 @@ def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
 
 def test_no_adjective_goes_within_a_fixed_name():
     parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
-    assert addamod(parse, attesting(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
+    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
 
 
 def test_the_members_of_a_group_are_no_other_thing_than_the_group():
@@ -243,16 +243,16 @@ def test_the_members_of_a_group_are_no_other_thing_than_the_group():
         a      a     DET   DT  8 det
         woman  woman NOUN  NN  5 conj
     """)
-    made = [addamod(parse, attesting(["old"], ["group", "man", "woman"]), seed=seed) for seed in range(20)]
+    made = [addamod(parse, adjective_counts(["old"], ["group", "man", "woman"]), seed=seed) for seed in range(20)]
     assert {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made} == {frozenset(("men", "woman"))}
 
 
 def test_real_pairs_differ_in_one_adjectives_place(real_parses):
-    attested = Attestation(real_parses)
+    adjectives = AdjectiveCounts(real_parses)
     made = [
         (parse, addition)
         for parse in real_parses
-        if isinstance(addition := addamod(parse, attested, min_count=1), Addition)
+        if isinstance(addition := addamod(parse, adjectives, min_count=1), Addition)
     ]
     assert len(made) > 30
     for parse, addition in made:

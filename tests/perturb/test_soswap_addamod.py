@@ -5,7 +5,7 @@ import pytest
 
 from unbag.labels import LABELS
 from unbag.perturb.augmentation import augmentation
-from unbag.perturb.soswap_addamod import SCHEMA, attestation, tables
+from unbag.perturb.soswap_addamod import SCHEMA, adjective_counts, tables
 from unbag.sources import Example, open_data
 
 PREMISES = [
@@ -20,8 +20,8 @@ EXAMPLES = [Example(f"p-{i}", text, "A red man sees a red house.", "neutral") fo
 
 
 @pytest.fixture(scope="module")
-def attested(parser):
-    return attestation(
+def adjectives(parser):
+    return adjective_counts(
         [*EXAMPLES, Example("x", "The red man has a red hat.", "A red house is red.", "neutral")], parser
     )
 
@@ -30,9 +30,9 @@ def _rows(parser, **options):
     return pa.concat_tables([*tables(EXAMPLES, parser, **options), pa.Table.from_pylist([], schema=SCHEMA)]).to_pylist()
 
 
-def test_each_distinct_premise_is_used_once_a_kind(parser, attested):
+def test_each_distinct_premise_is_used_once_a_kind(parser, adjectives):
     counts = Counter()
-    rows = _rows(parser, attested=attested, counts=counts)
+    rows = _rows(parser, adjectives=adjectives, counts=counts)
     assert [row["id"] for row in rows if row["kind"] == "soswap"] == ["p-0#soswap", "p-2#soswap", "p-5#soswap"]
     assert counts["premises"] == 5
     assert len({row["id"] for row in rows}) == len(rows) == counts["soswap"] + counts["addamod"]
@@ -40,8 +40,8 @@ def test_each_distinct_premise_is_used_once_a_kind(parser, attested):
         assert sum(n for name, n in counts.items() if name.startswith(kind)) == 5
 
 
-def test_a_row_has_what_was_swapped_or_added(parser, attested):
-    rows = {row["id"]: row for row in _rows(parser, attested=attested, min_count=1)}
+def test_a_row_has_what_was_swapped_or_added(parser, adjectives):
+    rows = {row["id"]: row for row in _rows(parser, adjectives=adjectives, min_count=1)}
     swapped = rows["p-0#soswap"]
     assert {name: value for name, value in swapped.items() if value is not None} == {
         "id": "p-0#soswap",
@@ -59,14 +59,14 @@ def test_a_row_has_what_was_swapped_or_added(parser, attested):
     assert all(row["source_premise"] in PREMISES and row["premise"] not in PREMISES for row in added)
 
 
-def test_a_kind_alone_has_the_rows_it_has_beside_the_other(parser, attested):
-    both = _rows(parser, attested=attested)
+def test_a_kind_alone_has_the_rows_it_has_beside_the_other(parser, adjectives):
+    both = _rows(parser, adjectives=adjectives)
     for kind in ("soswap", "addamod"):
-        assert _rows(parser, attested=attested, kind=kind) == [row for row in both if row["kind"] == kind]
+        assert _rows(parser, adjectives=adjectives, kind=kind) == [row for row in both if row["kind"] == kind]
 
 
 def test_a_sentence_attests_once_however_often_it_comes(parser):
-    once, often = (attestation(EXAMPLES[:2] * times, parser) for times in (1, 5))
+    once, often = (adjective_counts(EXAMPLES[:2] * times, parser) for times in (1, 5))
     assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
 
 
@@ -82,16 +82,16 @@ def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
 
 
 @pytest.fixture(scope="module")
-def real_attested(real_parses):
-    from unbag.perturb.addamod import Attestation
+def real_adjectives(real_parses):
+    from unbag.perturb.addamod import AdjectiveCounts
 
-    return Attestation(real_parses)
+    return AdjectiveCounts(real_parses)
 
 
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
-def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_attested, kind):
+def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_adjectives, kind):
     def epoch(number, seed=13, pairs=40):
-        options = {"kind": kind, "epoch": number, "pairs": pairs, "seed": seed, "attested": real_attested}
+        options = {"kind": kind, "epoch": number, "pairs": pairs, "seed": seed, "adjectives": real_adjectives}
         return list(augmentation(real_premises, parser, **options))
 
     first = epoch(1)
@@ -123,7 +123,7 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
     assert some[-1].premise == taken[-1]
 
 
-def test_too_few_premises_are_gone_through_again(parser, attested):
+def test_too_few_premises_are_gone_through_again(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
     made = list(augmentation(premises, parser, kind="soswap", epoch=0, pairs=8))
     assert len(made) == 8
@@ -139,5 +139,5 @@ def test_premises_without_a_pair_are_no_endless_search(parser):
 def test_what_cannot_be_made_is_refused_at_once(parser):
     with pytest.raises(ValueError, match="expected one of the kinds soswap, addamod, found 'swap'"):
         augmentation(PREMISES, parser, kind="swap", epoch=0)
-    with pytest.raises(ValueError, match="pass attested"):
+    with pytest.raises(ValueError, match="pass adjectives"):
         augmentation(PREMISES, parser, kind="addamod", epoch=0)

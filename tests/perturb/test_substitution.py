@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.perturb import substitution as sub
-from unbag.perturb.attested import attested
+from unbag.perturb.corpus_counts import count_corpus
 from unbag.perturb.substitution import Candidate, Substituter
 from unbag.perturb.word_lists import WordList
 from unbag.sources import Example
@@ -39,7 +39,7 @@ CORPUS = [
 
 
 def _substituter(corpus=CORPUS, **options):
-    counts = attested(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
+    counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
     return Substituter(counts, **{"lists": LISTS, **options})
 
 
@@ -73,7 +73,7 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
 @pytest.mark.parametrize(
     ("premise", "corpus", "reason"),
     [
-        ("A red green light.", [*CORPUS, "A red green light."], sub.UNATTESTED),
+        ("A red green light.", [*CORPUS, "A red green light."], sub.UNSEEN_BIGRAM),
         ("A red light.", CORPUS, sub.FIXED),
         ("A red ball on a red ball.", CORPUS, sub.REPEATED),
         ("A red ball, an orange ball, a blue ball.", CORPUS, sub.PRESENT),

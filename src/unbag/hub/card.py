@@ -23,16 +23,16 @@ def parted(card: bytes | None) -> tuple[dict[str, Any], str]:
         ValueError: if the metadata is not YAML that says names and values.
     """
     text = (card or b"").decode("utf-8", errors="replace")
-    found = FRONT_MATTER.match(text)
-    if found is None:
+    match = FRONT_MATTER.match(text)
+    if match is None:
         return {}, text
     try:
-        metadata = yaml.safe_load(found[1]) or {}
+        metadata = yaml.safe_load(match[1]) or {}
     except yaml.YAMLError as error:
         raise ValueError(f"the head of the README.md that is there cannot be read ({error}); mend it first") from None
     if not isinstance(metadata, dict):
         raise ValueError(f"the head of the README.md that is there is no mapping but {metadata!r}; mend it first")
-    return metadata, text[found.end() :]
+    return metadata, text[match.end() :]
 
 
 def joined(metadata: Mapping[str, Any], text: str) -> bytes:
@@ -43,7 +43,7 @@ def joined(metadata: Mapping[str, Any], text: str) -> bytes:
 
 def blocks(text: str) -> dict[str, str]:
     """Return our blocks of a card's text, by name, in their order."""
-    return {found["name"]: found["text"] for found in _BLOCK.finditer(text)}
+    return {match["name"]: match["text"] for match in _BLOCK.finditer(text)}
 
 
 def with_block(text: str, name: str, content: str, *, before: str | None = None) -> str:
@@ -56,10 +56,10 @@ def with_block(text: str, name: str, content: str, *, before: str | None = None)
         before: the block that a new one is put before; the end where there is none of that name.
     """
     block = f"<!-- unbag: {name} -->\n{content.strip()}\n<!-- end of unbag: {name} -->"
-    for found in _BLOCK.finditer(text):
-        if found["name"] == name:
-            return text[: found.start()] + block + text[found.end() :]
-    for found in _BLOCK.finditer(text):
-        if found["name"] == before:
-            return text[: found.start()] + block + "\n\n" + text[found.start() :]
+    for match in _BLOCK.finditer(text):
+        if match["name"] == name:
+            return text[: match.start()] + block + text[match.end() :]
+    for match in _BLOCK.finditer(text):
+        if match["name"] == before:
+            return text[: match.start()] + block + "\n\n" + text[match.start() :]
     return f"{text.rstrip()}\n\n{block}\n".lstrip()

@@ -85,9 +85,9 @@ def _record(folder: Path) -> Mapping[str, Any]:
     try:
         record: Mapping[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
     except FileNotFoundError:
-        there = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
+        contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(
-            f"expected a folder that `unbag train` left, with a {RECORD}; found {there} in {folder}"
+            f"expected a folder that `unbag train` left, with a {RECORD}; found {contents} in {folder}"
         ) from None
     except json.JSONDecodeError as error:
         raise ValueError(f"{folder / RECORD}: expected JSON ({error})") from None
@@ -117,11 +117,11 @@ def _files(folder: Path) -> Iterator[tuple[str, Path]]:
 
 def _by_model(results: Iterable[Result], revision: str) -> dict[str, list[Result]]:
     """Return other models' results by what to call them."""
-    found: dict[str, list[Result]] = {}
+    by_model: dict[str, list[Result]] = {}
     for result in results:
         if result.model.get("revision") == revision:
             raise ValueError("expected results of other models with --compare-with, found this model's own")
         head = "" if is_own_head(result) else ", residual head"
         name = model_of(result) or Path(result.model["name"]).name
-        found.setdefault(f"{name}{head}", []).append(result)
-    return found
+        by_model.setdefault(f"{name}{head}", []).append(result)
+    return by_model

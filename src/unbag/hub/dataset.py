@@ -82,24 +82,24 @@ def _config(
     request: Request, config: str, folder: Path, licence: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
     """Build one config: what the card says of it, its files, and the citation of the set."""
-    asked = replace(request, config=None) if "data" in request.options else request  # there it is only a name
-    builder = sets.builder(asked.name, asked.config, **asked.options)
+    to_build = replace(request, config=None) if "data" in request.options else request  # there it is only a name
+    builder = sets.builder(to_build.name, to_build.config, **to_build.options)
     # Before the work: which licence, or whether there is any.
-    origin = str(asked.options.get("data") or builder.config.corpus or config)
+    origin = str(to_build.options.get("data") or builder.config.corpus or config)
     licence = licence_of(origin, builder.info.license or "", licence)
-    built = build(asked)
+    built = build(to_build)
     evaluated = sets.prepare(builder)  # from the cache now, with the splits beside the evaluated one
-    splits = builder.as_dataset() if asked.examples is None else {str(evaluated.split): built.rows}
+    splits = builder.as_dataset() if to_build.examples is None else {str(evaluated.split): built.rows}
     shards: dict[str, Path] = {}
     counted: dict[str, Any] = {}
     for split, rows in splits.items():
         paths, counted[split] = _write(rows, folder, f"data/{config}/{split}")
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
-    hub_ids = [corpus.hub_id] if corpus else [origin] if "data" in asked.options and is_hub_id(origin) else []
+    hub_ids = [corpus.hub_id] if corpus else [origin] if "data" in to_build.options and is_hub_id(origin) else []
     versions = environment()
     record = {
-        "set": asked.name,
+        "set": to_build.name,
         "config": config,
         "version": str(builder.config.version),
         "licences": [licence],

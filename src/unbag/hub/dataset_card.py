@@ -45,14 +45,16 @@ class ConfigCard:
     citation: str
 
 
-def merged_card(there: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str) -> bytes:
+def merged_card(
+    existing: bytes | None, repo: str, set_name: str, configs: Sequence[ConfigCard], citation: str
+) -> bytes:
     """Return the card of a repository in which some configs are new, or new again.
 
     The first config ever published is the default one and stays it. What others wrote, in the YAML or outside of our
     blocks, stays too.
 
     Args:
-        there: the README.md that is there.
+        existing: the README.md that is there.
         repo: `organisation/name`, for the example.
         set_name: the challenge set.
         configs: what is published.
@@ -61,7 +63,7 @@ def merged_card(there: bytes | None, repo: str, set_name: str, configs: Sequence
     Raises:
         ValueError: if the card that is there cannot be read, or says a laxer licence than a config has.
     """
-    metadata, text = parted(there)
+    metadata, text = parted(existing)
     before = _records(text)
     text = with_block(text, _SET, "", before=None)  # keeps its place; its text needs to know the default config
     text = with_block(text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nand the corpus of the config.")
@@ -159,9 +161,9 @@ def _config_text(config: ConfigCard) -> str:
         for name, split in record["splits"].items()
     )
     labels = " | ".join(LABELS)
-    said = f"Licence: `{', '.join(record['licences'])}`"
+    licence = f"Licence: `{', '.join(record['licences'])}`"
     if record["sources"]:
-        said += f", that of {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
+        licence += f", that of {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
     cited = f"\n\n```bibtex\n{config.citation}\n```" if config.citation else ""
     return f"""### {config.name}
 
@@ -169,7 +171,7 @@ def _config_text(config: ConfigCard) -> str:
 |---|---:|---:|{"---:|" * len(LABELS)}
 {rows}
 
-{said}.{cited}
+{licence}.{cited}
 
 <details><summary>How it was built</summary>
 
@@ -182,16 +184,16 @@ def _config_text(config: ConfigCard) -> str:
 
 def _records(text: str) -> dict[str, Any]:
     """Return the record of each config that a card has a block of."""
-    found = {}
+    records = {}
     for name, block in blocks(text).items():
         if name.startswith(_CONFIG) and (record := _RECORD.search(block)):
             try:
-                found[name.removeprefix(_CONFIG)] = json.loads(record[1])
+                records[name.removeprefix(_CONFIG)] = json.loads(record[1])
             except json.JSONDecodeError as error:
                 raise ValueError(
                     f"the card that is there has a broken record of the {name} ({error}); mend it or delete its block"
                 ) from None
-    return found
+    return records
 
 
 def _by_name(entries: Any) -> dict[str, dict[str, Any]]:

@@ -39,19 +39,19 @@ def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
-    found = {}
+    contents = {}
     for result in results:
-        place = benchmark(result, organisation)
+        target = benchmark(result, organisation)
         main = challenge_sets.get(result.set).score(result.scores)
-        if place is None or main is None or deviations(result):
+        if target is None or main is None or deviations(result):
             logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _why_not(result))
             continue
         entry = EvalResultEntry(
-            dataset_id=place.repo, task_id=place.config, value=main.estimate.value, notes=_notes(result, main)
+            dataset_id=target.repo, task_id=target.config, value=main.estimate.value, notes=_notes(result, main)
         )
         content = front_matter.dumped(eval_result_entries_to_yaml([entry]))
-        found[f"{FOLDER}/unbag-{result.set}-{place.config}.yaml"] = content.encode()
-    return found
+        contents[f"{FOLDER}/unbag-{result.set}-{target.config}.yaml"] = content.encode()
+    return contents
 
 
 def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResult]":
@@ -63,14 +63,14 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
     """
     from huggingface_hub import EvalResult
 
-    by_place = {place: result for result in results if (place := benchmark(result, organisation)) is not None}
+    by_target = {target: result for result in results if (target := benchmark(result, organisation)) is not None}
     return [
         EvalResult(
             task_type=TASK,
             task_name=_TASK_NAME,
-            dataset_type=place.repo,
-            dataset_name=f"{result.set}, {place.config}",
-            dataset_config=place.config,
+            dataset_type=target.repo,
+            dataset_name=f"{result.set}, {target.config}",
+            dataset_config=target.config,
             dataset_args=options(result)
             | {"corpus_revision": result.data["revision"], "rows_sha256": result.data["sha256"]},
             metric_type=hub_metric(quantity.name),
@@ -78,7 +78,7 @@ def model_index(results: Iterable[Result], organisation: str) -> "list[EvalResul
             metric_value=estimate.value,
             metric_args=_interval(estimate),
         )
-        for place, result in by_place.items()
+        for target, result in by_target.items()
         for quantity, estimate in challenge_sets.get(result.set).measured(result.scores, "quoted")
     ]
 
@@ -99,22 +99,22 @@ def merged(index: Any, name: str, results: "Sequence[EvalResult]") -> list[dict[
     [ours] = eval_results_to_model_index(name, list(results))
     if not index:
         return [ours]
-    kept: list[dict[str, Any]] = copy.deepcopy(index)
+    updated: list[dict[str, Any]] = copy.deepcopy(index)
     try:
-        entries = kept[0]["results"]
-        places = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
+        entries = updated[0]["results"]
+        indices = {(entry["dataset"]["type"], entry["dataset"].get("config")): i for i, entry in enumerate(entries)}
     except (KeyError, TypeError, IndexError, AttributeError) as error:
         raise ValueError(
             "expected the model-index of the card to be as the Hub describes it, found another "
             f"({type(error).__name__}: {error}); mend it first"
         ) from None
     for entry in ours["results"]:
-        place = entry["dataset"]["type"], entry["dataset"].get("config")
-        if place in places:
-            entries[places[place]] = entry
+        key = entry["dataset"]["type"], entry["dataset"].get("config")
+        if key in indices:
+            entries[indices[key]] = entry
         else:
             entries.append(entry)
-    return kept
+    return updated
 
 
 def hub_metric(metric: str) -> str:
@@ -130,8 +130,10 @@ def _why_not(result: Result) -> str:
     """Return why a result is not one of a benchmark."""
     if config_of(result) is None:
         return "which is for published sets; these are pairs of your own"
-    asked = ", ".join(f"{name} = {value}" for name, value in deviations(result).items())
-    return f"which is for sets as they are published; here {asked}" if asked else "for no example was scored"
+    differences = ", ".join(f"{name} = {value}" for name, value in deviations(result).items())
+    return (
+        f"which is for sets as they are published; here {differences}" if differences else "for no example was scored"
+    )
 
 
 def _notes(result: Result, main: Measured) -> str:

@@ -34,15 +34,16 @@ def with_entry(text: str, name: str, value: Any) -> str:
     ---
     # Title
     """
-    found = FRONT_MATTER.match(text)
-    if found is None:
+    match = FRONT_MATTER.match(text)
+    if match is None:
         return f"---\n{dumped({name: value})}---\n{text}"
-    line_break = "\r\n" if text[: found.start(1)].endswith("\r\n") else "\n"
-    lines = found[1].splitlines(keepends=True)
+    line_break = "\r\n" if text[: match.start(1)].endswith("\r\n") else "\n"
+    lines = match[1].splitlines(keepends=True)
     start, end = _span(lines, name)
     entry = dumped({name: value}, line_break=line_break)
     changed = "".join([*lines[:start], entry, *lines[end:]])
-    result = f"{text[: found.start(1)]}{changed}{text[found.end(1) :]}"
+    result = f"{text[: match.start(1)]}{changed}{text[match.end(1) :]}"
+    # Lines were edited, not YAML: an anchor or a flow mapping could have made that another change.
     if parted(text.encode())[0] | {name: value} != parted(result.encode())[0]:
         raise ValueError(f"cannot set {name} at the head of the card without changing more; set it by hand once")
     return result

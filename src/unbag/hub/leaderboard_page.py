@@ -12,7 +12,7 @@ import pandas as pd
 
 ALL: Final = "all"
 _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
-_SHOWN: Final[dict[str, Any]] = {
+_DATATYPES: Final[dict[str, Any]] = {
     "model": "markdown",
     "value": "number",
     "95 % interval": "str",
@@ -26,7 +26,7 @@ _SHOWN: Final[dict[str, Any]] = {
     "options": "str",
 }
 """The columns of the table and how each is shown."""
-_ASKED: Final = ["config", "options", "data_sha256"]
+_KEY_COLUMNS: Final = ["config", "options", "data_sha256"]
 """What must be equal for two models to have been asked the same."""
 
 
@@ -45,11 +45,11 @@ def read(repo: str) -> pd.DataFrame:
 def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
     """Return the results of a set, config and metric, each one's name or `ALL`, the best of each metric first.
 
-    The columns are those of `_SHOWN`; the values are rounded to three digits.
+    The columns are those of `_DATATYPES`; the values are rounded to three digits.
     """
-    for column, wanted in (("set", set_name), ("config", config), ("metric", metric)):
-        if wanted != ALL:
-            results = results[results[column] == wanted]
+    for column, choice in (("set", set_name), ("config", config), ("metric", metric)):
+        if choice != ALL:
+            results = results[results[column] == choice]
     goodness = results["value"].where(results["higher_is_better"], -results["value"])
     results = results.assign(goodness=goodness).sort_values(
         ["set", "config", "metric", "goodness", "model"], ascending=[True, True, True, False, True]
@@ -68,7 +68,7 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
             "rows": results["data_sha256"].str[:8].tolist(),
             "revision": results["model_revision"].str.removeprefix("sha256:").str[:8].tolist(),
         },
-        columns=list(_SHOWN),
+        columns=list(_DATATYPES),
     )
 
 
@@ -81,7 +81,7 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     columns: dict[str, pd.Series[Any]] = {}
     meanings = []
     for name in sorted(results["set"].unique()):
-        rows = _most_asked(results, name)
+        rows = _usual_rows(results, name)
         if rows.empty:
             continue
         heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
@@ -93,13 +93,13 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     return pd.DataFrame(columns, index=models).reset_index(), " · ".join(meanings)
 
 
-def _most_asked(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
+def _usual_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
     """Return the values of the metric that stands for a set, of the rows that most models were asked."""
     rows = results[(results["set"] == set_name) & results["is_score"]]
     if rows.empty:
         return rows
-    most = pd.Series(rows.groupby(_ASKED)["model"].nunique().idxmax(), index=_ASKED)
-    return rows[(rows[_ASKED] == most).all(axis=1)]
+    most = pd.Series(rows.groupby(_KEY_COLUMNS)["model"].nunique().idxmax(), index=_KEY_COLUMNS)
+    return rows[(rows[_KEY_COLUMNS] == most).all(axis=1)]
 
 
 def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
@@ -110,7 +110,7 @@ def choices(results: pd.DataFrame, column: str, set_name: str) -> list[str]:
 
 def usual(results: pd.DataFrame, set_name: str) -> tuple[str, str]:
     """Return the config of a set that most models were asked, and the metric that stands for the set."""
-    rows = _most_asked(results, set_name)
+    rows = _usual_rows(results, set_name)
     return (ALL, ALL) if rows.empty else (str(rows["config"].iloc[0]), str(rows["metric"].iloc[0]))
 
 
@@ -175,7 +175,7 @@ def page(repo: str) -> gr.Blocks:
                     gr.Dropdown(label=label, interactive=True) for label in ("Challenge set", "Config", "Metric")
                 )
             table = gr.Dataframe(
-                interactive=False, show_search="search", headers=list(_SHOWN), datatype=list(_SHOWN.values())
+                interactive=False, show_search="search", headers=list(_DATATYPES), datatype=list(_DATATYPES.values())
             )
         gr.Markdown(f"The rows: [{repo}](https://huggingface.co/datasets/{repo}).")
         demo.load(opened, None, [results, count, summary, legend, set_name, config, metric, table], api_name="opened")

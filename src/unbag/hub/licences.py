@@ -26,31 +26,31 @@ def is_laxer(licence: str, inherited: str) -> bool:
     return bool(conditions(inherited) - conditions(licence))
 
 
-def licence_of(name: str, inherited: str, asked: str | None) -> str:
+def licence_of(name: str, inherited: str, requested: str | None) -> str:
     """Return the licence to publish something under.
 
     Args:
         name: what it is made from, for the message.
         inherited: its licence; nothing where only its owner knows.
-        asked: the licence that was asked for, if any.
+        requested: the licence that was asked for, if any.
 
     Raises:
         ValueError: if another licence than the inherited one is asked for, or none is known.
     """
     if not inherited:
-        if not asked:
+        if not requested:
             raise ValueError(
                 f"{name}: nothing says which licence these pairs have; name it with --license, e.g. "
                 "--license cc-by-4.0, if they are yours to publish"
             )
-        if not _ID.fullmatch(asked):
-            raise ValueError(f"expected a licence by its id on the Hub, such as cc-by-4.0 or mit; found {asked!r}")
-        return asked
-    if asked and asked != inherited:
-        lost = sorted(conditions(inherited) - conditions(asked))
+        if not _ID.fullmatch(requested):
+            raise ValueError(f"expected a licence by its id on the Hub, such as cc-by-4.0 or mit; found {requested!r}")
+        return requested
+    if requested and requested != inherited:
+        lost = sorted(conditions(inherited) - conditions(requested))
         drops = f", which drops its {' and '.join(lost)}" if lost else ""
         raise ValueError(
-            f"{name} hands its licence {inherited} down to what is made of it; found --license {asked}{drops}. "
+            f"{name} hands its licence {inherited} down to what is made of it; found --license {requested}{drops}. "
             "Leave --license out"
         )
     return inherited

@@ -110,15 +110,15 @@ def columns(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> dict[str, A
     """
     cells = [[_cell(cell) for cell in row] for row in rows]
     filled = [row for row in cells if any(cell is not None for cell in row)]
-    found: dict[str, Any] = {}
-    for place, name in enumerate(header):
-        column = [row[place] for row in filled]
+    inputs: dict[str, Any] = {}
+    for index, name in enumerate(header):
+        column = [row[index] for row in filled]
         outer, dot, inner = name.strip().partition(".")
         if dot:
-            found.setdefault(outer, {})[inner] = column
+            inputs.setdefault(outer, {})[inner] = column
         else:
-            found[outer] = column
-    return found
+            inputs[outer] = column
+    return inputs
 
 
 def _cell(value: Any) -> Any:
@@ -148,20 +148,20 @@ def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: 
     if not isinstance(more, dict):
         raise ValueError(f'expected options as a JSON object, e.g. {{"seed": 1}}, found {options!r}')
     known = inspect.signature(metric).parameters
-    given = {**inputs, **more}
+    arguments = {**inputs, **more}
     required = [name for name, parameter in known.items() if parameter.default is parameter.empty]
-    unknown = sorted(set(given) - set(known))
-    missing = [name for name in required if name not in given]
+    unknown = sorted(set(arguments) - set(known))
+    missing = [name for name in required if name not in arguments]
     if unknown or missing:
         raise ValueError(
             f"expected the columns {', '.join(required)} (optional: {', '.join(sorted(set(known) - set(required)))}), "
             f"found {', '.join(inputs)}" + (f"; options {', '.join(more)}" if more else "")
         )
-    resamples = given.get("resamples", 0)
+    resamples = arguments.get("resamples", 0)
     if not isinstance(resamples, int) or resamples > MOST_RESAMPLES:
         raise ValueError(f"expected at most {MOST_RESAMPLES:,} resamples here, found {resamples!r}")
     try:
-        return metric(**given)
+        return metric(**arguments)
     except TypeError as error:  # text or an empty cell where a number belongs
         raise ValueError(f"a cell or an option is not what the metric expects: {error}") from None
 
@@ -219,19 +219,19 @@ def _number(value: Any) -> str:
     return "–" if value is None else str(value)
 
 
-def shown(scores: Scores, meanings: Mapping[str, str]) -> str:
+def scores_html(scores: Scores, meanings: Mapping[str, str]) -> str:
     """Return scores as an HTML table: each with its interval, drawn and in figures, and what it means."""
     body = []
     group = ""
-    said = ""  # lines that mean the same say it once
+    last_meaning = ""  # lines that mean the same say it once
     for line in lines(scores):
         outer, *inner = line.path
         if inner and outer != group:
-            said = meanings.get(outer, "")
-            body.append(_row((outer,), Line((), ""), said, "group"))
+            last_meaning = meanings.get(outer, "")
+            body.append(_row((outer,), Line((), ""), last_meaning, "group"))
         meaning = next((meanings[part] for part in line.path if part in meanings), "")
-        body.append(_row(inner or (outer,), line, "" if meaning == said else meaning, "part" if inner else ""))
-        group, said = outer, meaning
+        body.append(_row(inner or (outer,), line, "" if meaning == last_meaning else meaning, "part" if inner else ""))
+        group, last_meaning = outer, meaning
     head = (
         '<tr><th>score</th><th class="number">value</th><th>95 % interval</th><th class="number">n</th><th></th></tr>'
     )
@@ -276,7 +276,7 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
             scores = computed(metric, columns(list(cells.columns), cells.to_numpy().tolist()), options)
         except ValueError as error:
             return f"<p>⚠️ {escape(str(error))}</p>"
-        return shown(scores, card.meanings)
+        return scores_html(scores, card.meanings)
 
     def read(path: str) -> Any:
         try:

@@ -186,18 +186,18 @@ def _training(about: About) -> str:
     record = about.record
     config = record["config"]
     recipe = scripts.file("trainers", record["recipe"]).RECIPE
-    said = [recipe.about]
-    said += [_ORDERS[config["order"]]] if config["order"] in _ORDERS else []
-    said += ["The premises were left out."] if config["hypothesis_only"] else []
+    sentences = [recipe.about]
+    sentences += [_ORDERS[config["order"]]] if config["order"] in _ORDERS else []
+    sentences += ["The premises were left out."] if config["hypothesis_only"] else []
     if config["augment"]:
         kinds = " and ".join({"soswap": "SOSwap", "addamod": "AddAmod"}[kind] for kind in config["augment"])
-        said.append(
+        sentences.append(
             f"{config['augment_pairs']:,} {kinds} pairs each were added in each epoch "
             "([Nie et al. 2019](https://doi.org/10.1609/aaai.v33i01.33016867), section 4)."
         )
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
-    shown = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
+    listed = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
     where = f"on {record['device']}" + (f", {record['processes']} processes" if record["processes"] > 1 else "")
     steps = f"{record['steps']:,} steps, {record['steps_per_epoch']:,} an epoch of {record['pairs_per_epoch']:,} pairs"
     longer = record["truncated_pairs"]
@@ -205,9 +205,9 @@ def _training(about: About) -> str:
     return "\n\n".join(
         [
             "## Training",
-            " ".join(said),
+            " ".join(sentences),
             _data(record["data"]),
-            f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {shown}.{cut} AdamW; the learning rate "
+            f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut} AdamW; the learning rate "
             "rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
             _curve(record),
         ]
@@ -244,18 +244,18 @@ def _data(data: Mapping[str, Any]) -> str:
 
 def _curve(record: Mapping[str, Any]) -> str:
     """Return how it went on the held-out pairs: all evaluations, or some of many with the last."""
-    found = record["evaluations"]
-    every = -(-len(found) // _CURVE_ROWS)
-    shown = [each for i, each in enumerate(found, start=1) if i % every == 0 or i == len(found)]
-    if record["published"] not in shown:
-        shown = sorted([*shown, record["published"]], key=lambda each: int(each["step"]))
+    evaluations = record["evaluations"]
+    every = -(-len(evaluations) // _CURVE_ROWS)
+    chosen = [each for i, each in enumerate(evaluations, start=1) if i % every == 0 or i == len(evaluations)]
+    if record["published"] not in chosen:
+        chosen = sorted([*chosen, record["published"]], key=lambda each: int(each["step"]))
     rows = [
         [
             f"{each['step']:,}" + (" (published)" if each == record["published"] else ""),
             f"{each['all']['accuracy']:.4f}",
             f"{each['all']['loss']:.4f}",
         ]
-        for each in shown
+        for each in chosen
     ]
     return _table(["step", "accuracy, held out", "loss"], rows)
 
@@ -265,25 +265,25 @@ def _results(about: About) -> str:
         return f"## Challenge sets\n\nNone was asked yet: `unbag evaluate {about.repo}`."
     columns: dict[str, Sequence[Result]] = {"this model": about.own}
     columns |= {RESIDUAL: about.residual} if about.residual else {}
-    asked: dict[tuple[str, ...], Result] = {}
+    by_rows: dict[tuple[str, ...], Result] = {}
     for result in (*about.own, *about.residual):
-        asked.setdefault(_rows_asked(result), result)
-    compared = {name: [r for r in results if _rows_asked(r) in asked] for name, results in about.compare_with.items()}
+        by_rows.setdefault(_rows_key(result), result)
+    compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in about.compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
     table, verdicts = [], []
-    for place, first in asked.items():
-        found = {name: next((r for r in results if _rows_asked(r) == place), None) for name, results in columns.items()}
-        numbers = {name: _by_metric(result) for name, result in found.items()}
+    for key, first in by_rows.items():
+        by_column = {name: next((r for r in results if _rows_key(r) == key), None) for name, results in columns.items()}
+        numbers = {name: _by_metric(result) for name, result in by_column.items()}
         for i, (quantity, estimate) in enumerate(_quoted(first)):
             cells = [_cell(numbers[name].get(quantity.name)) for name in columns]
             where = _set_name(first) if i == 0 else ""
             arrow = "↑" if quantity.higher_is_better else "↓"
             table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
-            if (its := found.get(name)) is not None:
+            if (its := by_column.get(name)) is not None:
                 verdict = challenge_sets.get(its.set).module("table").verdict(its)
                 verdicts.append(f"- {_set_name(its)}, {name}: {verdict}")
-    versions = sorted({result.environment["unbag"] for result in asked.values()})
+    versions = sorted({result.environment["unbag"] for result in by_rows.values()})
     return "\n\n".join(
         [
             "## Challenge sets",
@@ -296,7 +296,7 @@ def _results(about: About) -> str:
     )
 
 
-def _rows_asked(result: Result) -> tuple[str, ...]:
+def _rows_key(result: Result) -> tuple[str, ...]:
     """Return what results have in common that can be compared: the pairs, and all that the set says of them."""
     return result.set, result.data["sha256"], json.dumps(result.config, sort_keys=True)
 
@@ -365,8 +365,8 @@ with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `t
 
 
 def _citations(about: About) -> str:
-    found = [corpus.citation for corpus in about.corpora]
-    return "## Citation\n\n```bibtex\n" + "\n\n".join(found) + "\n```" if found else ""
+    citations = [corpus.citation for corpus in about.corpora]
+    return "## Citation\n\n```bibtex\n" + "\n\n".join(citations) + "\n```" if citations else ""
 
 
 def _is_corpus(name: str, origin: str) -> bool:

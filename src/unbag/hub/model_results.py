@@ -35,9 +35,9 @@ def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publi
         )
     name = repo.partition("/")[2]
 
-    def card(there: bytes | None) -> bytes:
-        text = (there or b"").decode()
-        merged = eval_results.merged(parted(there)[0].get(_INDEX), name, index)
+    def card(existing: bytes | None) -> bytes:
+        text = (existing or b"").decode()
+        merged = eval_results.merged(parted(existing)[0].get(_INDEX), name, index)
         return front_matter.with_entry(text, _INDEX, merged).encode()
 
     return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation)}, MESSAGE)

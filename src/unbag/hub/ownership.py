@@ -37,15 +37,15 @@ def results_of(repo: str, results: Iterable[Result]) -> list[Result]:
     """
     results = list(results)
     held = revision_on_hub(repo) if any(model_of(result) is None for result in results) else None
-    found = [
+    own = [
         result
         for result in results
         if model_of(result) == repo or (model_of(result) is None and result.model["revision"] == held)
     ]
-    if not found:
+    if not own:
         others = sorted({model_of(result) or f"the folder {result.model['name']}" for result in results})
         raise ValueError(f"expected results of {repo}, found those of {', '.join(others) or 'nothing'}")
-    return found
+    return own
 
 
 def revision_on_hub(repo: str) -> str | None:

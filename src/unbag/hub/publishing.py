@@ -145,7 +145,7 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
             "--private out, or name another with --to"
         )
     contents = {path: _content(file, path, remote) for path, file in publication.files.items()}
-    there = remote.files if remote else {}
+    existing = remote.files if remote else {}
     sizes = {path: len(c) if isinstance(c, bytes) else c.stat().st_size for path, c in contents.items()}
     return Plan(
         publication=publication,
@@ -153,11 +153,11 @@ def _plan(publication: Publication, *, private: bool, pull_request: bool) -> Pla
         private=remote.private if remote else private,
         pull_request=ref,
         contents=contents,
-        added={path: size for path, size in sizes.items() if path not in there},
-        changed={path: sizes[path] for path, c in contents.items() if path in there and not there[path].holds(c)},
+        added={path: size for path, size in sizes.items() if path not in existing},
+        changed={path: sizes[path] for path, c in contents.items() if path in existing and not existing[path].holds(c)},
         deleted=tuple(
             path
-            for path in sorted(there)
+            for path in sorted(existing)
             if path not in contents and any(fnmatchcase(path, pattern) for pattern in publication.owns)
         ),
     )
@@ -196,7 +196,7 @@ def _open_pull_request(publication: Publication) -> str | None:
     api = HfApi()
     author = with_retries(api.whoami)["name"]
     try:
-        found = with_retries(
+        discussions = with_retries(
             lambda: list(
                 api.get_repo_discussions(
                     publication.repo,
@@ -209,7 +209,7 @@ def _open_pull_request(publication: Publication) -> str | None:
         )
     except RepositoryNotFoundError:
         return None
-    ours = [d.num for d in found if d.is_pull_request and d.author == author and d.title == publication.message]
+    ours = [d.num for d in discussions if d.is_pull_request and d.author == author and d.title == publication.message]
     return f"refs/pr/{max(ours)}" if ours else None
 
 

@@ -51,31 +51,31 @@ def _reason(error: Exception, repo: str) -> str:
             "and HF_ENDPOINT, and give the command again: it goes on from here"
         )
     status = answer.response.status_code
-    said = answer.server_message or first_line(answer)
+    text = answer.server_message or first_line(answer)
     organisation = repo.partition("/")[0]
     match status:
         case HTTPStatus.UNAUTHORIZED if get_token() is None:
-            return f"expected a token, found none (401: {said}); {_LOG_IN}"
+            return f"expected a token, found none (401: {text}); {_LOG_IN}"
         case HTTPStatus.UNAUTHORIZED:
             return (
-                f"the Hub does not accept the token (401: {said}); {_LOG_IN} with one that may write to {organisation}"
+                f"the Hub does not accept the token (401: {text}); {_LOG_IN} with one that may write to {organisation}"
             )
         case HTTPStatus.FORBIDDEN:
             return (
-                f"expected a token that may write to {organisation}, found one that may not (403: {said}); use another "
+                f"expected a token that may write to {organisation}, found one that may not (403: {text}); use another "
                 "token, name another organisation with --to, or propose the change with --pull-request"
             )
         case HTTPStatus.NOT_FOUND:
-            return f"there is no such repository, or none that this token may see (404: {said}); check --to"
+            return f"there is no such repository, or none that this token may see (404: {text}); check --to"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
-            return f"somebody else's commits came first each time ({status}: {said}); give the command again"
+            return f"somebody else's commits came first each time ({status}: {text}); give the command again"
         case HTTPStatus.TOO_MANY_REQUESTS:
             seconds = asked_wait(answer)
             when = f"in {seconds:.0f} s" if seconds else "later"
-            return f"too many requests (429: {said}); give the command again {when}: it goes on from here"
+            return f"too many requests (429: {text}); give the command again {when}: it goes on from here"
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-            return f"the Hub is out of order ({status}: {said}); give the command again later: it goes on from here"
-    return f"the Hub refused ({status}: {said})"
+            return f"the Hub is out of order ({status}: {text}); give the command again later: it goes on from here"
+    return f"the Hub refused ({status}: {text})"
 
 
 def _without_token(message: str) -> str:

@@ -98,7 +98,7 @@ def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
     api = HfApi()
     try:
         info: Any = with_retries(lambda: api.repo_info(repo, repo_type=kind, revision=revision))
-    except GatedRepoError:
+    except GatedRepoError:  # a subclass of the next, though the repository exists
         raise
     except RepositoryNotFoundError:
         return None

@@ -148,16 +148,16 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
     ]
 
 
-def merged(added: Iterable[Mapping[str, Any]], there: bytes | None) -> bytes:
+def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
     """Return the Parquet file with rows added, sorted by `KEY`; the file that is there if that changes no row.
 
     Raises:
         ValueError: if the file that is there has other columns.
     """
-    old = _read(there) if there is not None else {}
+    old = _read(existing) if existing is not None else {}
     new = old | {_key(row): row for row in added}
-    if there is not None and new == old:
-        return there
+    if existing is not None and new == old:
+        return existing
     table = pa.Table.from_pylist([new[key] for key in sorted(new)], schema=SCHEMA)
     file = io.BytesIO()
     pq.write_table(table, file, compression="zstd")
@@ -178,11 +178,11 @@ def _key(row: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(row[name] for name in KEY)
 
 
-def _card(repo: str, there: bytes | None) -> bytes:
+def _card(repo: str, existing: bytes | None) -> bytes:
     """Return the card; one that is there is its owners' own, and only told where the rows are."""
-    if there is not None:
-        text = there.decode()
-        told = bool(parted(there)[0].get("configs"))
-        return there if told else front_matter.with_entry(text, "configs", _CONFIGS).encode()
+    if existing is not None:
+        text = existing.decode()
+        has_configs = bool(parted(existing)[0].get("configs"))
+        return existing if has_configs else front_matter.with_entry(text, "configs", _CONFIGS).encode()
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
     return _CARD.replace("{repo}", repo).replace("{columns}", columns).encode()

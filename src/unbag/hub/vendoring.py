@@ -82,19 +82,19 @@ def bundle(modules: Iterable[str]) -> str:
 
 def _closure(modules: Iterable[str]) -> dict[str, str]:
     """Return the sources of modules of ours and of all that they import of ours, what is imported first."""
-    found: dict[str, str] = {}
+    sources: dict[str, str] = {}
 
     def visit(name: str) -> None:
-        if name in found:
+        if name in sources:
             return
         source = _source(name)
         for node in _imports_of_us(source, name):
             visit(str(node.module))
-        found[name] = source
+        sources[name] = source
 
     for name in modules:
         visit(name)
-    return found
+    return sources
 
 
 def _source(name: str) -> str:

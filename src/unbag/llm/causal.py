@@ -211,11 +211,11 @@ class CausalPredictor:
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
         """Return ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
-        found = np.empty((len(premises), len(self.space)))
+        scores = np.empty((len(premises), len(self.space)))
         questions = self._questions(*checked_pairs(premises, hypotheses))
         for rows in token_batches([q.length * len(q.tails) for q in questions], self.batch_tokens):
-            found[rows] = self._log_likelihoods([questions[row] for row in rows.tolist()]).numpy()
-        return found
+            scores[rows] = self._log_likelihoods([questions[row] for row in rows.tolist()]).numpy()
+        return scores
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
         """Return the text that a label's word follows at once, a space of its own included."""
@@ -243,9 +243,9 @@ class CausalPredictor:
         texts = [prompt + ending for prompt in (self._rendered(*pair) for pair in pairs) for ending in endings]
         # Special tokens only at the beginning: one at the end would stand between the prompt and nothing.
         ids = self.tokenizer(texts, add_special_tokens=False, padding=False, truncation=False, verbose=False)
-        found = [self._start + tokens for tokens in ids["input_ids"]]
+        sequences = [self._start + tokens for tokens in ids["input_ids"]]
         n = len(endings)
-        return [_Question.of(found[at], found[at + 1 : at + n]) for at in range(0, len(found), n)]
+        return [_Question.of(sequences[at], sequences[at + 1 : at + n]) for at in range(0, len(sequences), n)]
 
     def _shortened(self, premise: str, hypothesis: str, question: _Question) -> _Question:
         """Return the question with the ends of its longer sentence, then of both, left out until it can be read."""
@@ -275,13 +275,13 @@ class CausalPredictor:
         with torch.inference_mode():
             logits = self._logits(texts, head, needed)
             logs = logits.float().log_softmax(dim=-1).cpu()  # (rows, needed, vocabulary)
-        place = {position: index for index, position in enumerate(needed)}
+        index_of = {position: index for index, position in enumerate(needed)}
         scores = torch.empty(len(questions), len(LABELS))
         row = 0
         for number, q in enumerate(questions):
             for label, ending in enumerate(q.endings):
                 tail = next(i for i, tail in enumerate(q.tails) if tail[: len(ending) - 1] == ending[:-1])
-                at = [place[i] for i in self._positions(q, len(ending) - 1, len(head))]
+                at = [index_of[i] for i in self._positions(q, len(ending) - 1, len(head))]
                 scores[number, label] = logs[row + tail, at, ending].sum()
             row += len(q.tails)
         return scores
@@ -302,12 +302,12 @@ class CausalPredictor:
             cache = copy.deepcopy(self._head_cache)  # the model adds to what it is given
             cache.batch_repeat_interleave(len(texts))
             options = {"use_cache": True, "past_key_values": cache}
-        kept = torch.tensor(list(needed), device=device)
+        positions = torch.tensor(list(needed), device=device)
         if self._picks:  # the logits of all positions are gigabytes where vocabularies are large
-            picked: Tensor = self.model(input_ids=ids, attention_mask=mask, logits_to_keep=kept, **options).logits
+            picked: Tensor = self.model(input_ids=ids, attention_mask=mask, logits_to_keep=positions, **options).logits
             return picked
-        found: Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits[:, kept]
-        return found
+        logits: Tensor = self.model(input_ids=ids, attention_mask=mask, **options).logits[:, positions]
+        return logits
 
     def _read_head_once(self) -> None:
         """Keep what attention remembers of the prompt's beginning, if that changes no score.

@@ -186,11 +186,11 @@ class EndpointPredictor:
             pairs.setdefault(pair, []).append(row)  # equal questions are asked once
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
         try:
-            asked = {pool.submit(self._ask, pair, self.form): rows for pair, rows in pairs.items()}
-            for done in as_completed(asked):
-                rows = asked[done]
+            futures = {pool.submit(self._ask, pair, self.form): rows for pair, rows in pairs.items()}
+            for future in as_completed(futures):
+                rows = futures[future]
                 try:
-                    answer = done.result()
+                    answer = future.result()
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     raise EndpointError(self._refusal(error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
@@ -200,8 +200,8 @@ class EndpointPredictor:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _probabilities(self, answer: Answer) -> list[float]:
-        if found := probabilities_of(answer.top):
-            return found
+        if probabilities := probabilities_of(answer.top):
+            return probabilities
         label = label_in(answer.text)
         if label is None:
             return [1 / len(LABELS)] * len(LABELS)
@@ -216,7 +216,7 @@ class EndpointPredictor:
                 answer = self._ask((premise, hypothesis), form)
             except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                 if last:
-                    raise EndpointError(f"{self._base_url} takes no question: {self._said(error)}") from None
+                    raise EndpointError(f"{self._base_url} takes no question: {self._message(error)}") from None
                 continue
             if form.gives_probabilities and not answer.top:
                 continue  # it ignores what it does not know
@@ -232,9 +232,9 @@ class EndpointPredictor:
         """Return the answer to one pair, from the cache or the endpoint."""
         request = {"model": self.model, "messages": self.prompt.messages(*pair), **form.parameters}
         key = request_key(self._base_url, request)
-        if found := self._cache.get(key):
+        if cached := self._cache.get(key):
             self.spending.add_kept()
-            return found
+            return cached
         try:
             answer = self._answer(request, form)
         except openai.BadRequestError as error:
@@ -247,29 +247,29 @@ class EndpointPredictor:
 
     def _answer(self, request: dict[str, Any], form: Form) -> Answer:
         create = self._client.chat.completions.with_raw_response.create
-        said = ""
+        body = ""
         for _ in range(_NONSENSE_TRIES):
             try:
-                said = create(**cast(Any, request), timeout=form.timeout).text
+                body = create(**cast(Any, request), timeout=form.timeout).text
             except (openai.BadRequestError, openai.UnprocessableEntityError):
                 raise
             except openai.APIStatusError as error:
                 raise EndpointError(self._refusal(error)) from None
             except openai.OpenAIError as error:
                 raise EndpointError(
-                    f"cannot reach {self._base_url}: {self._said(error)}; the same command goes on from here"
+                    f"cannot reach {self._base_url}: {self._message(error)}; the same command goes on from here"
                 ) from None
             try:
-                return _read(json.loads(said))
+                return _read(json.loads(body))
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
-            f"{self._base_url} answers with something else than a chat completion: {self._hidden(said[:200])!r}; is "
+            f"{self._base_url} answers with something else than a chat completion: {self._hidden(body[:200])!r}; is "
             "the address right, up to /v1?"
         )
 
     def _refusal(self, error: "openai.APIStatusError") -> str:
-        what = f"{self._base_url} answered {error.status_code} to {self.model}: {self._said(error)}"
+        what = f"{self._base_url} answered {error.status_code} to {self.model}: {self._message(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key that may use it"
         if error.status_code == 404:
@@ -278,7 +278,7 @@ class EndpointPredictor:
             return f"{what}; ask less at a time (--concurrency); the same command goes on from here"
         return f"{what}; the same command goes on from here"
 
-    def _said(self, error: Exception) -> str:
+    def _message(self, error: Exception) -> str:
         return self._hidden((str(error).strip().splitlines() or [type(error).__name__])[0][:300])
 
     def _hidden(self, text: str) -> str:

@@ -73,9 +73,9 @@ class Prompt:
         return turns
 
 
-def fingerprint(asked: str | Messages) -> str:
+def fingerprint(question: str | Messages) -> str:
     """Return the sha256 of a question with the words that answer it: another wording is another one."""
-    content = json.dumps([asked, [WORDS[label] for label in LABELS]], ensure_ascii=False)
+    content = json.dumps([question, [WORDS[label] for label in LABELS]], ensure_ascii=False)
     return hashlib.sha256(content.encode()).hexdigest()
 
 

@@ -28,11 +28,11 @@ def label_in(text: str) -> str | None:
     ('entailment', 'neutral')
     >>> label_in("There is no way to tell.")
     """
-    said = _THOUGHTS.sub(" ", text)
-    if first := re.search(r"[^\W\d_]+", said):
+    answer = _THOUGHTS.sub(" ", text)
+    if first := re.search(r"[^\W\d_]+", answer):
         if label := _named(first[0]):
             return label
-    announced = _ANNOUNCED.findall(said)
+    announced = _ANNOUNCED.findall(answer)
     return _named(announced[-1]) if announced else None
 
 

@@ -56,5 +56,5 @@ class Spending:
     def __str__(self) -> str:
         requests = f"{self.answered:,} request{'' if self.answered == 1 else 's'} answered"
         tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
-        said = f"{requests} ({self.kept:,} more kept from earlier runs), {tokens}"
-        return said if self.cost is None else f"{said}: {self.cost:.4f}"
+        summary = f"{requests} ({self.kept:,} more kept from earlier runs), {tokens}"
+        return summary if self.cost is None else f"{summary}: {self.cost:.4f}"

@@ -62,9 +62,9 @@ class PaperTable:
         """
         if self.units.get(name) not in ("share", "percent"):
             raise ValueError(f"{self.source}: expected a column of shares among {self.values}, found {name!r}")
-        place = len(self.keys) + self.values.index(name)
+        column = len(self.keys) + self.values.index(name)
         divisor = _PER_CENT if self.units[name] == "percent" else 1
-        cells = [row[place] for row in self.rows]
+        cells = [row[column] for row in self.rows]
         return [None if cell is None else float(cell) / divisor for cell in cells]
 
 
@@ -95,24 +95,24 @@ def tables(name: str | None = None) -> list[PaperTable]:
     Raises:
         ValueError: if no table is about it.
     """
-    found = [table for paper in papers() for table in paper.tables]
+    all_tables = [table for paper in papers() for table in paper.tables]
     if name is None:
-        return found
-    if about := [table for table in found if table.set == name]:
+        return all_tables
+    if about := [table for table in all_tables if table.set == name]:
         return about
-    raise ValueError(f"expected one of {', '.join(sorted({table.set for table in found}))}, found {name!r}")
+    raise ValueError(f"expected one of {', '.join(sorted({table.set for table in all_tables}))}, found {name!r}")
 
 
 def table(short: str, number: str) -> PaperTable:
     """Return one table by its paper and number."""
-    [found] = [one for one in tables() if (one.paper, one.number) == (short, number)]
-    return found
+    [match] = [one for one in tables() if (one.paper, one.number) == (short, number)]
+    return match
 
 
 def _read(record: dict[str, Any]) -> Paper:
-    said = {name: record[name] for name in ("short", "title", "authors", "year", "url")}
+    fields = {name: record[name] for name in ("short", "title", "authors", "year", "url")}
     corpora = record.get("corpora", {})
-    return Paper(**said, tables=tuple(_table(record["short"], corpora, **one) for one in record["tables"]))
+    return Paper(**fields, tables=tuple(_table(record["short"], corpora, **one) for one in record["tables"]))
 
 
 def _table(
@@ -125,7 +125,7 @@ def _table(
     keys: list[str],
     units: Mapping[str, str] | None = None,
     remark: str = "",
-    **said: str,
+    **fields: str,
 ) -> PaperTable:
     return PaperTable(
         paper=paper,
@@ -135,5 +135,5 @@ def _table(
         rows=tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in rows),
         corpora=corpora,
         remark=remark,
-        **said,
+        **fields,
     )

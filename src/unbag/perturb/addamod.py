@@ -3,12 +3,12 @@
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.":
 neither follows from the other, and neither rules the other out, so the label is neutral.
 
-The adjective is one that the corpus attests as a modifier of both nouns (`Attestation`). It goes before the noun, or
+The adjective is one that the corpus has as a modifier of both nouns (`AdjectiveCounts`). It goes before the noun, or
 before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an follows its sound. Beside
 adjectives that are already there it goes where English has its class (size before age before colour:
 `unbag.text.adjectives`), and not at all if a class is unknown, or one that the noun has already: a big dog is not also
 a small one. Nor does it go where the noun says it already (a young child), or where no scene has it though parsers
-attest it: people are not blue, and only people are elderly.
+find it: people are not blue, and only people are elderly.
 
 Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
 Left out are nouns that come twice, nouns that only measure or locate (front, pair, kind), plurals without a singular
@@ -35,7 +35,7 @@ from unbag.text.people import ANIMALS, PEOPLE
 
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
-"""How often the corpus must attest an adjective with each of the nouns: once may be a slip of the parser."""
+"""How often the corpus must have an adjective with each of the nouns: once may be a slip of the parser."""
 
 
 class Refusal(StrEnum):
@@ -71,7 +71,7 @@ class Addition(NamedTuple):
     hypothesis_noun: str
 
 
-class Attestation:
+class AdjectiveCounts:
     """Which adjectives a corpus has as modifiers of which nouns, and how often; nouns by lemma."""
 
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
@@ -95,24 +95,25 @@ class Attestation:
                     counts[adjective] = counts.get(adjective, 0) + 1
 
     def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
-        """Return the adjectives attested with both nouns at least so often, with the smaller of their two counts."""
-        if (found := self._shared.get((first, second))) is None:
+        """Return the adjectives that both nouns have at least so often, with the smaller of their two counts."""
+        if (counts := self._shared.get((first, second))) is None:
             one, other = self._counts.get(first, {}), self._counts.get(second, {})
-            found = {
+            # Sorted: a set has another order in each process, and the draw goes by this one.
+            counts = {
                 adjective: min(one[adjective], other[adjective]) for adjective in sorted(one.keys() & other.keys())
             }
             if len(self._shared) < _MOST_SHARED:
-                self._shared[first, second] = found
-        return {adjective: n for adjective, n in found.items() if n >= min_count}
+                self._shared[first, second] = counts
+        return {adjective: n for adjective, n in counts.items() if n >= min_count}
 
 
 def addamod(
-    parse: Parse, attested: Attestation, *, seed: int = DEFAULT_SEED, min_count: int = DEFAULT_MIN_COUNT
+    parse: Parse, adjectives: AdjectiveCounts, *, seed: int = DEFAULT_SEED, min_count: int = DEFAULT_MIN_COUNT
 ) -> Addition | Refusal:
     """Add an adjective to a sentence, in two places, or say why not.
 
     The two nouns are drawn from those that share an adjective, each pair and each direction alike; the adjective from
-    those that they share, by the smaller of its two counts. The draw depends on the seed, the sentence and the attested
+    those that they share, by the smaller of its two counts. The draw depends on the seed, the sentence and the counted
     adjectives alone.
     """
     if not determiners_fit(parse):
@@ -124,28 +125,28 @@ def addamod(
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
         return Refusal.ONE_NOUN
-    fitting = [(pair, fit) for pair in pairs if (fit := _fitting(parse, words, attested, pair, min_count))]
+    fitting = [(pair, fit) for pair in pairs if (fit := _fitting(parse, words, adjectives, pair, min_count))]
     if not fitting:
         return Refusal.NOT_SHARED
     choice, weight, direction = counter_rng.numbers(counter_rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
     begin = choice % len(pairs)
     # The first that fits, from a pair on that is drawn among all.
-    (one, other), fit = min(fitting, key=lambda found: (pairs.index(found[0]) - begin) % len(pairs))
+    (one, other), fit = min(fitting, key=lambda candidate: (pairs.index(candidate[0]) - begin) % len(pairs))
     adjective = _weighted(fit, weight)
-    one_way = [(_with(parse, adjective, noun.place(parse, adjective)), noun) for noun in (one, other)]
+    one_way = [(_with(parse, adjective, noun.position(parse, adjective)), noun) for noun in (one, other)]
     (premise, noun), (hypothesis, other_noun) = one_way if direction % 2 else one_way[::-1]
     return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
 
 def _fitting(
-    parse: Parse, words: Sequence[str], attested: Attestation, pair: tuple["_Noun", "_Noun"], min_count: int
+    parse: Parse, words: Sequence[str], adjectives: AdjectiveCounts, pair: tuple["_Noun", "_Noun"], min_count: int
 ) -> dict[str, int]:
     """Return the adjectives that go with both nouns and are not in the sentence, with the smaller of their counts."""
     one, other = pair
-    found = attested.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
+    shared = adjectives.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
     return {
         adjective: n
-        for adjective, n in found.items()
+        for adjective, n in shared.items()
         if adjective not in words and one.takes(parse, adjective) and other.takes(parse, adjective)
     }
 
@@ -164,13 +165,13 @@ class _Noun(NamedTuple):
             return False
         if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
             return False
-        there = [rank(parse.words[i]) for i in self.adjectives]
-        if {COLOUR, ORIGIN} <= {rank(adjective), *there}:
+        ranks = [rank(parse.words[i]) for i in self.adjectives]
+        if {COLOUR, ORIGIN} <= {rank(adjective), *ranks}:
             return False  # a black Asian man: the one may be meant as the other
-        return not there or (rank(adjective) is not None and None not in there and rank(adjective) not in there)
+        return not ranks or (rank(adjective) is not None and None not in ranks and rank(adjective) not in ranks)
 
-    def place(self, parse: Parse, adjective: str) -> int:
-        """Return the token before which an adjective goes that the noun takes."""
+    def position(self, parse: Parse, adjective: str) -> int:
+        """Return the index of the token before which an adjective goes that the noun takes."""
         if not self.adjectives:
             return self.start
         new = rank(adjective)
@@ -193,12 +194,12 @@ def _noun(parse: Parse, head: int) -> _Noun | None:
         return None
     if not _stands_alone(parse, head) or _may_be_a_verb(parse, head):
         return None
-    left = [i for i in parse.children(head) if i < head]
+    lefts = [i for i in parse.children(head) if i < head]
     outer = [
-        i for i in left if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.lower_words[i] in _QUANTITIES
+        i for i in lefts if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.lower_words[i] in _QUANTITIES
     ]
-    inner = [i for i in left if i not in outer]
-    if (not outer and parse.tags[head] == "NN") or any(parse.lower_words[i] in _REFERRING for i in left):
+    inner = [i for i in lefts if i not in outer]
+    if (not outer and parse.tags[head] == "NN") or any(parse.lower_words[i] in _REFERRING for i in lefts):
         return None
     if outer and inner and max(outer) > min(inner):
         return None
@@ -274,23 +275,23 @@ def _first_of_list(parse: Parse, noun: int) -> int:
 
 def _weighted(weights: dict[str, int], number: int) -> str:
     """Return the name that a random number falls on."""
-    left = number % sum(weights.values())
+    remaining = number % sum(weights.values())
     for name, weight in weights.items():
-        left -= weight
-        if left < 0:
+        remaining -= weight
+        if remaining < 0:
             return name
     raise AssertionError("weights are positive")
 
 
-def _with(parse: Parse, adjective: str, place: int) -> str:
+def _with(parse: Parse, adjective: str, position: int) -> str:
     """Return the sentence with an adjective before one of its tokens."""
     words, adjective = list(parse.words), named(adjective)
-    if place == 0 and words[0][:1].isupper():
+    if position == 0 and words[0][:1].isupper():
         adjective, words[0] = raised(adjective), lowered(words[0], parse.pos[0])
-    elif place:
-        words[place - 1] = agree(words[place - 1], adjective)
+    elif position:
+        words[position - 1] = agree(words[position - 1], adjective)
     pieces = [word + " " * space for word, space in zip(words, parse.spaces, strict=True)]
-    return "".join([*pieces[:place], adjective, " ", *pieces[place:]])
+    return "".join([*pieces[:position], adjective, " ", *pieces[position:]])
 
 
 _DENYING: Final = NEGATIONS | {"without", "except"}
@@ -315,7 +316,7 @@ _NOT_OF_PEOPLE: Final = frozenset(
     """beige blue colorful gold golden gray green grey multicolored orange pink purple red silver striped
     yellow""".split()
 )
-"""Colours that people have in no ordinary scene; parsers attest them, for they take a shirt's for its wearer's."""
+"""Colours that people have in no ordinary scene; parsers find them, for they take a shirt's for its wearer's."""
 
 _OF_PEOPLE: Final = frozenset("blond blonde elderly middle-aged teenage".split())
 _OF_THE_LIVING: Final = frozenset("adult baby young younger".split())

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 
 from unbag import counter_rng
-from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Attestation, addamod
+from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, AdjectiveCounts, addamod
 from unbag.perturb.soswap import Swap, soswap
 from unbag.perturb.soswap_addamod import LABELS_OF, SOSWAP
 from unbag.sources import Example
@@ -28,7 +28,7 @@ def augmentation(
     epoch: int,
     pairs: int = DEFAULT_PAIRS,
     seed: int = DEFAULT_SEED,
-    attested: Attestation | None = None,
+    adjectives: AdjectiveCounts | None = None,
     min_count: int = DEFAULT_MIN_COUNT,
 ) -> Iterator[Example]:
     """Yield the pairs of one epoch, as they are made.
@@ -44,33 +44,41 @@ def augmentation(
         epoch: its number. It decides the pairs, together with the seed and the premises.
         pairs: how many.
         seed: see `epoch`.
-        attested: which adjectives go with which nouns, for AddAmod.
-        min_count: how often an adjective must be attested with a noun.
+        adjectives: which adjectives go with which nouns, for AddAmod.
+        min_count: how often an adjective must occur with a noun.
 
     Raises:
         ValueError: if there is no such kind, AddAmod has no adjectives, or no premise makes a pair.
     """
     if kind not in LABELS_OF:
         raise ValueError(f"expected one of the kinds {', '.join(LABELS_OF)}, found {kind!r}")
-    if kind != SOSWAP and attested is None:
-        raise ValueError("AddAmod needs to know which adjectives go with which nouns; pass attested=attestation(…)")
-    return islice(_pairs(premises, parser, kind, epoch, seed, attested or Attestation(), min_count), pairs)
+    if kind != SOSWAP and adjectives is None:
+        raise ValueError(
+            "AddAmod needs to know which adjectives go with which nouns; pass adjectives=adjective_counts(…)"
+        )
+    return islice(_pairs(premises, parser, kind, epoch, seed, adjectives or AdjectiveCounts(), min_count), pairs)
 
 
 def _pairs(
-    premises: Sequence[str], parser: Parser, kind: str, epoch: int, seed: int, attested: Attestation, min_count: int
+    premises: Sequence[str],
+    parser: Parser,
+    kind: str,
+    epoch: int,
+    seed: int,
+    adjectives: AdjectiveCounts,
+    min_count: int,
 ) -> Iterator[Example]:
     """Yield pairs without end."""
     for turn in count():
         key = counter_rng.key(seed, "augmentation", kind, epoch, turn)
         order = np.argsort(counter_rng.numbers(key, np.arange(len(premises))), kind="stable")
-        made = 0
+        n_pairs = 0
         for number, parse in zip(order.tolist(), parser.parses(premises[i] for i in order.tolist()), strict=True):
-            found = soswap(parse) if kind == SOSWAP else addamod(parse, attested, seed=int(key), min_count=min_count)
-            if isinstance(found, str):
+            result = soswap(parse) if kind == SOSWAP else addamod(parse, adjectives, seed=int(key), min_count=min_count)
+            if isinstance(result, str):
                 continue
-            made += 1
-            premise = str(parse) if isinstance(found, Swap) else found.premise
-            yield Example(f"{number}#{kind}#{epoch}.{turn}", premise, found.hypothesis, LABELS_OF[kind])
-        if not made:
+            n_pairs += 1
+            premise = str(parse) if isinstance(result, Swap) else result.premise
+            yield Example(f"{number}#{kind}#{epoch}.{turn}", premise, result.hypothesis, LABELS_OF[kind])
+        if not n_pairs:
             raise ValueError(f"none of the {len(premises)} premises makes a pair of the kind {kind!r}")

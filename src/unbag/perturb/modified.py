@@ -95,17 +95,17 @@ def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger
             )
             if seed is None:
                 continue
-            for number, made in enumerate(modify(seed, combinations=combinations)):
+            for number, modified in enumerate(modify(seed, combinations=combinations)):
                 yield Pair(
                     id=f"{example.source_id}#{number}",
                     source_id=example.source_id,
-                    premise=made.premise,
-                    hypothesis=made.hypothesis,
-                    modifier=made.modifier,
-                    modifier_type=made.type,
-                    position=made.position,
-                    part=made.part,
-                    relations=(made.relation,),
+                    premise=modified.premise,
+                    hypothesis=modified.hypothesis,
+                    modifier=modified.modifier,
+                    modifier_type=modified.type,
+                    position=modified.position,
+                    part=modified.part,
+                    relations=(modified.relation,),
                 )
 
 

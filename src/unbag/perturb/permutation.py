@@ -167,10 +167,10 @@ class _Shuffler:
 
     def orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return which token stands at each place in each permutation, shape (len(k), tokens)."""
-        places = np.broadcast_to(np.arange(len(self._texts)), (len(k), len(self._texts))).copy()
+        order = np.broadcast_to(np.arange(len(self._texts)), (len(k), len(self._texts))).copy()
         if self._moves:
-            places[:, self._words] = self._words[self._word_orders(k, draw)]
-        return places
+            order[:, self._words] = self._words[self._word_orders(k, draw)]
+        return order
 
     def _word_orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         units = self._derangements(k, draw)  # (q, units): which unit comes at each place
@@ -187,7 +187,7 @@ class _Shuffler:
 
     def _derangements(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return uniform derangements of the units, shape (len(k), units): uniform permutations, less the others."""
-        found = np.empty((len(k), self._units), dtype=np.int64)
+        derangements = np.empty((len(k), self._units), dtype=np.int64)
         open_ = np.arange(len(k))
         home = np.arange(self._units)
         tried = 0
@@ -197,10 +197,10 @@ class _Shuffler:
             candidates = np.argsort(counter_rng.numbers(self._key, *counters), axis=2)  # (open, tries, units)
             deranged = (candidates != home).all(axis=2)
             hit = deranged.any(axis=1)
-            found[open_[hit]] = candidates[hit, deranged[hit].argmax(axis=1)]  # the first try that is one
+            derangements[open_[hit]] = candidates[hit, deranged[hit].argmax(axis=1)]  # the first try that is one
             open_ = open_[~hit]
             tried += _TRIES_AT_ONCE
-        return found
+        return derangements
 
     def texts(self, orders: NDArray[np.int64]) -> list[str]:
         return [self._joiner.join(row) for row in self._texts[orders].tolist()]

@@ -87,8 +87,8 @@ def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, S
 def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
     if ratios is not None:
         for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
-            found = ratios.of([block[side][0] for block in blocks], [block["orders"][number] for block in blocks])
-            for block, ratio in zip(blocks, found, strict=True):
+            overlaps = ratios.of([block[side][0] for block in blocks], [block["orders"][number] for block in blocks])
+            for block, ratio in zip(blocks, overlaps, strict=True):
                 own = np.nan if np.isnan(ratio).all() else 1.0
                 block[name] = np.concatenate([[own], ratio])
     columns = []

@@ -117,7 +117,7 @@ def read(path: Path) -> tuple[list[Row], Counter[str]]:
 
 def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
     number = cells["number"]
-    places = {}
+    values = {}
     for name, known in (("position", ("premise", "hypothesis", "both")), ("part", ("subject", "verb", "object"))):
         value = cells[name].strip()
         if (stray := _STRAY.get((number, name, value))) is not None:
@@ -127,9 +127,9 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
             counts["case"] += 1
         if value.lower() not in (*known, "none"):
             raise ValueError(f"row {number}: expected one of {(*known, 'none')} as {name}, found {value!r}")
-        places[name] = value.lower()
+        values[name] = value.lower()
     sentences = {name: cells[name].strip() for name in ("premise", "hypothesis")}
-    counts["white space"] += sum(cells[name] != said for name, said in sentences.items())
+    counts["white space"] += sum(cells[name] != sentence for name, sentence in sentences.items())
     modifier = _MODIFIERS.get(cells["modifier"], cells["modifier"])
     counts["spelling"] += modifier != cells["modifier"] and modifier != "none"
     try:
@@ -144,8 +144,8 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
         hypothesis=sentences["hypothesis"],
         modifier=modifier,
         type=kind,
-        position=places["position"],
-        part=places["part"],
+        position=values["position"],
+        part=values["part"],
         relations=relations,
     )
     declared = {"FE": FORWARD_ENTAILMENT, "RE": REVERSE_ENTAILMENT}.get(cells["four_way"], cells["four_way"].lower())
@@ -174,17 +174,17 @@ def folds(seeds: Sequence[str], n: int = 5, *, seed: int = 13, whole: bool = Fal
     if n < 2 or len(names if whole else seeds) < n:
         raise ValueError(f"expected from 2 to {len(names if whole else seeds)} folds, found {n}")
     if whole:
-        fold_of = {name: place % n for place, name in enumerate(names)}
+        fold_of = {name: index % n for index, name in enumerate(names)}
         return [fold_of[name] for name in seeds]
     folds = [0] * len(seeds)
     dealt = 0  # dealing goes on from one seed pair to the next, so that the folds end up even
     for name in names:
-        places = np.flatnonzero([other == name for other in seeds])
+        rows = np.flatnonzero([other == name for other in seeds])
         order = np.argsort(
-            counter_rng.numbers(counter_rng.key(seed, "rows", name), np.arange(len(places))), kind="stable"
+            counter_rng.numbers(counter_rng.key(seed, "rows", name), np.arange(len(rows))), kind="stable"
         )
-        for place in places[order]:
-            folds[place] = dealt % n
+        for row in rows[order]:
+            folds[row] = dealt % n
             dealt += 1
     return folds
 

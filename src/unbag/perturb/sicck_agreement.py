@@ -34,14 +34,14 @@ def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
     Raises:
         ValueError: if a seed cannot be read.
     """
-    found = {}
+    seeds = {}
     for row in rows:
         if row.type == NONE:
             seed = Seed.of(row.premise, row.hypothesis, row.label)
             if seed is None:
                 raise ValueError(f"row {row.number}: expected a seed that can be read, found {row.premise!r}")
-            found[row.seed] = seed
-    return found
+            seeds[row.seed] = seed
+    return seeds
 
 
 def official_shapes(rows: Sequence[Row]) -> list[Shape]:
@@ -140,8 +140,8 @@ def reproduced(rows: Sequence[Row]) -> Counter[str]:
     Case and white space do not count. A cause is one only where it, or two together, turn our sentences into theirs.
     """
     seeds = official_seeds(rows)
-    made = {name: {pair[:2] for pair in modify(seed)} for name, seed in seeds.items()}
-    found: Counter[str] = Counter()
+    generated = {name: {pair[:2] for pair in modify(seed)} for name, seed in seeds.items()}
+    counts: Counter[str] = Counter()
     for row in rows:
         if row.type != NONE:
             seed = seeds[row.seed]
@@ -150,10 +150,10 @@ def reproduced(rows: Sequence[Row]) -> Counter[str]:
                 for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
             ]
             cause = _cause(ours, (row.premise, row.hypothesis))
-            if cause == SAME and tuple(text for _, text in ours) not in made[row.seed]:
+            if cause == SAME and tuple(text for _, text in ours) not in generated[row.seed]:
                 cause = NOT_MADE
-            found[cause] += 1
-    return found
+            counts[cause] += 1
+    return counts
 
 
 def _cause(ours: Sequence[tuple[Parts, str]], theirs: Sequence[str]) -> str:

@@ -189,10 +189,10 @@ def _other_structure(parse: Parse, root: int) -> Refusal | None:
 
 def _together(parse: Parse, verb: int, deps: tuple[str, ...]) -> list[int]:
     """Return a verb and the verbs that depend on it, or on one of these, in one of some ways, in order."""
-    found = [verb]
-    for above in found:  # which grows: a list of three is a chain of two
-        found += [i for i in parse.children(above) if parse.deps[i] in deps and parse.pos[i] in ("VERB", "AUX")]
-    return sorted(found)
+    verbs = [verb]
+    for above in verbs:  # which grows: a list of three is a chain of two
+        verbs += [i for i in parse.children(above) if parse.deps[i] in deps and parse.pos[i] in ("VERB", "AUX")]
+    return sorted(verbs)
 
 
 def _child(parse: Parse, head: int, dep: str) -> int | None:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from unbag import columns
 from unbag.columns import PAIR
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, Attestation, addamod
+from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, AdjectiveCounts, addamod
 from unbag.perturb.distinct import distinct
 from unbag.perturb.soswap import Swap, soswap
 from unbag.sources import Example
@@ -49,7 +49,7 @@ def tables(
     parser: Parser,
     *,
     kind: str = BOTH,
-    attested: Attestation | None = None,
+    adjectives: AdjectiveCounts | None = None,
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
     counts: Counter[str] | None = None,
@@ -60,16 +60,16 @@ def tables(
         examples: pairs of a corpus; a premise that was met before makes none.
         parser: parses the premises.
         kind: one of `KINDS`.
-        attested: which adjectives go with which nouns, for AddAmod (`attestation`).
+        adjectives: which adjectives go with which nouns, for AddAmod (`adjective_counts`).
         seed: decides the adjectives and where they go.
-        min_count: how often an adjective must be attested with a noun.
+        min_count: how often an adjective must occur with a noun.
         counts: counts up, while tables are taken: `premises`, and for each kind the pairs made (`soswap`) and the
             premises refused (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    made = _rows(examples, parser, kinds, attested or Attestation(), seed, min_count, counts)
-    yield from columns.tables(made, SCHEMA, size=_ROWS_PER_TABLE)
+    rows = _rows(examples, parser, kinds, adjectives or AdjectiveCounts(), seed, min_count, counts)
+    yield from columns.tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
     logger.info("of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
 
@@ -77,7 +77,7 @@ def _rows(
     examples: Iterable[Example],
     parser: Parser,
     kinds: Sequence[str],
-    attested: Attestation,
+    adjectives: AdjectiveCounts,
     seed: int,
     min_count: int,
     counts: Counter[str],
@@ -85,11 +85,11 @@ def _rows(
     for source_id, parse in parsed(distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind in kinds:
-            made: Swap | Addition | str = (
-                soswap(parse) if kind == SOSWAP else addamod(parse, attested, seed=seed, min_count=min_count)
+            result: Swap | Addition | str = (
+                soswap(parse) if kind == SOSWAP else addamod(parse, adjectives, seed=seed, min_count=min_count)
             )
-            if isinstance(made, str):
-                counts[f"{kind}: {made}"] += 1
+            if isinstance(result, str):
+                counts[f"{kind}: {result}"] += 1
                 continue
             counts[kind] += 1
             yield {
@@ -99,23 +99,25 @@ def _rows(
                 "premise": str(parse),
                 "label": label_id(LABELS_OF[kind]),
                 "source_premise": str(parse),
-                **{column: value for column, value in made._asdict().items() if column in SCHEMA.names},
+                **{column: value for column, value in result._asdict().items() if column in SCHEMA.names},
             }
 
 
-def attestation(examples: Iterable[Example], parser: Parser, attested: Attestation | None = None) -> Attestation:
+def adjective_counts(
+    examples: Iterable[Example], parser: Parser, adjectives: AdjectiveCounts | None = None
+) -> AdjectiveCounts:
     """Count the adjectives of the nouns in some examples, each distinct sentence once.
 
     Args:
         examples: pairs of a corpus, both sentences of which count.
         parser: parses those that have an adjective.
-        attested: what to count on to; a new one by default.
+        adjectives: what to count on to; a new one by default.
     """
-    attested = attested or Attestation()
+    adjectives = adjectives or AdjectiveCounts()
     sentences = (text for example in examples for text in (example.premise, example.hypothesis))
     for parse in parser.parses_with(ADJECTIVE, distinct(sentences, str)):
-        attested.add(parse)
-    return attested
+        adjectives.add(parse)
+    return adjectives
 
 
 def distinct_premises(examples: Iterable[Example]) -> Iterator[tuple[str, str]]:

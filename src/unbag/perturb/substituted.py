@@ -63,15 +63,15 @@ def generated(examples: Iterable[Example], substituter: Substituter, rejected: C
         rejected: counts the candidates that were not used, by reason.
     """
     for example in distinct(examples, attrgetter("premise")):
-        for number, made in enumerate(substituter.of(example.premise, rejected)):
+        for number, substitute in enumerate(substituter.of(example.premise, rejected)):
             yield Row(
                 id=f"{example.source_id}#{number}",
                 source_id=example.source_id,
                 premise=example.premise,
-                hypothesis=made.hypothesis,
-                label=made.label,
-                category=made.category,
-                relation=made.relation,
+                hypothesis=substitute.hypothesis,
+                label=substitute.label,
+                category=substitute.category,
+                relation=substitute.relation,
             )
 
 

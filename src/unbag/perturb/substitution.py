@@ -7,7 +7,7 @@ from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
 from unbag import counter_rng
-from unbag.perturb.attested import Attested, with_edges
+from unbag.perturb.corpus_counts import CorpusCounts, with_edges
 from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, WORD_LISTS, WordList
 from unbag.text.articles import agree
 from unbag.text.words import Word, words
@@ -24,8 +24,8 @@ SCOPE: Final = "under a negation, a quantifier or an alternative"
 NO_NOUN: Final = "no noun after an adjective"
 COUNTED: Final = "its things are told apart elsewhere"
 UNSEEN: Final = "word not in the training corpus"
-UNATTESTED: Final = "bigram not in the training corpus"
-REASONS: Final = (FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, SCOPE, UNSEEN, UNATTESTED)
+UNSEEN_BIGRAM: Final = "bigram not in the training corpus"
+REASONS: Final = (FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, SCOPE, UNSEEN, UNSEEN_BIGRAM)
 """Why a replacement is not made, in the order in which they are looked for."""
 
 _PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
@@ -81,7 +81,7 @@ class Substituter:
     """How words are replaced.
 
     Attributes:
-        attested: what the training corpus attests.
+        counts: of the training corpus.
         q: replacements of each premise at most, each of another word of it.
         least_bigrams: how often the training corpus must have every bigram that a replacement makes.
         seed: decides, together with the premise, what is replaced and by what.
@@ -89,13 +89,13 @@ class Substituter:
         more: candidates for single words that are in no list.
     """
 
-    attested: Attested
+    counts: CorpusCounts
     q: int = DEFAULT_Q
     least_bigrams: int = 1
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
     more: Candidates | None = None
-    _found: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
+    _candidates: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.q < 1 or self.least_bigrams < 1:
@@ -103,10 +103,10 @@ class Substituter:
                 f"expected at least 1 replacement a premise and 1 occurrence of a bigram, found q = {self.q} and "
                 f"least_bigrams = {self.least_bigrams}"
             )
-        object.__setattr__(self, "_found", _by_phrase(self.lists))
+        object.__setattr__(self, "_candidates", _by_phrase(self.lists))
 
     def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
-        """Return the replacements of a premise, in the order of their places; nothing else decides them.
+        """Return the replacements of a premise, in the order of their positions; nothing else decides them.
 
         Only what needs no other change is replaced: the word lists hold words of one inflection, and of the words
         around only a/an is adapted. Of each replaceable word, a category is drawn, and one of its candidates; of the
@@ -116,44 +116,44 @@ class Substituter:
             premise: a sentence.
             rejected: counts the candidates that were not used, by reason.
         """
-        rejected = Counter() if rejected is None else rejected
+        rejected = Counter() if rejected is None else rejected  # not `or`: an empty one is the caller's too
         sentence = words(premise)
         lowered = [word.text.lower() for word in sentence]
         tokens = with_edges(premise)
-        places = []
-        for start, length, phrase, candidates in self._places(premise, sentence, lowered):
+        options = []
+        for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
             usable: dict[str, list[Substitute]] = defaultdict(list)
             for candidate in candidates:
                 reason = self._reason(lowered, start, length, candidate)
-                made = _replaced(premise, sentence, start, length, candidate.new)
-                if reason is None and not self._is_attested(made, tokens, candidate.new):
-                    reason = UNSEEN if self._unseen(candidate.new) else UNATTESTED
+                hypothesis = _replaced(premise, sentence, start, length, candidate.new)
+                if reason is None and not self._has_bigrams(hypothesis, tokens, candidate.new):
+                    reason = UNSEEN if self._unseen(candidate.new) else UNSEEN_BIGRAM
                 if reason is not None:
                     rejected[reason] += 1
                     continue
                 label = LABEL_OF[candidate.relation]
                 usable[candidate.category].append(
-                    Substitute(made, candidate.category, candidate.relation, label, phrase, candidate.new)
+                    Substitute(hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new)
                 )
             if usable:
                 category = self._first(premise, start, sorted(usable))
                 by_new = {substitute.new: substitute for substitute in usable[category]}
-                places.append((start, by_new[self._first(premise, start, sorted(by_new))]))
-        chosen = sorted(places, key=lambda place: self._lot(premise, place[0], ""))[: self.q]
-        return [substitute for _, substitute in sorted(chosen, key=lambda place: place[0])]
+                options.append((start, by_new[self._first(premise, start, sorted(by_new))]))
+        chosen = sorted(options, key=lambda option: self._lot(premise, option[0], ""))[: self.q]
+        return [substitute for _, substitute in sorted(chosen, key=lambda option: option[0])]
 
-    def _places(
+    def _replaceable(
         self, premise: str, sentence: Sequence[Word], lowered: Sequence[str]
     ) -> Iterator[tuple[int, int, str, list[Candidate]]]:
         """Yield first word, length, phrase and candidates of what can be replaced, the longest phrase at a place."""
-        longest = max((len(phrase) for phrase in self._found), default=1)
+        longest = max((len(phrase) for phrase in self._candidates), default=1)
         start = 0
         while start < len(sentence):
             length = 1
             for size in range(min(longest, len(sentence) - start), 0, -1):
                 phrase = self._phrase(premise, sentence[start : start + size], first=start == 0)
-                if phrase in self._found:
-                    yield start, size, " ".join(phrase), self._found[phrase]
+                if phrase in self._candidates:
+                    yield start, size, " ".join(phrase), self._candidates[phrase]
                     length = size
                     break
             else:
@@ -170,10 +170,10 @@ class Substituter:
         texts = tuple(word.text for word in run)
         lower = (texts[0][:1].lower() + texts[0][1:], *texts[1:])
         # A capital elsewhere makes it a name: "the Red Sox".
-        return lower if first and texts not in self._found else texts
+        return lower if first and texts not in self._candidates else texts
 
     def _reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
-        """Return why a candidate cannot be used in this sentence, whatever the corpus attests."""
+        """Return why a candidate cannot be used in this sentence, whatever the training corpus has."""
         old, new = list(lowered[start : start + length]), candidate.new.lower().split()
         if _in_fixed_phrase(lowered, start, length):
             return FIXED
@@ -194,15 +194,15 @@ class Substituter:
         return None
 
     def _unseen(self, new: str) -> bool:
-        return any(word not in self.attested.words for word in with_edges(new)[1:-1])
+        return any(word not in self.counts.words for word in with_edges(new)[1:-1])
 
-    def _is_attested(self, made: str, tokens: Sequence[str], new: str) -> bool:
+    def _has_bigrams(self, hypothesis: str, tokens: Sequence[str], new: str) -> bool:
         if self._unseen(new):
             return False
         before = set(pairwise(tokens))
         return all(
-            self.attested.bigrams[pair] >= self.least_bigrams
-            for pair in pairwise(with_edges(made))
+            self.counts.bigrams[pair] >= self.least_bigrams
+            for pair in pairwise(with_edges(hypothesis))
             if pair not in before
         )
 
@@ -228,12 +228,12 @@ def _is_scope(word: str) -> bool:
 
 
 def _by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidate]]:
-    found: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    by_phrase: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
     for group in lists:
         for old in group.old:
             candidates = [Candidate(group.category, group.relation, new) for new in group.new if new != old]
-            found[tuple(words_of(old))] += candidates
-    return dict(found)
+            by_phrase[tuple(words_of(old))] += candidates
+    return dict(by_phrase)
 
 
 def words_of(phrase: str) -> list[str]:

@@ -62,9 +62,9 @@ def _words(text: str) -> tuple[str, ...]:
 
 def _exclusive(category: str, *lists: tuple[str, ...], only_new: str = "") -> list[WordList]:
     """Return lists of co-hyponyms; the words of `only_new` come in but are not replaced."""
-    kept = set(_words(only_new))
+    not_replaced = set(_words(only_new))
     return [
-        WordList(category, Relation.CO_HYPONYM, tuple(word for word in words if word not in kept), words)
+        WordList(category, Relation.CO_HYPONYM, tuple(word for word in words if word not in not_replaced), words)
         for words in lists
     ]
 

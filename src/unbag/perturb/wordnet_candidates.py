@@ -42,19 +42,19 @@ class WordNetCandidates:
 
     def _of(self, word: str) -> tuple[Candidate, ...]:
         """Return what may come in the place of a word in lower case."""
-        found = None if word in _CLOSED else self._usual(word)
-        if found is None:
+        usual = None if word in _CLOSED else self._usual(word)
+        if usual is None:
             return ()
-        base, part, sense = found
-        offered = {}
+        base, part, sense = usual
+        candidates = {}
         for category, relation, lemma in _related(base, sense):
             name = lemma.name()
             if not name.isalpha() or name != name.lower() or not self._is_usual(lemma):
                 continue
             inflected = self._inflected(word, base, part, name)
             if inflected and inflected != word:
-                offered[inflected] = Candidate(category, relation, inflected)
-        return tuple(offered.values())
+                candidates[inflected] = Candidate(category, relation, inflected)
+        return tuple(candidates.values())
 
     def _usual(self, word: str) -> tuple[str, str, Any] | None:
         """Return the base form, part of speech and synset that a word usually has, if there is one."""

@@ -44,9 +44,10 @@ def _precision(original: NDArray[np.int64], reordered: NDArray[np.int64], n: int
         return np.zeros(rows)
     known, allowed = np.unique(_grams(original[None, :], n)[0], return_counts=True)
     grams = _grams(reordered, n)  # (q, l - n + 1)
-    place = np.minimum(np.searchsorted(known, grams), len(known) - 1)
-    hit = known[place] == grams
-    cells = np.arange(rows)[:, None] * len(known) + place
+    # The insertion point of an unknown n-gram may be past the end; the comparison tells that it is none of them.
+    index = np.minimum(np.searchsorted(known, grams), len(known) - 1)
+    hit = known[index] == grams
+    cells = np.arange(rows)[:, None] * len(known) + index
     counts = np.bincount(cells[hit], minlength=rows * len(known)).reshape(rows, len(known))
     matched: NDArray[np.float64] = np.minimum(counts, allowed).sum(axis=1) / grams.shape[1]
     return matched

@@ -44,9 +44,9 @@ class Estimate(_Interval):
 
     def of(self, sample: Sample | None, n: int | None = None) -> "Estimate":
         """Return the same estimate with the examples behind it, and another n if given."""
-        made = Estimate(self.value, self.low, self.high, self.n if n is None else n)
-        made.sample = sample
-        return made
+        estimate = Estimate(self.value, self.low, self.high, self.n if n is None else n)
+        estimate.sample = sample
+        return estimate
 
 
 Column: TypeAlias = NDArray[np.bool_ | np.int64 | np.float64]

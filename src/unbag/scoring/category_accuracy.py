@@ -117,8 +117,8 @@ def category_accuracy(
     [('colors', 1.0), ('synonyms', 0.5)]
     """
     gold, predicted = labelled(references, predictions=predictions)
-    given = {"categories": categories, "similarities": similarities, "frequencies": frequencies, "groups": groups}
-    lengths = {"references": len(gold)} | {name: len(values) for name, values in given.items() if values is not None}
+    columns = {"categories": categories, "similarities": similarities, "frequencies": frequencies, "groups": groups}
+    lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
     kinds = np.asarray(categories, dtype=np.str_)

@@ -151,14 +151,14 @@ def _agreement(
         raise ValueError(
             f"expected the annotators' labels of every example ({len(gold)}), found {len(annotator_labels)}"
         )
-    given = [
+    annotations = [
         (row, label)
         for row, labels in enumerate(annotator_labels)
         for label in labels
         if label is not None and label != NO_LABEL
     ]
-    rows = np.array([row for row, _ in given], dtype=np.int64)
-    labels = np.array([label for _, label in given]) if given else np.empty(0, dtype=np.int64)
+    rows = np.array([row for row, _ in annotations], dtype=np.int64)
+    labels = np.array([label for _, label in annotations]) if annotations else np.empty(0, dtype=np.int64)
     if labels.dtype.kind not in "iu":
         raise ValueError(f"expected annotators' labels as ids, None or {NO_LABEL}, found {labels.dtype}")
     _check_ids("annotator_labels", labels, n_labels, rows)
@@ -169,6 +169,6 @@ def _agreement(
 
 def _check_ids(name: str, ids: NDArray[np.int64], n_labels: int, rows: NDArray[np.int64] | None = None) -> None:
     if (wrong := (ids < 0) | (ids >= n_labels)).any():
-        place = int(wrong.argmax())
-        row = place if rows is None else rows[place]
-        raise ValueError(f"{name}: expected ids from 0 to {n_labels - 1}, found {ids[place]} in row {row}")
+        index = int(wrong.argmax())
+        row = index if rows is None else rows[index]
+        raise ValueError(f"{name}: expected ids from 0 to {n_labels - 1}, found {ids[index]} in row {row}")

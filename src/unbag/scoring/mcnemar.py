@@ -53,6 +53,7 @@ def mcnemar(first: ArrayLike, second: ArrayLike) -> McNemar:
 def _mid_p(fewer: int, d: int) -> float:
     """Return twice P(X < fewer) + P(X = fewer) / 2 of X from binomial(d, 1/2), at most 1."""
     k = np.arange(fewer + 1)
+    # By logarithms: the coefficients of some thousand discordant examples are beyond a float.
     logs = np.array([math.lgamma(d + 1) - math.lgamma(i + 1) - math.lgamma(d - i + 1) for i in k]) - d * math.log(2)
     chances = np.exp(logs)
     return float(min(1.0, 2 * (chances[:-1].sum() + chances[-1] / 2)))

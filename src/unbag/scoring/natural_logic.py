@@ -220,8 +220,8 @@ def _per_label(tables: _Counts) -> tuple[NDArray[np.float64], ...]:
     gold, predicted = tables.sum(axis=2), tables.sum(axis=1)
 
     def ratio(above: _Counts, below: _Counts) -> NDArray[np.float64]:
-        found: NDArray[np.float64] = np.divide(above, below, out=np.zeros(right.shape), where=below > 0)
-        return found
+        ratios: NDArray[np.float64] = np.divide(above, below, out=np.zeros(right.shape), where=below > 0)
+        return ratios
 
     return ratio(2 * right, gold + predicted), ratio(right, predicted), ratio(right, gold), gold + predicted > 0
 
@@ -232,11 +232,11 @@ def _by_label(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, 
     f1, precision, recall, _ = _per_label(table)
     return {
         label: {
-            "f1": float(f1[0, place]),
-            "precision": float(precision[0, place]),
-            "recall": float(recall[0, place]),
-            "gold": int(table[0, place].sum()),
-            "predicted": int(table[0, :, place].sum()),
+            "f1": float(f1[0, i]),
+            "precision": float(precision[0, i]),
+            "recall": float(recall[0, i]),
+            "gold": int(table[0, i].sum()),
+            "predicted": int(table[0, :, i].sum()),
         }
-        for place, label in enumerate(labels)
+        for i, label in enumerate(labels)
     }

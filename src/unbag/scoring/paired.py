@@ -74,8 +74,8 @@ def paired_difference(
     >>> paired_difference(right, right)
     Paired(difference=Estimate(value=0.0, low=0.0, high=0.0, n=3), p=1.0)
     """
-    found = draws([first, second], resamples=resamples, seed=seed)
-    return difference_of_draws(first, second, *found, level=level)
+    drawn = draws([first, second], resamples=resamples, seed=seed)
+    return difference_of_draws(first, second, *drawn, level=level)
 
 
 def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_second: Floats, *, level: float) -> Paired:

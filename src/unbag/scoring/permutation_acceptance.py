@@ -336,11 +336,11 @@ def _number(source_ids: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
 
 def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashable]) -> NDArray[np.int64]:
     """Return the row of each source's unpermuted pair."""
-    found = np.bincount(codes[is_original], minlength=len(names))
-    if (wrong := found != 1).any():
+    counts = np.bincount(codes[is_original], minlength=len(names))
+    if (wrong := counts != 1).any():
         source = int(wrong.argmax())
         raise ValueError(
-            f"expected one unpermuted pair (permutation {ORIGINAL}) for each source, found {found[source]} for "
+            f"expected one unpermuted pair (permutation {ORIGINAL}) for each source, found {counts[source]} for "
             f"{names[source]!r}"
         )
     rows = np.flatnonzero(is_original)

@@ -21,7 +21,7 @@ _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
 def numbered(tags: Sequence[str]) -> NDArray[np.int64]:
-    """Return the place of each tag in `TAGS`, shape (n,).
+    """Return the index of each tag in `TAGS`, shape (n,).
 
     Raises:
         ValueError: if one of them is no universal tag.
@@ -102,8 +102,8 @@ def signatures(
     Returns:
         Shape (…), from 0 to 1; NaN for a sentence without a known word.
     """
-    here = top_tags(_neighbour_counts(np.asarray(tags), radius), k)
-    shared = np.bitwise_count(here & np.asarray(usual, dtype=np.uint32)) / k
+    top = top_tags(_neighbour_counts(np.asarray(tags), radius), k)
+    shared = np.bitwise_count(top & np.asarray(usual, dtype=np.uint32)) / k
     count = np.asarray(known, dtype=bool).sum(axis=-1)
     total = np.where(known, shared, 0.0).sum(axis=-1)
     means: NDArray[np.float64] = np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)

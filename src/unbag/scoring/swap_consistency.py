@@ -94,16 +94,16 @@ def swap_consistency(
         raise ValueError(f"expected two ids, found {neutral} for both neutral and contradiction")
     gold, before, after = labelled(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
-    kept = labels["neutral"] | labels["contradiction"]
+    label_stays = labels["neutral"] | labels["contradiction"]
 
     ratios: dict[tuple[str, str], tuple[NDArray[np.bool_], NDArray[np.bool_]]] = {}
     drops = {}
     columns = {
         "accuracy_before": before == gold,
-        "accuracy_after": np.where(kept, after, before) == gold,
+        "accuracy_after": np.where(label_stays, after, before) == gold,
         "agreement": before == after,
     }
-    for subset, rows in ({"kept": kept, "whole": np.ones(len(gold), dtype=bool)} | labels).items():
+    for subset, rows in ({"kept": label_stays, "whole": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():
             ratios[subset, name] = (column & rows, rows)
         drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
@@ -121,7 +121,7 @@ def swap_consistency(
 
     return {
         "n_examples": len(gold),
-        "n_left_out": int((~kept).sum()),
+        "n_left_out": int((~label_stays).sum()),
         **scores("kept"),
         "by_label": {label: scores(label) for label in labels},
         "whole": accuracies("whole"),

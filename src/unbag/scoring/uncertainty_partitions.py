@@ -104,13 +104,13 @@ def _count(numbers: NDArray[np.int64]) -> int:
     """Return how many partitions there are, having seen that none is missing."""
     if numbers.min() < 0:
         raise ValueError(f"expected partitions from 0 (the easiest) up, found {numbers.min()}")
-    found = np.unique(numbers)
-    if (gap := found != np.arange(len(found))).any():
+    partitions = np.unique(numbers)
+    if (gap := partitions != np.arange(len(partitions))).any():
         raise ValueError(
-            f"expected examples in every partition from 0 to {found[-1]}, found none in partition {gap.argmax()}; "
+            f"expected examples in every partition from 0 to {partitions[-1]}, found none in partition {gap.argmax()}; "
             "score the whole set"
         )
-    return len(found)
+    return len(partitions)
 
 
 def _trend(accuracies: NDArray[np.float64]) -> float | None:

@@ -9,7 +9,7 @@ import numpy as np
 from unbag import counter_rng
 from unbag.perturb.augmentation import augmentation
 from unbag.perturb.permutation import Permuter, TooFewPermutationsError
-from unbag.perturb.soswap_addamod import attestation
+from unbag.perturb.soswap_addamod import adjective_counts
 from unbag.sources import Example
 from unbag.text.parses import Parser
 from unbag.text.tokens import tokenize
@@ -109,7 +109,7 @@ class Augmented:
         self._premises = list(dict.fromkeys(example.premise for example in examples))
         self._kinds, self._pairs, self._seed = kinds, pairs, seed
         self._parser = Parser()
-        self._attested = attestation(examples, self._parser) if "addamod" in kinds else None
+        self._adjectives = adjective_counts(examples, self._parser) if "addamod" in kinds else None
         self.identity = self._parser.identity
 
     def __call__(self, epoch: int) -> list[Example]:
@@ -128,6 +128,6 @@ class Augmented:
                 epoch=epoch,
                 pairs=self._pairs,
                 seed=self._seed,
-                attested=self._attested,
+                adjectives=self._adjectives,
             )
         ]

@@ -1,4 +1,4 @@
-"""What a corpus attests: its words, its bigrams, and which words meet in its contradictions."""
+"""Counts of a corpus: its words, its bigrams, and which words meet in its contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -13,7 +13,7 @@ EDGE: Final = ""
 """What stands beside the first and the last word of a sentence, and beside a mark."""
 
 
-class Attested(NamedTuple):
+class CorpusCounts(NamedTuple):
     """Counts of a corpus; words are in lower case.
 
     Attributes:
@@ -29,24 +29,24 @@ class Attested(NamedTuple):
     pairs: Counter[tuple[str, str]]
 
 
-def attested(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> Attested:
-    """Count what a corpus attests, one example at a time: memory grows with different bigrams, not with sentences.
+def count_corpus(examples: Iterable[Example], vocabulary: Collection[str] = ()) -> CorpusCounts:
+    """Count a corpus, one example at a time: memory grows with different bigrams, not with sentences.
 
     Args:
         examples: the corpus.
         vocabulary: words in lower case whose pairs are counted.
     """
-    found = Attested(Counter(), Counter(), Counter())
-    wanted = frozenset(vocabulary)
+    counts = CorpusCounts(Counter(), Counter(), Counter())
+    paired = frozenset(vocabulary)
     premise, old = None, frozenset[str]()
     for example in examples:
         if example.premise != premise:
             premise = example.premise
-            old = wanted.intersection(_counted(premise, found))
-        new = wanted.intersection(_counted(example.hypothesis, found))
+            old = paired.intersection(_count(premise, counts))
+        new = paired.intersection(_count(example.hypothesis, counts))
         if example.label == CONTRADICTION:
-            found.pairs.update((one, other) for one in old for other in new if one != other)
-    return found
+            counts.pairs.update((one, other) for one in old for other in new if one != other)
+    return counts
 
 
 def with_edges(sentence: str) -> list[str]:
@@ -59,8 +59,8 @@ def with_edges(sentence: str) -> list[str]:
     return [EDGE, *tokens] if tokens and tokens[-1] == EDGE else [EDGE, *tokens, EDGE]
 
 
-def _counted(sentence: str, found: Attested) -> Sequence[str]:
+def _count(sentence: str, counts: CorpusCounts) -> Sequence[str]:
     tokens = with_edges(sentence)
-    found.words.update(tokens)
-    found.bigrams.update(pairwise(tokens))
+    counts.words.update(tokens)
+    counts.bigrams.update(pairwise(tokens))
     return tokens

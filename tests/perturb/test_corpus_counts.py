@@ -1,4 +1,4 @@
-from unbag.perturb.attested import EDGE, attested, with_edges
+from unbag.perturb.corpus_counts import EDGE, count_corpus, with_edges
 from unbag.sources import Example
 
 EXAMPLES = [
@@ -10,7 +10,7 @@ EXAMPLES = [
 
 
 def test_words_and_bigrams_are_counted_and_a_shared_premise_once():
-    found = attested(EXAMPLES)
+    found = count_corpus(EXAMPLES)
     assert found.words["red"] == 2  # one premise, one hypothesis
     assert found.bigrams["red", "dog"] == 2
     assert found.bigrams["dog", EDGE] == 1  # the comma
@@ -20,12 +20,12 @@ def test_words_and_bigrams_are_counted_and_a_shared_premise_once():
 
 
 def test_pairs_of_words_are_counted_in_contradictions():
-    found = attested(EXAMPLES, {"dog", "cat", "red"})
+    found = count_corpus(EXAMPLES, {"dog", "cat", "red"})
     assert found.pairs == {("dog", "cat"): 1, ("red", "dog"): 1, ("red", "cat"): 1}
 
 
 def test_it_reads_a_stream():
-    assert attested(iter(EXAMPLES), {"dog", "cat"}) == attested(EXAMPLES, {"dog", "cat"})
+    assert count_corpus(iter(EXAMPLES), {"dog", "cat"}) == count_corpus(EXAMPLES, {"dog", "cat"})
 
 
 def test_edges():
