@@ -2,7 +2,7 @@
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from unbag.hub import front_matter
@@ -70,6 +70,7 @@ _VALUES = st.recursive(
 _HEADS = st.dictionaries(st.text("abc-_", min_size=1).filter(lambda name: name[0].isalpha()), _VALUES, max_size=4)
 
 
+@example({"a": None}, "a", "one\x85line", False)
 @given(_HEADS, st.sampled_from(["a", "b", "model-index"]), _VALUES, st.booleans())
 def test_every_other_entry_is_as_it_was(head, name, value, flow):
     text = f"---\n{yaml.safe_dump(head, sort_keys=False, default_flow_style=flow) if head else ''}---\nText\n"

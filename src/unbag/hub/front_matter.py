@@ -1,16 +1,21 @@
 """Change one entry of the YAML at the head of a card, and nothing else: not a comment, not a quotation mark."""
 
 import re
-from typing import Any
+from typing import Any, Final
 
 import yaml  # type: ignore[import-untyped]
 
 from unbag.hub.card import FRONT_MATTER, parted
 
+_NEXT_LINE: Final = "\x85"
+
 
 def dumped(value: Any, *, line_break: str = "\n") -> str:
     """Return a value as YAML, its entries in their order."""
-    text: str = yaml.safe_dump(value, sort_keys=False, allow_unicode=True, line_break=line_break, width=float("inf"))
+    how: dict[str, Any] = {"sort_keys": False, "line_break": line_break, "width": float("inf")}
+    text: str = yaml.safe_dump(value, allow_unicode=True, **how)
+    if _NEXT_LINE in text:  # PyYAML writes it bare, and reads it as the end of a line
+        text = yaml.safe_dump(value, allow_unicode=False, **how)
     return text
 
 
