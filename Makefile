@@ -7,8 +7,8 @@ BIN := $(VENV)/bin
 # Dependency groups (the developers' tools) need a pip of 2025.
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-# A process of tests for each core; whoever has done its tests takes over some of another's.
-PARALLEL := -n auto --dist worksteal
+# A process of tests for each core; a file's tests stay together, since what they share is made once for them.
+PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 QUICK := tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(wildcard tests/report/test_*.py) \
 	$(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources)
 

@@ -15,7 +15,6 @@ from pathlib import Path
 
 from .accounts import SAMPLE_TOKENS, Accounts, read_tokens
 from .app import HubApp
-from .content import LFS_THRESHOLD
 from .corpora import PINS, REFS
 from .hub import Hub, Settings
 from .keys import RepoKey, parse_key
@@ -36,9 +35,6 @@ def _parser() -> argparse.ArgumentParser:
     add("--ref", action="append", default=[], metavar="KIND/ORG/NAME=REF", help="one more ref of a mounted repo")
     add("--corpora", action="store_true", help="mounted corpora answer at the revisions that unbag reads")
     add("--no-xet", action="store_true", help="offer no Xet; clients that upload then need HF_HUB_DISABLE_XET=1")
-    add("--lfs-threshold", type=int, default=LFS_THRESHOLD, help="bytes above which a file is a large one")
-    add("--page-size", type=int, default=1000, help="entries on one page of a listing")
-    add("--part-size", type=int, help="bytes above which an LFS upload comes in parts (default: never)")
     add("--until-stdin-closes", action="store_true", help="stop when stdin is closed, for a parent that may die")
     return parser
 
@@ -60,9 +56,6 @@ def main(argv: Sequence[str] | None = None) -> None:
             data=data,
             endpoint=endpoint,
             xet=not options.no_xet,
-            lfs_threshold=options.lfs_threshold,
-            page_size=options.page_size,
-            part_size=options.part_size,
         )
         accounts = Accounts(read_tokens(options.tokens) if options.tokens else SAMPLE_TOKENS)
         pins = dict(_named(option) for option in options.pin)
@@ -72,7 +65,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         if options.corpora:
             pins |= {RepoKey(*pair): sha for pair, sha in PINS.items()}
             refs |= {RepoKey(*pair): found for pair, found in REFS.items()}
-        mounts = Mounts(options.mount, pins, refs, options.lfs_threshold)
+        mounts = Mounts(options.mount, pins, refs)
         sys.stdout.write(_greeting(endpoint, accounts))
         sys.stdout.flush()
         serve(

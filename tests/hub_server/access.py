@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .call import Call
-from .errors import forbidden, gated, not_logged_in, repo_not_found
+from .errors import forbidden, not_logged_in, repo_not_found
 from .keys import RepoKey
 from .repository import Repository
 from .store import StoredRepository
@@ -44,24 +44,13 @@ def not_mounted(repo: Repository) -> StoredRepository:
     return repo
 
 
-def check_gate(call: Call, repo: Repository) -> None:
-    """Refuse the files of a gated repository to all but members."""
-    if repo.gated and not _is_member(call, repo.key.namespace):
-        raise gated(repo.key.id, known_caller=call.account is not None)
-
-
 def check_may_own(call: Call, key: RepoKey) -> str:
-    """Refuse to create, delete or rename below a namespace that is not the caller's; give the caller's name."""
+    """Refuse to create below a namespace that is not the caller's; give the caller's name."""
     if call.account is None:
         raise not_logged_in()
     if call.account.role != "write" or not call.account.belongs_to(key.namespace):
         raise forbidden(f'You don\'t have the rights to create a {key.type} under the namespace "{key.namespace}"')
     return call.account.name
-
-
-def is_listed(call: Call, repo: Repository) -> bool:
-    """Whether a list of repositories shows this one to the caller."""
-    return not repo.private or _is_member(call, repo.key.namespace)
 
 
 def _is_member(call: Call, namespace: str) -> bool:

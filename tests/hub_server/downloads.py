@@ -6,14 +6,11 @@ from pathlib import PurePosixPath
 
 from starlette.responses import FileResponse, Response
 
-from .access import check_gate, readable
+from .access import readable
 from .call import Call
 from .content import File
 from .errors import entry_not_found
 from .routing import route
-
-# What a gated repository shows to everyone: its page, and how its files are kept.
-_NEVER_GATED = ("README.md", ".gitattributes")
 
 
 async def resolve(call: Call) -> Response:
@@ -23,8 +20,6 @@ async def resolve(call: Call) -> Response:
     file = commit.tree.get(path)
     if file is None:
         raise entry_not_found(commit_sha=commit.sha)
-    if path not in _NEVER_GATED:
-        check_gate(call, repo)
     headers = {"X-Repo-Commit": commit.sha}  # the client names its cached snapshot by it
     if file.sha256 is not None:
         return _redirect(call, file, commit.sha, headers)

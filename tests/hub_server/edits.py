@@ -24,14 +24,7 @@ class Delete:
     path: str
 
 
-@dataclass(frozen=True)
-class DeleteFolder:
-    """Remove every file below a folder."""
-
-    path: str
-
-
-Edit = Put | Delete | DeleteFolder
+Edit = Put | Delete
 
 
 def edited(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
@@ -42,16 +35,8 @@ def edited(tree: Tree, edits: Iterable[Edit]) -> dict[str, File]:
         if isinstance(edit, Put):
             _check_no_clash(files, edit.path)
             files[edit.path] = edit.file
-        elif isinstance(edit, Delete):
-            if files.pop(edit.path, None) is None:
-                raise entry_not_found(f"A file with this name doesn't exist: {edit.path}")
-        else:
-            folder = edit.path.rstrip("/") + "/"
-            gone = [path for path in files if path.startswith(folder)]
-            if not gone:
-                raise entry_not_found(f"A folder with this name doesn't exist: {edit.path}")
-            for path in gone:
-                del files[path]
+        elif files.pop(edit.path, None) is None:
+            raise entry_not_found(f"A file with this name doesn't exist: {edit.path}")
     return files
 
 

@@ -64,8 +64,3 @@ def entry_not_found(message: str = "Entry not found", commit_sha: str | None = N
     With the commit's sha in the headers a client caches the absence, and asks no more for that commit.
     """
     return HubError(404, message, "EntryNotFound", {"X-Repo-Commit": commit_sha} if commit_sha else None)
-
-
-def gated(repo_id: str, *, known_caller: bool) -> HubError:
-    """Refuse the content of a repository that asks for permission first."""
-    return HubError(403 if known_caller else 401, f"Access to {repo_id} is restricted.", "GatedRepo")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from .accounts import Accounts
-from .content import LFS_THRESHOLD
 from .faults import FaultList
 from .keys import RepoKey
 from .large_files import LargeFiles
@@ -26,17 +24,11 @@ class Settings:
         data: the folder for everything that is written.
         endpoint: the origin of the API, as clients have it in HF_ENDPOINT.
         xet: whether large files may come and go through Xet.
-        lfs_threshold: the size above which a file is a large one.
-        page_size: how many entries a listing has before the client must ask for more.
-        part_size: the size above which an LFS upload comes in parts; None for never.
     """
 
     data: Path
     endpoint: str
     xet: bool = True
-    lfs_threshold: int = LFS_THRESHOLD
-    page_size: int = 1000
-    part_size: int | None = None
 
     @property
     def other_origin(self) -> str:
@@ -66,11 +58,6 @@ class Hub:
         if not key.is_valid:
             return None
         return self.mounts.find(key) or self.store.find(key)
-
-    def repositories(self, repo_type: str) -> Iterator[Repository]:
-        """Give all repositories of a type."""
-        yield from self.mounts.all(repo_type)
-        yield from (repo for repo in self.store.all(repo_type) if self.mounts.find(repo.key) is None)
 
     def large_content(self, sha256: str) -> Path | None:
         """Say where the bytes of a large file lie, wherever it came from."""

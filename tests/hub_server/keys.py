@@ -41,11 +41,6 @@ class RepoKey(NamedTuple):
         return _ID.fullmatch(self.id) is not None
 
 
-def plural_of(repo_type: str) -> str:
-    """Give "datasets" for "dataset", as URLs and folders say it."""
-    return _PLURALS[repo_type]
-
-
 def type_of(plural: str) -> str:
     """Give "dataset" for "datasets"."""
     return _TYPES[plural]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import AsyncIterator, Iterable
+from collections.abc import AsyncIterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -37,24 +37,6 @@ class LargeFiles:
         finally:
             arriving.unlink(missing_ok=True)
 
-    def keep_part(self, sha256: str, number: int, data: bytes) -> str:
-        """Keep one part of a file and give its etag, which the client names it by at the end."""
-        self._part(sha256, number).write_bytes(data)
-        return f'"{hashlib.md5(data).hexdigest()}"'
-
-    def join_parts(self, sha256: str, numbers: Iterable[int]) -> None:
-        """Make a file of its parts, in the order given."""
-        parts = [self._part(sha256, number) for number in numbers]
-        if missing := [part.name for part in parts if not part.exists()]:
-            raise HubError(400, f"parts were not uploaded: {missing}")
-        arriving = self.arrival_path()
-        with arriving.open("wb") as file:
-            for part in parts:
-                file.write(part.read_bytes())
-        self.adopt(arriving, sha256)
-        for part in parts:
-            part.unlink(missing_ok=True)
-
     def arrival_path(self) -> Path:
         """Give a new path to write to, in the file system of the complete files."""
         return self._arriving / uuid4().hex
@@ -66,9 +48,6 @@ class LargeFiles:
             arrived.unlink()
             raise HubError(400, f"the content announced as {sha256} has sha256 {found}")
         os.replace(arrived, self._complete / sha256)
-
-    def _part(self, sha256: str, number: int) -> Path:
-        return self._arriving / f"{sha256}.{number:05d}"
 
 
 def sha256_of(path: Path) -> str:

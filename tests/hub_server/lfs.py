@@ -23,12 +23,11 @@ async def batch(call: Call) -> Response:
         writable(call)
     else:
         readable(call)
-    multipart = "multipart" in body.get("transfers", [])
     answers = []
     for asked in body["objects"]:
         answer = {"oid": asked["oid"], "size": asked["size"]}
         if body["operation"] == "upload":
-            answer |= _where_to_put(call, asked["oid"], asked["size"], multipart=multipart)
+            answer |= _where_to_put(call, asked["oid"])
         else:
             answer |= _where_to_get(call, asked["oid"])
         answers.append(answer)
@@ -39,19 +38,6 @@ async def put(call: Call) -> Response:
     """Take a whole file."""
     await call.hub.large_files.receive(call["hash"], call.request.stream())
     return Response(headers={"ETag": f'"{call["hash"]}"'})
-
-
-async def put_part(call: Call) -> Response:
-    """Take one part of a file."""
-    etag = call.hub.large_files.keep_part(call["hash"], int(call["number"]), await call.request.body())
-    return Response(headers={"ETag": etag})
-
-
-async def complete(call: Call) -> Response:
-    """Join the parts of a file."""
-    body = await call.json()
-    call.hub.large_files.join_parts(call["hash"], [part["partNumber"] for part in body["parts"]])
-    return JSONResponse({})
 
 
 async def verify(call: Call) -> Response:
@@ -71,19 +57,11 @@ async def get(call: Call) -> Response:
     return FileResponse(content, headers={"ETag": f'"{call["hash"]}"'}, media_type="application/octet-stream")
 
 
-def _where_to_put(call: Call, sha256: str, size: int, *, multipart: bool) -> dict[str, Any]:
+def _where_to_put(call: Call, sha256: str) -> dict[str, Any]:
     if call.hub.large_content(sha256) is not None:
         return {}  # no action: there is nothing left to send
     url = f"{call.hub.settings.other_origin}/_lfs/{sha256}"
-    part_size = call.hub.settings.part_size
-    if multipart and part_size is not None and size > part_size:
-        count = -(-size // part_size)  # rounded up
-        # The protocol has no field for parts; the Hub puts their addresses among the headers, by number.
-        parts = {f"{number:05d}": f"{url}/part/{number}" for number in range(1, count + 1)}
-        upload = {"href": f"{url}/complete", "header": {"chunk_size": str(part_size), **parts}}
-    else:
-        upload = {"href": url}
-    return {"actions": {"upload": upload, "verify": {"href": f"{call.hub.settings.endpoint}/_lfs/verify"}}}
+    return {"actions": {"upload": {"href": url}, "verify": {"href": f"{call.hub.settings.endpoint}/_lfs/verify"}}}
 
 
 def _where_to_get(call: Call, sha256: str) -> dict[str, Any]:
@@ -97,6 +75,4 @@ ROUTES = [
     route("POST", "/_lfs/verify", verify),
     route("PUT", "/_lfs/{hash}", put),
     route("GET", "/_lfs/{hash}", get),
-    route("PUT", "/_lfs/{hash}/part/{number}", put_part),
-    route("POST", "/_lfs/{hash}/complete", complete),
 ]

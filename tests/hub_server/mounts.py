@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from .content import LFS_THRESHOLD, Commit, File, belongs_in_lfs, large_file, small_file
-from .keys import RepoKey, plural_of
+from .keys import RepoKey
 from .large_files import sha256_of
 from .repository import MAIN, Repository
 
@@ -65,14 +65,6 @@ class Mounts:
         folder = self._root / key.folder
         return MountedRepository(self, key, folder) if folder.is_dir() else None
 
-    def all(self, repo_type: str) -> Iterator[MountedRepository]:
-        """Give every mounted repository of a type, in the order of their ids."""
-        folders = sorted((self._root / plural_of(repo_type)).glob("*/*")) if self._root is not None else []
-        for folder in folders:
-            repo = self.find(RepoKey(repo_type, f"{folder.parent.name}/{folder.name}"))
-            if repo is not None:
-                yield repo
-
     def large_file(self, sha256: str) -> Path | None:
         """Say where the bytes of a large file lie, if it was seen in a tree."""
         return self._large.get(sha256)
@@ -117,7 +109,6 @@ class MountedRepository(Repository):
     """One folder below the root."""
 
     private = False
-    gated = False
     sdk = None
 
     def __init__(self, mounts: Mounts, key: RepoKey, folder: Path) -> None:

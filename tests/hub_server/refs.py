@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from starlette.responses import JSONResponse, Response
 
-from .access import readable, writable
+from .access import readable
 from .call import Call
 from .routing import route
 
@@ -44,37 +44,7 @@ async def list_commits(call: Call) -> Response:
     )
 
 
-async def create_branch(call: Call) -> Response:
-    """Create a branch, at main if nothing else is said."""
-    repo, body = writable(call), await call.json()
-    repo.add_ref(f"refs/heads/{call['name']}", repo.at(body.get("startingPoint") or "main").sha)
-    return JSONResponse({})
-
-
-async def delete_branch(call: Call) -> Response:
-    """Delete a branch."""
-    writable(call).remove_ref(f"refs/heads/{call['name']}")
-    return JSONResponse({})
-
-
-async def create_tag(call: Call) -> Response:
-    """Tag a revision."""
-    repo, body = writable(call), await call.json()
-    repo.add_ref(f"refs/tags/{body['tag']}", repo.at(call.revision).sha)
-    return JSONResponse({})
-
-
-async def delete_tag(call: Call) -> Response:
-    """Delete a tag."""
-    writable(call).remove_ref(f"refs/tags/{call['name']}")
-    return JSONResponse({})
-
-
 ROUTES = [
     route("GET", "/api/{kind}/{repo}/refs", list_refs),
     route("GET", "/api/{kind}/{repo}/commits/{revision}", list_commits),
-    route("POST", "/api/{kind}/{repo}/branch/{name}", create_branch),
-    route("DELETE", "/api/{kind}/{repo}/branch/{name}", delete_branch),
-    route("POST", "/api/{kind}/{repo}/tag/{revision}", create_tag),
-    route("DELETE", "/api/{kind}/{repo}/tag/{name}", delete_tag),
 ]

@@ -1,4 +1,4 @@
-"""Repositories as a whole: create, delete, rename, describe, list. And who is asking."""
+"""Repositories as a whole: create, describe. And who is asking."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ from typing import Any
 from starlette.responses import JSONResponse, Response
 
 from . import cards
-from .access import check_gate, check_may_own, is_listed, not_mounted, readable, writable
+from .access import check_may_own, readable
 from .call import Call
-from .content import Commit
-from .errors import HubError, not_logged_in, repo_not_found
+from .errors import HubError, not_logged_in
 from .keys import RepoKey
 from .repository import Repository
 from .routing import route
@@ -53,62 +52,14 @@ async def create(call: Call) -> Response:
     return JSONResponse({"url": url, "name": key.id, "id": _internal_id(key)})
 
 
-async def delete(call: Call) -> Response:
-    """Delete a repository."""
-    key = _key_in(call, await call.json())
-    check_may_own(call, key)
-    call.hub.store.delete(_existing(call, key).key)
-    return Response()
-
-
-async def move(call: Call) -> Response:
-    """Give a repository another name."""
-    body = await call.json()
-    repo_type = body.get("type") or "model"
-    old, new = RepoKey(repo_type, body["fromRepo"]), RepoKey(repo_type, body["toRepo"])
-    for key in (old, new):
-        check_may_own(call, key)
-    if call.hub.repository(new) is not None or not new.is_valid:
-        raise HubError(409, f"{new.id} is taken, or no valid name")
-    call.hub.store.move(_existing(call, old).key, new)
-    return JSONResponse({})
-
-
-async def change_settings(call: Call) -> Response:
-    """Change who may see a repository."""
-    repo, body = writable(call), await call.json()
-    private = body["visibility"] == "private" if "visibility" in body else body.get("private")
-    repo.change_settings(private=private, gated=body.get("gated"))
-    return JSONResponse({})
-
-
-async def check_auth(call: Call) -> Response:
-    """Say whether the caller may read a repository's files."""
-    check_gate(call, readable(call))
-    return JSONResponse({})
-
-
 async def info(call: Call) -> Response:
     """Describe a repository at its main branch."""
-    return JSONResponse(_describe(readable(call), "main", with_blobs=call.asks_for("blobs")))
+    return JSONResponse(_describe(readable(call), "main"))
 
 
 async def info_at_revision(call: Call) -> Response:
     """Describe a repository at a revision."""
-    return JSONResponse(_describe(readable(call), call.revision, with_blobs=call.asks_for("blobs")))
-
-
-async def list_all(call: Call) -> Response:
-    """List the repositories of a type, by author, by a part of the id, and by tags."""
-    author, search, wanted = call.query.get("author"), call.query.get("search", ""), call.query.getlist("filter")
-    found = []
-    for repo in call.hub.repositories(call.repo_type):
-        if not is_listed(call, repo) or (author and repo.key.namespace != author):
-            continue
-        description = _describe(repo, "main")
-        if search.lower() in repo.key.id.lower() and set(wanted) <= set(description["tags"]):
-            found.append(description)
-    return JSONResponse(found[: int(call.query.get("limit", call.hub.settings.page_size))])
+    return JSONResponse(_describe(readable(call), call.revision))
 
 
 def _key_in(call: Call, body: Mapping[str, Any]) -> RepoKey:
@@ -121,14 +72,7 @@ def _key_in(call: Call, body: Mapping[str, Any]) -> RepoKey:
     return key
 
 
-def _existing(call: Call, key: RepoKey) -> Repository:
-    repo = call.hub.repository(key)
-    if repo is None:
-        raise repo_not_found(known_caller=True)
-    return not_mounted(repo)
-
-
-def _describe(repo: Repository, revision: str, *, with_blobs: bool = False) -> dict[str, Any]:
+def _describe(repo: Repository, revision: str) -> dict[str, Any]:
     commit = repo.at(revision)
     card = cards.metadata(repo.text(commit, "README.md"))
     description = {
@@ -137,14 +81,14 @@ def _describe(repo: Repository, revision: str, *, with_blobs: bool = False) -> d
         "author": repo.key.namespace,
         "sha": commit.sha,
         "private": repo.private,
-        "gated": repo.gated,
+        "gated": False,
         "disabled": False,
         "likes": 0,
         "downloads": 0,
         "createdAt": repo.created,
         "lastModified": commit.date,
         "tags": list(cards.tags(card)),
-        "siblings": _files(commit, with_blobs=with_blobs),
+        "siblings": [{"rfilename": path} for path in sorted(commit.tree)],
         "cardData": card or None,
         "usedStorage": sum(file.size for file in commit.tree.values()),
     }
@@ -159,18 +103,6 @@ def _describe(repo: Repository, revision: str, *, with_blobs: bool = False) -> d
     return plain
 
 
-def _files(commit: Commit, *, with_blobs: bool) -> list[dict[str, Any]]:
-    files = []
-    for path, file in sorted(commit.tree.items()):
-        described: dict[str, Any] = {"rfilename": path}
-        if with_blobs:
-            described |= {"size": file.size, "blobId": file.oid}
-            if file.sha256:
-                described["lfs"] = {"sha256": file.sha256, "size": file.size, "pointerSize": file.pointer_size}
-        files.append(described)
-    return files
-
-
 def _internal_id(key: RepoKey) -> str:
     return hashlib.md5(key.folder.encode()).hexdigest()[:24]
 
@@ -178,11 +110,6 @@ def _internal_id(key: RepoKey) -> str:
 ROUTES = [
     route("GET", "/api/whoami-v2", who_am_i),
     route("POST", "/api/repos/create", create),
-    route("DELETE", "/api/repos/delete", delete),
-    route("POST", "/api/repos/move", move),
-    route("GET", "/api/{kind}", list_all),
     route("GET", "/api/{kind}/{repo}", info),
     route("GET", "/api/{kind}/{repo}/revision/{revision}", info_at_revision),
-    route("GET", "/api/{kind}/{repo}/auth-check", check_auth),
-    route("PUT", "/api/{kind}/{repo}/settings", change_settings),
 ]

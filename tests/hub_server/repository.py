@@ -19,14 +19,12 @@ class Repository(ABC):
     Attributes:
         key: its type and id.
         private: whether only members of its namespace may know that it exists.
-        gated: "auto" or "manual" if others see its page but not its files; False otherwise.
         sdk: what a Space runs on.
         created: when, as the Hub writes a date.
     """
 
     key: RepoKey
     private: bool
-    gated: str | bool
     sdk: str | None
     created: str
 

@@ -113,9 +113,6 @@ def running_hub(
     refs: Mapping[PairOrKey, Sequence[str]] | None = None,
     tokens: Mapping[str, Account] = SAMPLE_TOKENS,
     xet: bool = True,
-    lfs_threshold: int | None = None,
-    page_size: int | None = None,
-    part_size: int | None = None,
 ) -> Iterator[RunningHub]:
     """Run a Hub on a free port, with its data in a temporary folder, until the block ends.
 
@@ -125,9 +122,6 @@ def running_hub(
         refs: more refs of mounted repositories.
         tokens: who may call.
         xet: whether to offer Xet.
-        lfs_threshold: see `hub.Settings`, as for the next two; None leaves the default.
-        page_size: entries on one page of a listing.
-        part_size: the size above which an LFS upload comes in parts.
     """
     with tempfile.TemporaryDirectory(prefix="hub-") as folder:
         data = Path(folder)
@@ -137,8 +131,6 @@ def running_hub(
         arguments += [f"--pin={RepoKey(*key).folder}={sha}" for key, sha in (pins or {}).items()]
         arguments += [f"--ref={RepoKey(*key).folder}={ref}" for key, names in (refs or {}).items() for ref in names]
         arguments += [] if xet else ["--no-xet"]
-        sizes = {"lfs-threshold": lfs_threshold, "page-size": page_size, "part-size": part_size}
-        arguments += [f"--{name}={size}" for name, size in sizes.items() if size is not None]
         errors = data / "errors.txt"
         with errors.open("w") as errors_file:
             process = subprocess.Popen(

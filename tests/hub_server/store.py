@@ -14,16 +14,15 @@ import hashlib
 import json
 import os
 import re
-import shutil
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
 
 from .content import GITATTRIBUTES, Commit, File, small_file
 from .edits import Edit, Put, edited
-from .errors import HubError, revision_not_found
-from .keys import RepoKey, plural_of
+from .errors import HubError
+from .keys import RepoKey
 from .repository import MAIN, Repository
 
 
@@ -32,7 +31,6 @@ class Meta:
     """What is known of a repository beside its commits."""
 
     private: bool = False
-    gated: str | bool = False
     sdk: str | None = None
     created: str = ""
     pull_requests: int = 0
@@ -53,14 +51,6 @@ class Store:
         folder = self._repos / key.folder
         return StoredRepository(self, key, folder) if (folder / "meta.json").exists() else None
 
-    def all(self, repo_type: str) -> Iterator[StoredRepository]:
-        """Load every repository of a type, in the order of their ids."""
-        root = self._repos / plural_of(repo_type)
-        for meta in sorted(root.glob("*/*/meta.json")):
-            repo = self.find(RepoKey(repo_type, f"{meta.parent.parent.name}/{meta.parent.name}"))
-            if repo is not None:
-                yield repo
-
     def create(self, key: RepoKey, author: str, *, private: bool = False, sdk: str | None = None) -> StoredRepository:
         """Make a repository with the first commit that the Hub makes too."""
         folder = self._repos / key.folder
@@ -69,16 +59,6 @@ class Store:
         repo = StoredRepository(self, key, folder)
         repo.add_commit(MAIN, [Put(".gitattributes", self.keep_small(GITATTRIBUTES))], "initial commit", "", author)
         return repo
-
-    def delete(self, key: RepoKey) -> None:
-        """Remove a repository; its blobs stay, since another repository may hold them too."""
-        shutil.rmtree(self._repos / key.folder)
-
-    def move(self, old: RepoKey, new: RepoKey) -> None:
-        """Give a repository another name."""
-        target = self._repos / new.folder
-        target.parent.mkdir(parents=True, exist_ok=True)
-        os.replace(self._repos / old.folder, target)
 
     def keep_small(self, data: bytes) -> File:
         """Keep the content of a small file."""
@@ -101,7 +81,6 @@ class StoredRepository(Repository):
         self._folder = folder
         self._meta = Meta(**json.loads((folder / "meta.json").read_text()))
         self.private = self._meta.private
-        self.gated = self._meta.gated
         self.sdk = self._meta.sdk
         self.created = self._meta.created
 
@@ -122,25 +101,9 @@ class StoredRepository(Repository):
         """Say where the bytes of a small file lie: by content, whatever its path."""
         return self._store.blob(file)
 
-    def change_settings(self, *, private: bool | None = None, gated: str | bool | None = None) -> None:
-        """Change who may see the repository; None leaves a setting as it is."""
-        if private is not None:
-            self._meta.private = self.private = private
-        if gated is not None:
-            self._meta.gated = self.gated = gated
-        self._save()
-
     def add_ref(self, ref: str, sha: str) -> None:
         """Point a new ref at a commit."""
-        if ref in self._meta.refs:
-            raise HubError(409, f"Reference {ref} already exists")  # what `exist_ok=True` forgives
         self._meta.refs[ref] = sha
-        self._save()
-
-    def remove_ref(self, ref: str) -> None:
-        """Remove a branch or a tag; its commits stay."""
-        if self._meta.refs.pop(ref, None) is None:
-            raise revision_not_found(ref)
         self._save()
 
     def open_pull_request(self) -> str:

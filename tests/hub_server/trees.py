@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from typing import Any
-from urllib.parse import parse_qs, urlencode
+from urllib.parse import parse_qs
 
 from starlette.responses import JSONResponse, Response
 
@@ -28,12 +28,9 @@ async def list_folder(call: Call) -> Response:
 async def describe_paths(call: Call) -> Response:
     """Describe the paths asked for, and leave out those that are not there."""
     body = await call.request.body()
-    if "json" in call.request.headers.get("content-type", ""):
-        asked = await call.json()
-        paths, expand = asked["paths"], bool(asked.get("expand"))
-    else:  # an HTML form, as huggingface_hub sends it
-        form = parse_qs(body.decode(), keep_blank_values=True)
-        paths, expand = form.get("paths", []), form.get("expand", [""])[0].lower() == "true"
+    # An HTML form, as huggingface_hub sends it.
+    form = parse_qs(body.decode(), keep_blank_values=True)
+    paths, expand = form.get("paths", []), form.get("expand", [""])[0].lower() == "true"
     commit = readable(call).at(call.revision)
     wanted = [path.strip("/") for path in paths]
     found = [_entry(commit, path, expand=expand) for path in wanted]
@@ -46,15 +43,7 @@ def _listing(call: Call, prefix: str) -> Response:
     paths = _paths_below(commit.tree, prefix, recursive=recursive)
     if prefix and not paths:
         raise entry_not_found(f'{prefix.rstrip("/")} does not exist on "{call.revision}"')
-    limit = int(call.query.get("limit", call.hub.settings.page_size))
-    start = int(call.query.get("cursor", 0))
-    page = [_entry(commit, path, expand=expand) for path in paths[start : start + limit]]
-    headers = {}
-    if start + limit < len(paths):
-        query = urlencode({"recursive": recursive, "expand": expand, "limit": limit, "cursor": start + limit})
-        url = f"{call.hub.settings.endpoint}{call.request.scope['raw_path'].decode()}?{query}"
-        headers["Link"] = f'<{url}>; rel="next"'
-    return JSONResponse(page, headers=headers)
+    return JSONResponse([_entry(commit, path, expand=expand) for path in paths])
 
 
 def _paths_below(tree: Tree, prefix: str, *, recursive: bool) -> list[str]:

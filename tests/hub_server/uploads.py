@@ -14,9 +14,9 @@ from starlette.responses import JSONResponse, Response
 from . import cards
 from .access import open_to_proposals, writable
 from .call import Call
-from .content import File, belongs_in_lfs, large_file
+from .content import LFS_THRESHOLD, File, belongs_in_lfs, large_file
 from .discussions import opening_commit
-from .edits import Delete, DeleteFolder, Edit, Put
+from .edits import Delete, Edit, Put
 from .errors import HubError, revision_not_found
 from .hub import Hub
 from .repository import MAIN
@@ -34,7 +34,7 @@ async def preupload(call: Call) -> Response:
     answers = []
     for asked in body["files"]:
         path, sample = asked["path"], base64.b64decode(asked.get("sample", ""))
-        is_large = belongs_in_lfs(path, asked["size"], call.hub.settings.lfs_threshold, sample)
+        is_large = belongs_in_lfs(path, asked["size"], LFS_THRESHOLD, sample)
         there = commit.tree.get(path)
         answers.append(
             {
@@ -111,8 +111,6 @@ async def _edit(hub: Hub, key: str, value: Mapping[str, Any]) -> Edit:
         return Put(value["path"], await _uploaded(hub, value["oid"], value.get("size")))
     if key == "deletedFile":
         return Delete(value["path"])
-    if key == "deletedFolder":
-        return DeleteFolder(value["path"])
     raise HubError(400, f"unknown operation {key!r}")
 
 

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any
-from unittest import mock
+from typing import TYPE_CHECKING
 
 from tests.hub_server.accounts import ALICE, ALICE_READS, BOB
 
@@ -36,8 +34,3 @@ def _api(token: str | bool) -> HfApi:
     from huggingface_hub import HfApi
 
     return HfApi(token=token)
-
-
-def without_waiting() -> AbstractContextManager[Any]:
-    """Let the client retry as often as it likes, but at once; it would wait for 23 seconds in all."""
-    return mock.patch("huggingface_hub.utils._http.time.sleep")

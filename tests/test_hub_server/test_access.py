@@ -27,7 +27,6 @@ def test_a_private_repository_does_not_exist_for_others(repo_id: str, tmp_path: 
         assert refusal.value.response.status_code == status
         with pytest.raises(RepositoryNotFoundError):
             api.hf_hub_download(repo_id, "s.txt", cache_dir=tmp_path)
-        assert repo_id not in [model.id for model in api.list_models(author="org")]
 
 
 @runs_in("hub_client")
@@ -53,28 +52,3 @@ def test_a_missing_repository_is_reported_as_such(repo_id: str) -> None:
     for api in (alice(), nobody()):
         with pytest.raises(RepositoryNotFoundError):
             api.model_info(repo_id)
-
-
-@runs_in("hub_client")
-def test_a_private_repository_can_be_published(repo_id: str) -> None:
-    _private_repo(repo_id)
-    alice().update_repo_settings(repo_id, private=False)
-    assert nobody().model_info(repo_id).private is False
-
-
-@runs_in("hub_client")
-def test_a_gated_repository_shows_its_page_but_not_its_files(repo_id: str, tmp_path: Path) -> None:
-    from huggingface_hub.errors import GatedRepoError
-
-    alice().create_repo(repo_id)
-    for path in ("README.md", "s.txt"):
-        alice().upload_file(path_or_fileobj=b"text", path_in_repo=path, repo_id=repo_id)
-    alice().update_repo_settings(repo_id, gated="auto")
-    for api in (nobody(), bob()):
-        assert api.model_info(repo_id).gated == "auto"
-        assert api.hf_hub_download(repo_id, "README.md", cache_dir=tmp_path)
-        with pytest.raises(GatedRepoError):
-            api.hf_hub_download(repo_id, "s.txt", cache_dir=tmp_path)
-        with pytest.raises(GatedRepoError):
-            api.auth_check(repo_id)
-    assert alice().hf_hub_download(repo_id, "s.txt", cache_dir=tmp_path)

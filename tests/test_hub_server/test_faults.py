@@ -8,16 +8,12 @@ import json
 import random
 import time
 from collections.abc import Iterator
-from pathlib import Path
-from unittest import mock
 
 import pytest
 
-from tests.hub_server.client_process import runs_in
 from tests.hub_server.faults import Fault
 from tests.hub_server.running import RunningHub
 
-from .callers import alice, nobody, without_waiting
 from .plain_http import get, request
 
 
@@ -122,116 +118,3 @@ def test_an_answer_is_lost_though_the_work_was_done(hub: RunningHub, repo_id: st
     with pytest.raises(http.client.RemoteDisconnected):
         request("PUT", url, content)
     assert get(url).body == content
-
-
-# What huggingface_hub does about them.
-
-
-def _repo_with_a_file(repo_id: str) -> None:
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=b"text", path_in_repo="a.txt", repo_id=repo_id)
-
-
-@runs_in("hub_client")
-def test_asking_for_a_repository_is_not_retried(repo_id: str, hub: RunningHub) -> None:
-    from huggingface_hub.errors import HfHubHTTPError
-
-    alice().create_repo(repo_id)
-    hub.arm(Fault(path=f"/api/models/{repo_id}", status=503))
-    with pytest.raises(HfHubHTTPError, match="an armed fault"):
-        alice().model_info(repo_id)
-    assert alice().model_info(repo_id).id == repo_id
-
-
-@runs_in("hub_client")
-def test_the_question_how_to_upload_is_retried(repo_id: str, hub: RunningHub) -> None:
-    alice().create_repo(repo_id)
-    wait = {"Retry-After": "1", "RateLimit": '"api";r=0;t=1'}
-    hub.arm(Fault(path=f"/{repo_id}/preupload/", status=429, times=2, headers=wait))
-    with without_waiting():
-        alice().upload_file(path_or_fileobj=b"text", path_in_repo="a.txt", repo_id=repo_id)
-    assert [request.status for request in hub.requests(f"/{repo_id}/preupload/")] == [429, 429, 200]
-
-
-@runs_in("hub_client")
-def test_a_commit_is_not_retried(repo_id: str, hub: RunningHub) -> None:
-    from huggingface_hub.errors import HfHubHTTPError
-
-    alice().create_repo(repo_id)
-    hub.arm(Fault(path=f"/{repo_id}/commit/", status=503))
-    with pytest.raises(HfHubHTTPError, match="503"):
-        alice().upload_file(path_or_fileobj=b"text", path_in_repo="a.txt", repo_id=repo_id)
-    assert alice().list_repo_files(repo_id) == [".gitattributes"]
-
-
-@runs_in("hub_client")
-def test_a_head_request_is_retried(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    _repo_with_a_file(repo_id)
-    hub.arm(Fault(method="HEAD", path=f"/{repo_id}/resolve/", status=503, times=2))
-    with without_waiting():
-        assert Path(nobody().hf_hub_download(repo_id, "a.txt", cache_dir=tmp_path)).read_text() == "text"
-
-
-@runs_in("hub_client")
-def test_a_hub_that_stays_down_leaves_the_cache(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    from huggingface_hub.errors import LocalEntryNotFoundError
-
-    _repo_with_a_file(repo_id)
-    cached = nobody().hf_hub_download(repo_id, "a.txt", cache_dir=tmp_path / "full")
-    hub.arm(Fault(method="HEAD", path=f"/{repo_id}/resolve/", status=503, times=99))
-    with without_waiting():
-        assert nobody().hf_hub_download(repo_id, "a.txt", cache_dir=tmp_path / "full") == cached
-        with pytest.raises(LocalEntryNotFoundError):
-            nobody().hf_hub_download(repo_id, "a.txt", cache_dir=tmp_path / "empty")
-
-
-@runs_in("hub_client")
-def test_a_download_is_retried_after_429_but_not_after_503(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    from huggingface_hub.errors import HfHubHTTPError
-
-    _repo_with_a_file(repo_id)
-    hub.arm(Fault(method="GET", path=f"/{repo_id}/resolve/", status=503))
-    with pytest.raises(HfHubHTTPError, match="503"):
-        nobody().hf_hub_download(repo_id, "a.txt", cache_dir=tmp_path)
-    hub.arm(Fault(method="GET", path=f"/{repo_id}/resolve/", status=429, headers={"RateLimit": '"resolvers";r=0;t=1'}))
-    with without_waiting():
-        assert nobody().hf_hub_download(repo_id, "a.txt", cache_dir=tmp_path)
-
-
-@runs_in("hub_client_without_xet")
-def test_an_upload_that_was_cut_is_sent_again(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    (tmp_path / "big.bin").write_bytes(random.Random(repo_id).randbytes(2_000_000))
-    sha256 = hashlib.sha256((tmp_path / "big.bin").read_bytes()).hexdigest()
-    alice().create_repo(repo_id)
-    hub.arm(Fault(method="PUT", path=f"/_lfs/{sha256}", cut=500_000))
-    with without_waiting():
-        alice().upload_file(path_or_fileobj=tmp_path / "big.bin", path_in_repo="big.bin", repo_id=repo_id)
-    uploads = [request.status for request in hub.requests(f"/_lfs/{sha256}") if request.method == "PUT"]
-    assert uploads == [None, 200]
-    assert alice().file_exists(repo_id, "big.bin")
-
-
-@runs_in("hub_client_without_xet")
-def test_a_download_that_was_cut_is_resumed(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    content = random.Random(repo_id).randbytes(2_000_000)
-    sha256 = hashlib.sha256(content).hexdigest()
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=content, path_in_repo="big.bin", repo_id=repo_id)
-    hub.arm(Fault(method="GET", path=f"/_lfs/{sha256}", cut=1_500_000))
-    # The client keeps what it has only by whole chunks, of 10 MB unless told otherwise.
-    with without_waiting(), mock.patch("huggingface_hub.constants.DOWNLOAD_CHUNK_SIZE", 200_000):
-        got = nobody().hf_hub_download(repo_id, "big.bin", cache_dir=tmp_path)
-    assert Path(got).read_bytes() == content
-    ranges = [request.range for request in hub.requests(f"/_lfs/{sha256}") if request.method == "GET"]
-    assert ranges == [None, "bytes=1400000-"]
-
-
-@runs_in("hub_client")
-def test_an_upload_through_xet_is_retried(repo_id: str, hub: RunningHub, tmp_path: Path) -> None:
-    pytest.importorskip("hf_xet")
-    (tmp_path / "big.bin").write_bytes(random.Random(repo_id).randbytes(2_000_000))
-    alice().create_repo(repo_id)
-    hub.arm(Fault(path="/v1/xorbs/", status=503), Fault(path="/v1/xorbs/", cut=500_000))
-    alice().upload_file(path_or_fileobj=tmp_path / "big.bin", path_in_repo="big.bin", repo_id=repo_id)
-    assert hub.armed() == []
-    assert alice().file_exists(repo_id, "big.bin")

@@ -71,37 +71,3 @@ def test_a_name_that_leads_out_of_the_folder_is_refused() -> None:
         f"{alice().endpoint}/api/repos/create", json={"organization": "org", "name": ".."}, headers=headers
     )
     assert answer.status_code == 400
-
-
-@runs_in("hub_client")
-def test_a_deleted_repository_is_gone(repo_id: str) -> None:
-    from huggingface_hub.errors import RepositoryNotFoundError
-
-    alice().create_repo(repo_id)
-    alice().delete_repo(repo_id)
-    with pytest.raises(RepositoryNotFoundError):
-        alice().model_info(repo_id)
-    with pytest.raises(RepositoryNotFoundError):
-        alice().delete_repo(repo_id)
-    alice().delete_repo(repo_id, missing_ok=True)
-
-
-@runs_in("hub_client")
-def test_a_moved_repository_keeps_its_files(repo_id: str) -> None:
-    alice().create_repo(repo_id)
-    alice().upload_file(path_or_fileobj=b"text", path_in_repo="a.txt", repo_id=repo_id)
-    alice().move_repo(repo_id, f"{repo_id}_new")
-    assert not alice().repo_exists(repo_id)
-    assert alice().file_exists(f"{repo_id}_new", "a.txt")
-
-
-@runs_in("hub_client")
-def test_lists_are_filtered_by_tag_author_and_name(repo_id: str) -> None:
-    alice().create_repo(repo_id)
-    tag = repo_id.removeprefix("org/")
-    card = f"---\nlicense: mit\ntags: [{tag}]\n---\n".encode()
-    alice().upload_file(path_or_fileobj=card, path_in_repo="README.md", repo_id=repo_id)
-    assert [model.id for model in alice().list_models(filter=tag)] == [repo_id]
-    assert [model.id for model in alice().list_models(author="org", search=tag.upper())] == [repo_id]
-    assert [model.id for model in alice().list_models(author="bob", search=tag)] == []
-    assert "license:mit" in alice().model_info(repo_id).tags

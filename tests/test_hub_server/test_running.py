@@ -20,7 +20,7 @@ REPO_ROOT = Path(__file__).parents[2]
 
 def _answers(hub: RunningHub) -> bool:
     try:
-        return get(f"{hub.endpoint}/api/models").status == 200
+        return get(f"{hub.endpoint}/api/telemetry/a").status == 200
     except ConnectionError:
         return False
 

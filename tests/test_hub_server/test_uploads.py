@@ -124,13 +124,6 @@ def test_gitignore_keeps_files_out(repo_id: str, tmp_path: Path) -> None:
     assert set(alice().list_repo_files(repo_id)) == {".gitattributes", ".gitignore", "a.txt"}
 
 
-def test_a_large_upload_may_come_in_parts(hub_client_without_xet: ClientProcess, repo_id: str, tmp_path: Path) -> None:
-    (tmp_path / "big.bin").write_bytes(noise(250_000))
-    with running_hub(part_size=100_000) as hub:
-        hub_client_without_xet.run(_upload_to_and_download_from, hub=hub, repo_id=repo_id, folder=tmp_path)
-        assert [request.path[-7:] for request in hub.requests("/part/")] == ["/part/1", "/part/2", "/part/3"]
-
-
 def test_a_hub_may_offer_no_xet(hub_client_without_xet: ClientProcess, repo_id: str, tmp_path: Path) -> None:
     (tmp_path / "big.bin").write_bytes(noise(250_000))
     with running_hub(xet=False) as hub:
