@@ -64,7 +64,7 @@ def read_pairs(path: Path, count: int, *, as_is: bool) -> tuple[list[str], list[
 
 def ours(predictor: TransformerPredictor) -> System:
     """Return our predictor as a function from pairs to label names."""
-    names = np.array(predictor.space)
+    names = np.array(predictor.label_space)
     return lambda premises, hypotheses: names[predictor.predict(premises, hypotheses).argmax(axis=1)]
 
 

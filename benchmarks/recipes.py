@@ -131,7 +131,7 @@ def _mask(rows: NDArray[np.intp], n: int) -> Bools:
 def answers(built: BuiltSet, predictor: Any, out: Path) -> Answers:
     """Return a model's answers, from the store where they are there."""
     found = predict_rows(built.rows, predictor, out)
-    return Answers(found.array(), found.space, found.has_probabilities)
+    return Answers(found.array(), found.label_space, found.has_probabilities)
 
 
 def permuted(scores: Mapping[str, Any]) -> list[tuple[str, float]]:

@@ -102,7 +102,7 @@ def test_drawn_examples_are_the_same_whatever_else_is_there(tmp_path, request_):
 
 
 def test_a_two_label_model_is_scored_in_its_own_space(tmp_path, request_):
-    predictor = CallablePredictor(lambda premises, _: ["not_entailment"] * len(premises), space=TWO_WAY)
+    predictor = CallablePredictor(lambda premises, _: ["not_entailment"] * len(premises), label_space=TWO_WAY)
     [result] = unbag.evaluate(predictor, [request_], out=tmp_path / "out")
     assert result.scores["accuracy"].value == pytest.approx(2 / 3)  # neutral and contradiction, folded
     assert result.scores["omega_rand"].value == pytest.approx(2 / 3)

@@ -22,38 +22,38 @@ class Answers(NamedTuple):
     """What a model answered, in the order of the rows.
 
     Attributes:
-        probabilities: shape (n, len(space)).
-        space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
+        probabilities: shape (n, len(label_space)).
+        label_space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
         has_probabilities: whether the probabilities say how sure the model is; False where it gave labels only.
         unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
     """
 
     probabilities: NDArray[Any]
-    space: Sequence[str]
+    label_space: Sequence[str]
     has_probabilities: bool
     unanswered: NDArray[np.bool_] | None = None
 
     @property
     def predicted(self) -> NDArray[np.intp]:
-        """The position in `space` of each row's likeliest label, shape (n,); `NO_ANSWER` where there is none."""
+        """The position in `label_space` of each row's likeliest label, shape (n,); `NO_ANSWER` where there is none."""
         likeliest: NDArray[np.intp] = self.probabilities.argmax(axis=1)
         return likeliest if self.unanswered is None else np.where(self.unanswered, NO_ANSWER, likeliest)
 
     @property
     def names(self) -> NDArray[np.str_]:
         """The name of each row's likeliest label, shape (n,); `NONE` where there is none."""
-        named: NDArray[np.str_] = np.array([*self.space, NONE])[self.predicted]  # `NO_ANSWER` is the last
+        named: NDArray[np.str_] = np.array([*self.label_space, NONE])[self.predicted]  # `NO_ANSWER` is the last
         return named
 
     def gold(self, labels: ArrayLike) -> NDArray[np.intp]:
-        """Return the position in `space` of each gold label, shape (n,), from their ids."""
+        """Return the position in `label_space` of each gold label, shape (n,), from their ids."""
         gold: NDArray[np.intp] = self.folded[np.asarray(labels, dtype=np.intp)]
         return gold
 
     @property
     def folded(self) -> NDArray[np.intp]:
-        """The position in `space` of each of `labels.LABELS`, shape (3,)."""
-        return np.array([self.space.index(fold(label, self.space)) for label in LABELS])
+        """The position in `label_space` of each of `labels.LABELS`, shape (3,)."""
+        return np.array([self.label_space.index(fold(label, self.label_space)) for label in LABELS])
 
 
 def of_labels(predicted: Sequence[int]) -> Answers:

@@ -151,7 +151,7 @@ def evaluate_all(
                 if group.rank == 0:
                     probabilities = found.array()
                     unanswered = _unanswered(probabilities, request.name) if known.get("kind") == "endpoint" else None
-                    answers = Answers(probabilities, found.space, found.has_probabilities, unanswered)
+                    answers = Answers(probabilities, found.label_space, found.has_probabilities, unanswered)
                     counts = {"truncated_pairs": found.truncated}
                     if unanswered is not None:
                         counts["unanswered_pairs"] = int(unanswered.sum())
@@ -193,7 +193,7 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
     built = build(request)
     found = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    answers = Answers(found.probabilities, found.space, found.has_probabilities)
+    answers = Answers(found.probabilities, found.label_space, found.has_probabilities)
     result = score(built, answers, model)
     _written([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result

@@ -142,16 +142,16 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
     return order
 
 
-def space_of(order: Sequence[str]) -> tuple[str, ...]:
+def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
     """Return the label space, in our order, of which `order` is a permutation.
 
-    >>> space_of(("contradiction", "entailment", "neutral"))
+    >>> label_space_of(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')
     """
     return LABELS if len(order) == len(LABELS) else TWO_WAY
 
 
-def fold(label: str, space: Sequence[str]) -> str:
+def fold(label: str, label_space: Sequence[str]) -> str:
     """Return a three-way gold label in a model's label space.
 
     The collapse rule for two-label models: neutral and contradiction are both `not_entailment` (McCoy et al. 2019,
@@ -160,4 +160,4 @@ def fold(label: str, space: Sequence[str]) -> str:
     >>> fold("neutral", TWO_WAY), fold("neutral", LABELS)
     ('not_entailment', 'neutral')
     """
-    return label if label in space else NOT_ENTAILMENT
+    return label if label in label_space else NOT_ENTAILMENT

@@ -16,7 +16,7 @@ class FilePredictions(NamedTuple):
     """Predictions in the order of a set's rows."""
 
     probabilities: NDArray[np.float32]  # (n, labels)
-    space: tuple[str, ...]
+    label_space: tuple[str, ...]
     has_probabilities: bool  # whether the probabilities say how sure the model is; False for bare labels
     sha256: str
 
@@ -34,14 +34,14 @@ def read_predictions(path: Path, ids: Sequence[str]) -> FilePredictions:
     """
     file = open_file(path)
     columns = list(file.columns)
-    space = next((space for space in (LABELS, TWO_WAY) if set(space) <= set(columns)), None)
-    if "id" not in columns or (space is None and "prediction" not in columns):
+    label_space = next((labels for labels in (LABELS, TWO_WAY) if set(labels) <= set(columns)), None)
+    if "id" not in columns or (label_space is None and "prediction" not in columns):
         raise DataError(
             f"{path}: expected the columns id and either prediction or {', '.join(LABELS)} "
             f"(or {', '.join(TWO_WAY)}); found {columns}"
         )
     position = {name: number for number, name in enumerate(ids)}
-    probabilities = np.full((len(ids), len(space or LABELS)), np.nan, dtype=np.float32)
+    probabilities = np.full((len(ids), len(label_space or LABELS)), np.nan, dtype=np.float32)
     for row in file.read():
         number = position.get(str(row.values["id"]))
         if number is None:
@@ -50,13 +50,13 @@ def read_predictions(path: Path, ids: Sequence[str]) -> FilePredictions:
             )
         if not np.isnan(probabilities[number, 0]):
             raise DataError(f"{row.place}: the id {row.values['id']!r} was met before")
-        probabilities[number] = _one_hot(row) if space is None else _distribution(row, space)
+        probabilities[number] = _one_hot(row) if label_space is None else _distribution(row, label_space)
     missing = np.flatnonzero(np.isnan(probabilities[:, 0]))
     if len(missing):
         raise DataError(
             f"{path}: {len(missing):,} of the set's {len(ids):,} rows have no prediction, first {ids[missing[0]]!r}"
         )
-    return FilePredictions(probabilities, tuple(space or LABELS), space is not None, file.sha256())
+    return FilePredictions(probabilities, tuple(label_space or LABELS), label_space is not None, file.sha256())
 
 
 def _one_hot(row: Row) -> NDArray[np.float32]:
@@ -72,8 +72,8 @@ def _one_hot(row: Row) -> NDArray[np.float32]:
         ) from None
 
 
-def _distribution(row: Row, space: Sequence[str]) -> NDArray[np.float32]:
+def _distribution(row: Row, label_space: Sequence[str]) -> NDArray[np.float32]:
     try:
-        return checked_probabilities([[float(row.values[label]) for label in space]], 1, space).reshape(-1)
+        return checked_probabilities([[float(row.values[label]) for label in label_space]], 1, label_space).reshape(-1)
     except (TypeError, ValueError) as error:
         raise DataError(f"{row.place}: {error}") from None

@@ -60,7 +60,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
     if hasattr(model, "predict") or not callable(model):
         raise ValueError(
             f"expected a model as text (a Hub id, a folder, …), a CrossEncoder, a text-classification pipeline of "
-            f"transformers, a function of premises and hypotheses, or a predictor with `space`, `identity` and "
+            f"transformers, a function of premises and hypotheses, or a predictor with `label_space`, `identity` and "
             f"`predict` (unbag.inference.Predictor); found {type(model).__module__}.{type(model).__qualname__}. A "
             "function that asks it will do: lambda premises, hypotheses: …"
         )
@@ -85,7 +85,7 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
         return None
     found = deciding({name: value for name, value in options.items() if name != "revision"})
     if "label_map" in found:
-        found["label_map"] = ",".join(getattr(predictor, "order", predictor.space))
+        found["label_map"] = ",".join(getattr(predictor, "order", predictor.label_space))
     return found
 
 

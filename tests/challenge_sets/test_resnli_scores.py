@@ -23,8 +23,8 @@ ROWS = datasets.Dataset.from_dict(
 PREDICTED = [0, 1, 1, 2]
 
 
-def _answers(predicted, space=LABELS):
-    return Answers(np.eye(len(space))[predicted], space, has_probabilities=False)
+def _answers(predicted, label_space=LABELS):
+    return Answers(np.eye(len(label_space))[predicted], label_space, has_probabilities=False)
 
 
 def test_partitions_are_scored_and_what_was_trained_on_told_apart():

@@ -70,7 +70,7 @@ def test_the_scores_by_hand(data, tmp_path):
 
 def test_a_two_label_model_is_right_of_neutral_and_contradiction_alike(data, tmp_path):
     class NeverEntails:
-        space = ("entailment", "not_entailment")
+        label_space = ("entailment", "not_entailment")
         identity = None
 
         def predict(self, premises, hypotheses):

@@ -33,7 +33,11 @@ def test_dicts_are_read_by_name():
 
 
 def test_two_labels():
-    assert ask(["not_entailment", "entailment", "non-entailment"], space=TWO_WAY).tolist() == [[0, 1], [1, 0], [0, 1]]
+    assert ask(["not_entailment", "entailment", "non-entailment"], label_space=TWO_WAY).tolist() == [
+        [0, 1],
+        [1, 0],
+        [0, 1],
+    ]
 
 
 def test_the_function_sees_lists_and_no_pairs_ask_nothing():

@@ -112,7 +112,7 @@ def test_what_its_outputs_mean_must_be_known(made, make_model):
     mapped, _ = predictor_of(made(unnamed), label_map=dict(zip("012", ORDER, strict=True)))
     assert mapped.order == ORDER
     two, _ = predictor_of(made(make_model(order=("entailment", "not_entailment"))))
-    assert two.space == ("entailment", "not_entailment")
+    assert two.label_space == ("entailment", "not_entailment")
     with pytest.raises(ModelError, match="has one output, like models that rank"):
         predictor_of(made(make_model(order=("LABEL_0",))))
 

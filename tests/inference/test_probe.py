@@ -14,16 +14,16 @@ from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, TWO_WAY, La
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
 
 
-def knows(renamed=None, wrong=0, space=LABELS):
+def knows(renamed=None, wrong=0, label_space=LABELS):
     """Return a predictor that answers right, but for its first pairs and for what it calls the labels."""
 
     def answer(premises, hypotheses):
-        names = [fold(GOLD[pair], space) for pair in zip(premises, hypotheses, strict=True)]
+        names = [fold(GOLD[pair], label_space) for pair in zip(premises, hypotheses, strict=True)]
         for row in range(wrong):
-            names[row] = space[(space.index(names[row]) + 1) % len(space)]
+            names[row] = label_space[(label_space.index(names[row]) + 1) % len(label_space)]
         return [(renamed or {}).get(name, name) for name in names]
 
-    return CallablePredictor(answer, space=space)
+    return CallablePredictor(answer, label_space=label_space)
 
 
 @pytest.mark.parametrize("language", ["en", "zh"])
@@ -67,8 +67,8 @@ def test_ten_right_leave_six_to_any_other_order():
 
 
 def test_two_labels():
-    assert not probe(knows(space=TWO_WAY)).mislabelled
-    report = probe(knows(dict(zip(TWO_WAY, TWO_WAY[::-1], strict=True)), space=TWO_WAY))
+    assert not probe(knows(label_space=TWO_WAY)).mislabelled
+    report = probe(knows(dict(zip(TWO_WAY, TWO_WAY[::-1], strict=True)), label_space=TWO_WAY))
     assert report.mislabelled
     assert report.best == TWO_WAY[::-1]
 

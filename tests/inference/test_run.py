@@ -140,7 +140,7 @@ def test_other_predictors_rows_and_chunks_have_other_keys(tmp_path):
     runs = [
         run(tmp_path),
         run(tmp_path, Counting(identity=WHO | {"version": "2"})),
-        run(tmp_path, Counting(fn=lambda p, h: [[row[0], 1 - row[0]] for row in hashed(p, h)], space=TWO_WAY)),
+        run(tmp_path, Counting(fn=lambda p, h: [[row[0], 1 - row[0]] for row in hashed(p, h)], label_space=TWO_WAY)),
         run(tmp_path, rows=ROWS.select(range(99))),
         run(tmp_path, rows=changed("premise", "a dog")),
         run(tmp_path, rows=changed("id", "row-x")),

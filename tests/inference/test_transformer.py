@@ -58,7 +58,7 @@ def test_probabilities_equal_transformers_own(tiny_bert):
     with torch.no_grad():
         expected = model(**batch).logits.softmax(-1)[:, [ORDER.index(label) for label in LABELS]].numpy()
     predictor = TransformerPredictor.load(tiny_bert)
-    assert predictor.space == LABELS
+    assert predictor.label_space == LABELS
     assert predictor.order == ORDER
     assert np.ptp(expected, axis=0).min() > 0.05, "all pairs look alike to this model, so this test would show nothing"
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-5)
@@ -114,7 +114,7 @@ def test_label_order_is_read_from_the_config(tiny_bert, tmp_path):
 
 def test_two_labels(make_model: MakeModel):
     predictor = TransformerPredictor.load(make_model(order=("not_entailment", "entailment")))
-    assert predictor.space == ("entailment", "not_entailment")
+    assert predictor.label_space == ("entailment", "not_entailment")
     assert predictor.predict(PREMISES, HYPOTHESES).shape == (len(PAIRS), 2)
 
 
@@ -256,7 +256,7 @@ def test_the_real_model_predicts_and_ignores_its_tokenizers_own_lengths(shared_m
     predictor = TransformerPredictor.load(shared_model)
     assert predictor.max_length == 512
     found = predictor.predict(["A man is asleep."] * 2, ["A man sleeps.", "A man is running."])
-    assert [predictor.space[column] for column in found.argmax(axis=1)] == ["entailment", "contradiction"]
+    assert [predictor.label_space[column] for column in found.argmax(axis=1)] == ["entailment", "contradiction"]
     long = "A dog runs. " * 60
     assert encode_pairs(predictor.tokenizer, [long], ["A dog."], 512).lengths[0] > 200
     predictor.predict([long], ["A dog."])

@@ -264,7 +264,7 @@ def test_the_evaluator_answers_with_either_head(finished):
     plain, residual = (TransformerPredictor.load(folder, head=head) for head in ("plain", "residual"))
     logits = objective.network(**encode()).logits
     premises, hypotheses = map(list, zip(*PAIRS, strict=True))
-    columns = [ORDER.index(label) for label in plain.space]
+    columns = [ORDER.index(label) for label in plain.label_space]
     for predictor, expected in (
         (plain, logits),
         (residual, ResidualHead.load(folder)(objective.network, logits, encode())),

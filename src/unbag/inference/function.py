@@ -15,9 +15,9 @@ class CallablePredictor:
 
     Args:
         fn: takes the list of premises and the list of hypotheses and returns, for each pair in order, one of: a label
-            name in any known spelling; a row of probabilities in the order of `space`; a dict from label name to
-            probability that names every label of the space.
-        space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
+            name in any known spelling; a row of probabilities in the order of `label_space`; a dict from label name to
+            probability that names every label of it.
+        label_space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
         identity: what decides the function's answers, e.g. `{"model": "my-ensemble", "version": "3"}`. Whoever gives
             one promises to change it whenever the answers may change. Without one nothing stored is reused.
 
@@ -32,23 +32,23 @@ class CallablePredictor:
     def __init__(
         self,
         fn: Callable[[list[str], list[str]], Any],
-        space: Sequence[str] = LABELS,
+        label_space: Sequence[str] = LABELS,
         identity: Mapping[str, str] | None = None,
     ) -> None:
         self._fn = fn
-        self.space = tuple(space)
+        self.label_space = tuple(label_space)
         self.identity = None if identity is None else {"kind": "callable", **identity}
         self.has_probabilities = True
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs, shape (n, len(space)).
+        """Return the probabilities of n pairs, shape (n, len(label_space)).
 
         Raises:
             ValueError: if the function's answer is not one valid answer a pair.
         """
         premises, hypotheses = checked_pairs(premises, hypotheses)
         if not premises:
-            return np.empty((0, len(self.space)), dtype=np.float32)
+            return np.empty((0, len(self.label_space)), dtype=np.float32)
         answers = self._fn(premises, hypotheses)
         if not hasattr(answers, "__len__"):
             raise ValueError(
@@ -68,21 +68,21 @@ class CallablePredictor:
             return self._one_hot(answers)
         if kinds == {"a dict"}:
             answers = [self._row(answer) for answer in answers]
-        return checked_probabilities(answers, len(premises), self.space)
+        return checked_probabilities(answers, len(premises), self.label_space)
 
     def _one_hot(self, names: Sequence[str]) -> NDArray[np.float32]:
-        return np.eye(len(self.space), dtype=np.float32)[[self._column(name) for name in names]]
+        return np.eye(len(self.label_space), dtype=np.float32)[[self._column(name) for name in names]]
 
     def _column(self, name: str) -> int:
         label = canonical(name)
-        if label not in self.space:
-            raise ValueError(f"expected one of {list(self.space)}, the function returned {name!r}")
-        return self.space.index(label)
+        if label not in self.label_space:
+            raise ValueError(f"expected one of {list(self.label_space)}, the function returned {name!r}")
+        return self.label_space.index(label)
 
     def _row(self, answer: Mapping[str, float]) -> list[float]:
         by_column = {self._column(name): float(value) for name, value in answer.items()}
-        if len(by_column) != len(self.space) or len(answer) != len(self.space):
+        if len(by_column) != len(self.label_space) or len(answer) != len(self.label_space):
             raise ValueError(
-                f"expected a probability for each of {list(self.space)}, the function returned {dict(answer)}"
+                f"expected a probability for each of {list(self.label_space)}, the function returned {dict(answer)}"
             )
-        return [by_column[column] for column in range(len(self.space))]
+        return [by_column[column] for column in range(len(self.label_space))]

@@ -18,7 +18,7 @@ class Predictor(Protocol):
     """
 
     @property
-    def space(self) -> tuple[str, ...]:
+    def label_space(self) -> tuple[str, ...]:
         """The labels of the columns that `predict` returns: `labels.LABELS` or `labels.TWO_WAY`."""
         ...
 
@@ -32,7 +32,7 @@ class Predictor(Protocol):
         ...
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs in their order, shape (n, len(space)); each row sums to 1."""
+        """Return the probabilities of n pairs in their order, shape (n, len(label_space)); each row sums to 1."""
         ...
 
 
@@ -43,13 +43,13 @@ class BatchPredictor(Predictor, Protocol):
     def batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, len(space))."""
+        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, (b, len(label_space))."""
         ...
 
 
 def from_batches(predictor: BatchPredictor, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-    """Return what `predictor.batches` gives in the order of the n pairs, shape (n, len(space)): its `predict`."""
-    probabilities = np.empty((len(premises), len(predictor.space)), dtype=np.float32)
+    """Return what `predictor.batches` gives in the order of the n pairs, shape (n, len(label_space)): its `predict`."""
+    probabilities = np.empty((len(premises), len(predictor.label_space)), dtype=np.float32)
     for rows, values in predictor.batches(premises, hypotheses):
         probabilities[rows] = values
     return probabilities
@@ -73,26 +73,26 @@ def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[l
     return sides["premise"], sides["hypothesis"]
 
 
-def checked_probabilities(values: Any, rows: int, space: Sequence[str]) -> NDArray[np.float32]:
+def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:
     """Return `values` as float32 probabilities, or say what they are instead.
 
     Args:
         values: anything NumPy reads as numbers.
         rows: n, the number of pairs asked about.
-        space: the label of each column.
+        label_space: the label of each column.
 
     Returns:
-        Shape (n, len(space)), the values untouched but for their type.
+        Shape (n, len(label_space)), the values untouched but for their type.
 
     Raises:
         ValueError: if the shape differs, a value is not in [0, 1] (NaN is not), or a row sums to 1 no nearer than
             1e-3.
     """
     array = np.asarray(values, dtype=np.float32)
-    if array.shape != (rows, len(space)):
+    if array.shape != (rows, len(label_space)):
         raise ValueError(
-            f"expected probabilities of shape {(rows, len(space))}, a row for each pair and a column for each of "
-            f"{list(space)}, found shape {array.shape}"
+            f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
+            f"{list(label_space)}, found shape {array.shape}"
         )
     inside = (array >= 0) & (array <= 1 + _SUM_TOLERANCE)  # false for NaN
     good = inside.all(axis=1) & (np.abs(array.sum(axis=1) - 1) <= _SUM_TOLERANCE)

@@ -67,7 +67,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
 
     Args:
         predictor: the model; with an attribute `order`, that is the order of its outputs that the report speaks of,
-            else `space` is. Gold labels are folded for two-label models.
+            else `label_space` is. Gold labels are folded for two-label models.
         language: `en` or `zh`.
 
     Raises:
@@ -76,9 +76,9 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     if language not in PAIRS:
         raise ValueError(f"expected a language the probe has pairs in, {sorted(PAIRS)}, found {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    gold = [fold(label, predictor.space) for label in golds]
-    answers = [predictor.space[column] for column in predictor.predict(premises, hypotheses).argmax(axis=1)]
-    declared: tuple[str, ...] = tuple(getattr(predictor, "order", predictor.space))
+    gold = [fold(label, predictor.label_space) for label in golds]
+    answers = [predictor.label_space[column] for column in predictor.predict(premises, hypotheses).argmax(axis=1)]
+    declared: tuple[str, ...] = tuple(getattr(predictor, "order", predictor.label_space))
 
     def right(order: tuple[str, ...]) -> int:
         means = dict(zip(declared, order, strict=True))  # what an answer would mean, were the outputs in that order

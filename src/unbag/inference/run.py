@@ -62,7 +62,7 @@ def predict_rows(
         content_hash(_tables(rows), _COLUMNS),
         rows=len(rows),
         chunk_rows=chunk_rows,
-        space=predictor.space,
+        label_space=predictor.label_space,
     )
     if group.agree(material) != material:
         raise ValueError(
@@ -70,7 +70,7 @@ def predict_rows(
             "another than process 0; give all the same model, data and options"
         )
     key = group.agree(store_key(material))  # drawn, where the predictor has no identity
-    store = Store(Path(folder) / key, key, len(rows), chunk_rows, tuple(predictor.space))
+    store = Store(Path(folder) / key, key, len(rows), chunk_rows, tuple(predictor.label_space))
     todo: list[int] = []
     if group.rank == 0:
         store.describe(material)
@@ -88,7 +88,7 @@ def predict_rows(
         nonlocal done
         for part in mine:
             chunk = _slice(rows, store, part)
-            probabilities = np.full((len(chunk), len(store.space)), np.nan, dtype=np.float32)
+            probabilities = np.full((len(chunk), len(store.label_space)), np.nan, dtype=np.float32)
             truncated_before = getattr(predictor, "truncated", 0)
             for positions, values in _answers(predictor, chunk):
                 probabilities[positions] = values
@@ -98,7 +98,7 @@ def predict_rows(
             store.write(
                 part,
                 chunk,
-                checked_probabilities(probabilities, len(chunk), store.space),
+                checked_probabilities(probabilities, len(chunk), store.label_space),
                 has_probabilities=getattr(predictor, "has_probabilities", True),
                 truncated=getattr(predictor, "truncated", 0) - truncated_before,
             )

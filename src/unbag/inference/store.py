@@ -53,14 +53,14 @@ class Store:
         key: what the parts belong to; 64 hexadecimal digits, or `once-…` for what is never reused.
         rows: rows of the data set.
         chunk_rows: rows a part; the last one may have fewer.
-        space: the labels of the probability columns.
+        label_space: the labels of the probability columns.
     """
 
     path: Path
     key: str
     rows: int
     chunk_rows: int
-    space: tuple[str, ...]
+    label_space: tuple[str, ...]
 
     @property
     def parts(self) -> int:
@@ -97,12 +97,12 @@ class Store:
         Args:
             part: its number.
             names: the columns `id` and `source_id` of its r rows.
-            probabilities: shape (r, len(space)).
+            probabilities: shape (r, len(label_space)).
             has_probabilities: False if the model gave labels only.
             truncated: how many of the r pairs the model could not read to their ends.
         """
         table = names.select(list(NAMED)).combine_chunks().replace_schema_metadata(None)
-        for column, label in enumerate(self.space):
+        for column, label in enumerate(self.label_space):
             table = table.append_column(label, pa.array(np.ascontiguousarray(probabilities[:, column])))
         meta = {
             "key": self.key,
@@ -133,9 +133,9 @@ class Store:
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{file} cannot be read ({error}); run again to have it computed anew") from error
         first, end = self.span(part)
-        if table.column_names != [*NAMED, *self.space] or len(table) != end - first:
+        if table.column_names != [*NAMED, *self.label_space] or len(table) != end - first:
             raise StoreError(
-                f"{file}: expected {end - first} rows of {[*NAMED, *self.space]}, found {len(table)} of "
+                f"{file}: expected {end - first} rows of {[*NAMED, *self.label_space]}, found {len(table)} of "
                 f"{table.column_names}; run again to have it computed anew"
             )
         if promised != found:
@@ -168,7 +168,7 @@ def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
 
 
 def key_material(
-    identity: Mapping[str, str] | None, content: str, *, rows: int, chunk_rows: int, space: Sequence[str]
+    identity: Mapping[str, str] | None, content: str, *, rows: int, chunk_rows: int, label_space: Sequence[str]
 ) -> dict[str, Any]:
     """Return all that decides stored predictions, as a manifest shows it.
 
@@ -177,7 +177,7 @@ def key_material(
         content: the hash of the data.
         rows: rows of the data.
         chunk_rows: rows a part; batches do not reach across parts, so it decides the last bits.
-        space: the predictor's labels.
+        label_space: the predictor's labels.
     """
     return {
         "schema": SCHEMA,
@@ -185,7 +185,7 @@ def key_material(
         "content": content,
         "rows": rows,
         "chunk_rows": chunk_rows,
-        "space": list(space),
+        "space": list(label_space),  # not `label_space`: what was stored under the old name is found by this key
     }
 
 
@@ -234,9 +234,9 @@ class Predictions:
         return self.store.path
 
     @property
-    def space(self) -> tuple[str, ...]:
+    def label_space(self) -> tuple[str, ...]:
         """The labels of the probability columns."""
-        return self.store.space
+        return self.store.label_space
 
     def __len__(self) -> int:
         return self.store.rows
@@ -252,8 +252,8 @@ class Predictions:
         return sum(int(meta["truncated"]) for _, meta in self._parts())
 
     def array(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
-        """Return the probabilities in the order of the rows, shape (n, labels): of these labels, or of `space`."""
-        table = self.table(list(labels or self.space))
+        """Return the probabilities in the order of the rows, shape (n, labels): of these labels, or of them all."""
+        table = self.table(list(labels or self.label_space))
         return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
 
     def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:

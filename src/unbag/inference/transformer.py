@@ -23,7 +23,7 @@ from unbag.inference.first_token import use_first_token
 from unbag.inference.loading import Classifier, ModelError, load_classifier
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.process_group import default_device
-from unbag.labels import space_of
+from unbag.labels import label_space_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,7 +49,7 @@ class TransformerPredictor:
     by less than 1e-5 in float32. The same pairs asked about together give the same bits on the same machine.
 
     Attributes:
-        space: the labels of the columns of `predict`.
+        label_space: the labels of the columns of `predict`.
         order: the labels of the model's outputs, in the model's own order.
         identity: what decides the numbers, by name.
         max_length: the most tokens of a pair that the model is shown; None where nothing limits it.
@@ -64,12 +64,12 @@ class TransformerPredictor:
         self.model = classifier.network.to(device)
         self.tokenizer = classifier.tokenizer
         self.order = classifier.order
-        self.space = space_of(classifier.order)
+        self.label_space = label_space_of(classifier.order)
         self.max_length = classifier.tokens_read(max_length)
         self.truncated = 0
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
-        self._columns = [self.order.index(label) for label in self.space]
+        self._columns = [self.order.index(label) for label in self.label_space]
         self._padding = Padding.of(self.tokenizer, self.model)
         premises, hypotheses = zip(*_OF_DIFFERENT_LENGTHS, strict=True)
         compared = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
@@ -142,7 +142,7 @@ class TransformerPredictor:
         self.identity = {**self.identity, "head": f"residual sha256:{file_hash(folder / WEIGHTS_FILE)}"}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
-        """Return the probabilities of n pairs in their order, shape (n, len(space)).
+        """Return the probabilities of n pairs in their order, shape (n, len(label_space)).
 
         Raises:
             ValueError: if there are more premises than hypotheses or fewer, one of them is not text, or the model
@@ -153,7 +153,7 @@ class TransformerPredictor:
     def batches(
         self, premises: Sequence[str], hypotheses: Sequence[str]
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, len(space)).
+        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
 
         Raises:
             ValueError: as `predict`.
@@ -167,7 +167,7 @@ class TransformerPredictor:
             with torch.inference_mode():
                 logits = self.model(**self._inputs(pairs, rows.tolist())).logits  # (b, labels) in the model's order
                 values = logits.float().softmax(dim=-1)[:, self._columns].cpu().numpy()
-            yield rows, checked_probabilities(values, len(rows), self.space)
+            yield rows, checked_probabilities(values, len(rows), self.label_space)
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
         """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""

@@ -24,7 +24,7 @@ class LexicalPredictor:
         revision: the commit of the Hub that it is from.
     """
 
-    space: ClassVar[tuple[str, ...]] = labels.LABELS
+    label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
     def __init__(self, folder: Path, revision: str | None = None) -> None:
         self._model = load(folder)
@@ -56,7 +56,7 @@ class MajorityPredictor:
         recipe: which training pairs.
     """
 
-    space: ClassVar[tuple[str, ...]] = labels.LABELS
+    label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
     def __init__(self, recipe: Recipe) -> None:
         sources = training_sources(recipe)

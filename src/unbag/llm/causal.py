@@ -92,14 +92,14 @@ class CausalPredictor:
     The probabilities of a pair depend on that pair alone up to rounding, as `TransformerPredictor`'s do.
 
     Attributes:
-        space: the labels of the columns of `predict`.
+        label_space: the labels of the columns of `predict`.
         identity: what decides the numbers, by name.
         max_length: the most tokens of a prompt that the model is shown; None where nothing limits it.
         truncated: how many of the pairs so far were longer than that and lost the ends of their sentences.
     """
 
     has_probabilities: Final = True
-    space: Final = LABELS
+    label_space: Final = LABELS
 
     def __init__(
         self,
@@ -207,11 +207,11 @@ class CausalPredictor:
         for rows in token_batches(sizes, self.batch_tokens):
             scores = self._log_likelihoods([questions[row] for row in rows.tolist()])
             values = scores.softmax(dim=-1).numpy()
-            yield rows, checked_probabilities(values, len(rows), self.space)
+            yield rows, checked_probabilities(values, len(rows), self.label_space)
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
         """Return ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
-        scores = np.empty((len(premises), len(self.space)))
+        scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*checked_pairs(premises, hypotheses))
         for rows in token_batches([q.length * len(q.tails) for q in questions], self.batch_tokens):
             scores[rows] = self._log_likelihoods([questions[row] for row in rows.tolist()]).numpy()

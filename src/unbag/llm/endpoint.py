@@ -80,14 +80,14 @@ class EndpointPredictor:
     killed goes on without paying twice.
 
     Attributes:
-        space: the labels of the columns of `predict`.
+        label_space: the labels of the columns of `predict`.
         identity: what decides the numbers, by name. It cannot tell whether another model has taken the name.
         form: how the model is asked; the first of `FORMS` that it takes.
         has_probabilities: whether its form asks for probabilities.
         spending: requests and tokens so far.
     """
 
-    space: Final = LABELS
+    label_space: Final = LABELS
 
     def __init__(
         self,
@@ -194,7 +194,7 @@ class EndpointPredictor:
                 except (openai.BadRequestError, openai.UnprocessableEntityError) as error:
                     raise EndpointError(self._refusal(error)) from None
                 values = np.tile(np.array(self._probabilities(answer), dtype=np.float32), (len(rows), 1))
-                yield np.array(rows, dtype=np.intp), checked_probabilities(values, len(rows), self.space)
+                yield np.array(rows, dtype=np.intp), checked_probabilities(values, len(rows), self.label_space)
         finally:
             # What is under way is waited for and kept, since it is paid for.
             pool.shutdown(wait=True, cancel_futures=True)

@@ -204,8 +204,10 @@ def _zero_shot(
     """Return what decides a model's numbers, and its probabilities of all rows before any training."""
     mapping = parse_label_map(label_map) if label_map else None
     predictor = TransformerPredictor.load(model, revision=revision, label_map=mapping, max_length=max_length)
-    if predictor.space != LABELS:
-        raise ValueError(f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.space)}")
+    if predictor.label_space != LABELS:
+        raise ValueError(
+            f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.label_space)}"
+        )
     report = probe(predictor, built.language)
     if report.mislabelled and label_map is None:  # which says what it means
         raise MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")

@@ -38,7 +38,7 @@ class ReportExample:
         kind: why it was chosen, e.g. "most misleading, wrong".
         id: of its row.
         lines: its sentences.
-        gold: the gold label, in the space of the answer.
+        gold: the gold label, in the label space of the answer.
         answer: the model's label; `answers.NONE` where it gave no answer.
         probability: of the answer; None where the model gave no probabilities.
         note: what else is known of it.
@@ -98,7 +98,7 @@ class Pairs:
         self, kind: str, place: int, lines: Iterable[Line], note: str = "", labels: tuple[str, str] | None = None
     ) -> ReportExample:
         """Return a row as an example; `labels` are gold label and answer, where they are not the row's own."""
-        gold, answer = labels or (self.answers.space[self.gold[place]], str(self.names[place]))
+        gold, answer = labels or (self.answers.label_space[self.gold[place]], str(self.names[place]))
         is_known = self.answers.has_probabilities and labels is None and answer != NONE
         sure = round(float(self.sure[place]), 4) if is_known else None
         return ReportExample(kind, self.row(place)["id"], tuple(lines), gold, answer, sure, note)

@@ -38,7 +38,7 @@ class WordNetPredictor:
         has_probabilities: False: a label is chosen or none is.
     """
 
-    space = LABELS
+    label_space = LABELS
     has_probabilities = False
 
     def __init__(self, lexicon: Lexicon, *, edges: int = DEFAULT_EDGES, name: str | None = None) -> None:

@@ -23,7 +23,7 @@ HOSTILE_NAME = "org/<b onclick=alert(1)>model</b>"
 class OfWords:
     """Answers by a checksum of the letters of both sides, or of their beginnings where `ordered`."""
 
-    space = LABELS
+    label_space = LABELS
 
     def __init__(self, name, *, ordered=False):
         self.identity = {"name": name}

@@ -30,7 +30,7 @@ def breaking_nli_scores(
         groups=columns.get("premise"),
         resamples=resamples,
     )
-    return {**scores, "labels": list(answers.space), "unanswered": int(tied.sum())}
+    return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}
 
 
 def _of_contradictions(columns: Columns, name: str) -> list[Any] | None:

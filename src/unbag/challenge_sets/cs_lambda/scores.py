@@ -18,7 +18,7 @@ def cs_lambda_scores(
         answers.gold(columns["label"]),
         columns["lms"],
         annotator_labels=votes if any(votes) else None,
-        n_labels=len(answers.space),
+        n_labels=len(answers.label_space),
         resamples=resamples,
     )
-    return {**scores, "labels": list(answers.space)}
+    return {**scores, "labels": list(answers.label_space)}

@@ -33,7 +33,7 @@ def permuted_scores(
             bleu=_mean_of_sides(columns, "bleu_2"),
             minitree=None if minitree is None or np.isnan(minitree).all() else minitree,
             lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
-            n_labels=len(answers.space),
+            n_labels=len(answers.label_space),
             curve=True,
             resamples=resamples,
         )

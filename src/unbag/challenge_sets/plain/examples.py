@@ -16,7 +16,7 @@ MARKS: Final[Mapping[str, str]] = {}
 def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     """Yield the surest wrong answers by gold label."""
     pairs = Pairs(rows, answers)
-    for number, label in enumerate(answers.space):
+    for number, label in enumerate(answers.label_space):
         for place in top(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.sure):
             row = pairs.row(place)
             lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]

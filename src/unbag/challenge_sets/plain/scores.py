@@ -12,5 +12,5 @@ def plain_scores(
 ) -> dict[str, Any]:
     """Score answers with `scoring.accuracy`."""
     gold = answers.gold(columns["label"])
-    scores = accuracy(answers.predicted, gold, n_labels=len(answers.space), resamples=resamples)
-    return {**scores, "labels": list(answers.space)}
+    scores = accuracy(answers.predicted, gold, n_labels=len(answers.label_space), resamples=resamples)
+    return {**scores, "labels": list(answers.label_space)}

@@ -32,7 +32,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     predicted = pairs.names
     said = np.full(len(gold), "", dtype=object)
     said[forth] = four_way(predicted[forth], predicted[[back[names[place]] for place in forth.tolist()]])
-    two = NOT_ENTAILMENT in answers.space
+    two = NOT_ENTAILMENT in answers.label_space
     folded = {CONTRADICTION: NOT_ENTAILMENT, NEUTRAL: NOT_ENTAILMENT} if two else {}
     true = np.array([folded.get(str(label), str(label)) for label in gold], dtype=object)
     right = said[forth] == true[forth]

@@ -29,7 +29,7 @@ def sicck_scores(
         scored = [row for row in scored if pairs[row] in back]
         if not scored:
             return {}
-    folded = {CONTRADICTION: NOT_ENTAILMENT, NEUTRAL: NOT_ENTAILMENT} if NOT_ENTAILMENT in answers.space else {}
+    folded = {CONTRADICTION: NOT_ENTAILMENT, NEUTRAL: NOT_ENTAILMENT} if NOT_ENTAILMENT in answers.label_space else {}
     groups = {name: [columns[name][row] for row in scored] for name in GROUPS if name in columns}
     return dict(
         natural_logic(

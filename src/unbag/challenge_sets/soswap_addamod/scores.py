@@ -13,7 +13,7 @@ def soswap_addamod_scores(
     columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.label_distribution`, by kind of pair; where there is no answer, it is `none`."""
-    predicted, names = answers.predicted, tuple(answers.space)
+    predicted, names = answers.predicted, tuple(answers.label_space)
     if (predicted == NO_ANSWER).any():
         predicted, names = np.where(predicted == NO_ANSWER, len(names), predicted), (*names, NONE)
     return dict(
