@@ -65,7 +65,7 @@ def test_a_redirect_is_followed(server, tmp_path):
 def test_a_copy_that_was_given_is_taken_where_it_is(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(CONTENT)
-    assert fetch(_pinned(server), given=own, cache=tmp_path / "cache") == own
+    assert fetch(_pinned(server), local_copy=own, cache=tmp_path / "cache") == own
     assert not server.asked
 
 
@@ -73,9 +73,9 @@ def test_a_given_copy_of_something_else_is_refused(server, tmp_path):
     own = tmp_path / "own.bin"
     own.write_bytes(b"something else")
     with pytest.raises(DataError, match=rf"own\.bin: expected file\.bin with the sha256 {_pinned(server).sha256}"):
-        fetch(_pinned(server), given=own)
+        fetch(_pinned(server), local_copy=own)
     with pytest.raises(DataError, match=r"none\.bin: no such file; expected a copy of http"):
-        fetch(_pinned(server), given=tmp_path / "none.bin")
+        fetch(_pinned(server), local_copy=tmp_path / "none.bin")
 
 
 def test_a_damaged_copy_in_the_cache_is_replaced(server, tmp_path):

@@ -67,8 +67,8 @@ def of_labels(predicted: Sequence[int]) -> Answers:
 
 def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: Answers) -> tuple[Columns, Answers]:
     """Return the columns and answers of some rows, those where `kept`, shape (n,), is true."""
-    places = np.flatnonzero(kept).tolist()
-    taken = {name: [values[place] for place in places] for name, values in columns.items()}
+    rows = np.flatnonzero(kept).tolist()
+    taken = {name: [values[row] for row in rows] for name, values in columns.items()}
     unanswered = None if answers.unanswered is None else answers.unanswered[kept]
     return taken, answers._replace(probabilities=answers.probabilities[kept], unanswered=unanswered)
 

@@ -227,8 +227,8 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
         for path in _named(options.get(option) or getattr(config, option)):
             for file in _files(path):
                 with file.open("rb") as content:  # which may be gigabytes of word vectors
-                    found = hashlib.file_digest(content, "sha256").hexdigest()
-                digest.update(f"{option}\0{file.relative_to(path)}\0{found}\n".encode())
+                    sha256 = hashlib.file_digest(content, "sha256").hexdigest()
+                digest.update(f"{option}\0{file.relative_to(path)}\0{sha256}\n".encode())
     return digest.hexdigest()
 
 

@@ -41,6 +41,6 @@ def numbers(rows: Any, name: str) -> NDArray[Any]:
 
 def values(rows: Any, name: str) -> Any:
     """Return one column of a `datasets.Dataset` as metrics read it: numbers as an array, anything else as a list."""
-    found = column(rows, name)
-    is_number = pa.types.is_integer(found.type) or pa.types.is_floating(found.type) or pa.types.is_boolean(found.type)
-    return found.to_numpy(zero_copy_only=False) if is_number else found.to_pylist()
+    array = column(rows, name)
+    is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)
+    return array.to_numpy(zero_copy_only=False) if is_number else array.to_pylist()

@@ -98,16 +98,16 @@ class System:
 
     def tasks(self) -> dict[str, list[Run]]:
         """Return the runs of each task."""
-        found: dict[str, list[Run]] = {}
+        by_task: dict[str, list[Run]] = {}
         for run in self.runs:
-            same = found.setdefault(run.task, [])
+            same = by_task.setdefault(run.task, [])
             if any(run.seed == other.seed for other in same):
                 what = "" if run.seed is None else f", seed {run.seed},"
                 raise ValueError(
                     f"{self.name}{what} has the set {run.result.set} twice: in {same[0].file} and {run.file}"
                 )
             same.append(run)
-        return found
+        return by_task
 
 
 class Difference(NamedTuple):
@@ -158,9 +158,9 @@ class Comparison:
     notes: list[str]
     level: float = LEVEL
 
-    def significant(self, found: Difference) -> bool | None:
+    def significant(self, difference: Difference) -> bool | None:
         """Tell whether a difference is significant after correction; None where it was not tested."""
-        return None if found.p_holm is None else found.p_holm <= self.level
+        return None if difference.p_holm is None else difference.p_holm <= self.level
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON takes it."""
@@ -177,7 +177,8 @@ class Comparison:
                 for system in self.systems
             ],
             "differences": [
-                plain(found._asdict()) | {"significant": self.significant(found)} for found in self.differences
+                plain(difference._asdict()) | {"significant": self.significant(difference)}
+                for difference in self.differences
             ],
             "notes": self.notes,
         }
@@ -213,8 +214,8 @@ def compare(
     """
     systems = _systems(paths)
     if len(systems) < 2:
-        found = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
-        raise ValueError(f"expected two models or more to compare, found {found}")
+        only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
+        raise ValueError(f"expected two models or more to compare, found {only}")
     notes: list[str] = []
     pairs = _Pairs(systems, quantities, resamples)
     differences: list[Difference] = []
@@ -222,39 +223,39 @@ def compare(
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
-    notes += [f"{title}: only {_told(letters)} evaluated on it" for title, letters in alone.items()]
+    notes += [f"{title}: only {_listed(letters)} evaluated on it" for title, letters in alone.items()]
     notes += [
-        f"{title}: {_told(letters)} kept no examples; intervals unpaired, no test"
+        f"{title}: {_listed(letters)} kept no examples; intervals unpaired, no test"
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
         raise ValueError("nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)}"))
-    tested = [place for place, found in enumerate(differences) if found.p is not None]
-    for place, p in zip(tested, holm([differences[place].p or 0.0 for place in tested]), strict=True):
-        differences[place] = differences[place]._replace(p_holm=float(p))
+    tested = [index for index, difference in enumerate(differences) if difference.p is not None]
+    for index, p in zip(tested, holm([differences[index].p or 0.0 for index in tested]), strict=True):
+        differences[index] = differences[index]._replace(p_holm=float(p))
     return Comparison(systems, differences, list(dict.fromkeys(notes)), level)
 
 
 def _systems(paths: Sequence[Path | str]) -> list[System]:
     """Read results, and gather what belongs to one system."""
-    found: dict[tuple[str, str], System] = {}
+    systems: dict[tuple[str, str], System] = {}
     for path in map(Path, paths):
         for file in _files(path):
             for number, result in enumerate(results.read(file)):
                 name = str(result.model["name"])
                 seeded = _SEED.fullmatch(name)
                 key = ("recipe", seeded["recipe"]) if seeded else (str(path), name)
-                shown = (seeded["recipe"] or "models") if seeded else name
-                system = found.setdefault(key, System("", shown))
+                title = (seeded["recipe"] or "models") if seeded else name
+                system = systems.setdefault(key, System("", title))
                 system.runs.append(Run(result, file, number, seeded["seed"] if seeded else None))
-    names = [system.name for system in found.values()]
+    names = [system.name for system in systems.values()]
     return [
         replace(
             system,
-            letter=ascii_uppercase[place] if place < len(ascii_uppercase) else f"#{place + 1}",
+            letter=ascii_uppercase[index] if index < len(ascii_uppercase) else f"#{index + 1}",
             name=system.name if names.count(system.name) == 1 else f"{system.name} ({where})",
         )
-        for place, ((where, _), system) in enumerate(found.items())
+        for index, ((where, _), system) in enumerate(systems.items())
     ]
 
 
@@ -282,21 +283,21 @@ def _matched(
     for task, runs in ours.items():
         if task in theirs:
             yield runs, theirs[task], True
-    left, right = (
+    ours_only, theirs_only = (
         [runs for task, runs in tasks.items() if task not in others]
         for tasks, others in ((ours, theirs), (theirs, ours))
     )
     shared = {runs[0].result.set for task, runs in ours.items() if task in theirs}
-    for runs in left:
+    for runs in ours_only:
         first = runs[0].result
-        others = [each for each in right if each[0].result.set == first.set]
+        others = [each for each in theirs_only if each[0].result.set == first.set]
         if first.set in shared:  # both have the set elsewhere: here it is missing, unless it is of the same pairs
             others = [each for each in others if _title(each[0].result) == _title(first)]
         if not others:
             alone.setdefault(_title(first), set()).add(one.letter)
             continue
         other = others[0]
-        right.remove(other)
+        theirs_only.remove(other)
         how = runs[0].differs(other[0])
         if not across:
             raise ValueError(
@@ -305,7 +306,7 @@ def _matched(
             )
         notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, no test")
         yield runs, other, False
-    for runs in right:
+    for runs in theirs_only:
         alone.setdefault(_title(runs[0].result), set()).add(two.letter)
 
 
@@ -332,7 +333,7 @@ class _Pairs:
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
         for path, label in self._chosen(first.result).items():
-            values = [[found[path].value for found in each if path in found] for each in scores]
+            values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             known = [[value for value in each if value is not None] for each in values]
             if not all(known):
                 continue
@@ -354,13 +355,13 @@ class _Pairs:
                 yield Difference(*about, means, deviations, gap, "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
-            found = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
+            bootstrap = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
             binary = outcomes(pair[0], pair[1])
-            test, p = ("bootstrap", found.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
-            if binary is None and found.difference.n < FEW:
-                n = found.difference.n
+            test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
+            if binary is None and bootstrap.difference.n < FEW:
+                n = bootstrap.difference.n
                 notes.append(f"{_title(first.result)}: {n} source examples are few to resample; p values are too small")
-            yield Difference(*about, means, deviations, found.difference, test, p)
+            yield Difference(*about, means, deviations, bootstrap.difference, test, p)
 
     def _chosen(self, result: Result) -> dict[str, str]:
         """Return the quantities of a result to compare, by path, and what to call them."""
@@ -390,7 +391,7 @@ class _Pairs:
         return self._drawn[task]
 
 
-def _told(letters: set[str]) -> str:
+def _listed(letters: set[str]) -> str:
     return ", ".join(sorted(letters))
 
 
@@ -403,5 +404,5 @@ def _data(result: Result) -> str:
 
 
 def _short(value: Any) -> str:
-    said = "none" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return said if len(said) <= 24 else f"{said[:12]}…{said[-6:]}"
+    text = "none" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return text if len(text) <= 24 else f"{text[:12]}…{text[-6:]}"

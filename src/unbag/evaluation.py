@@ -107,10 +107,10 @@ def evaluate_all(
     several = len(models) > 1
     named: list[tuple[Predictor, dict[str, Any]]] = []
     for model in models:
-        given = _fitting(model, model_options) if several else model_options
-        predictor, shown = predictor_of(model, **given)
-        options = recorded_options(model, predictor, given)
-        named.append((predictor, {"name": shown, **({} if options is None else {"options": options})}))
+        own_options = _fitting(model, model_options) if several else model_options
+        predictor, model_name = predictor_of(model, **own_options)
+        options = recorded_options(model, predictor, own_options)
+        named.append((predictor, {"name": model_name, **({} if options is None else {"options": options})}))
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     group = process_group()
@@ -123,53 +123,53 @@ def evaluate_all(
         logger.debug("%s", name, exc_info=error)
         on_failure(Failure(name, error, model))
 
-    for place, request in enumerate(requests):
+    for set_index, request in enumerate(requests):
         if on_set is not None:
             on_set(request.name)
         try:
-            item = group.in_turn(lambda request=request: build(request))  # type: ignore[misc]
+            item = group.main_process_first(lambda request=request: build(request))  # type: ignore[misc]
         except Exception as error:
             failed(request.name, error)
             continue
-        for number, (predictor, asked) in enumerate(named):
-            name: str = asked["name"]
-            known: dict[str, Any] = {**asked, **(predictor.identity or {})}
+        for model_index, (predictor, record) in enumerate(named):
+            name: str = record["name"]
+            known: dict[str, Any] = {**record, **(predictor.identity or {})}
             in_words = known.get("kind") in ("causal", "endpoint")
             if known.get("kind") == "transformer" or in_words:
                 # A classifier declares its labels in a file that may be wrong; words say what they mean, so that the
                 # count of right answers is for the record only.
                 trust = trust_labels or in_words
-                if (number, item.language) not in probed:
-                    probed[number, item.language] = _probed(predictor, item.language, known, trust=trust)
-                right, doubted = probed[number, item.language]
+                if (model_index, item.language) not in probed:
+                    probed[model_index, item.language] = _probed(predictor, item.language, known, trust=trust)
+                right, doubted = probed[model_index, item.language]
                 known["label_probe"] = {item.language: right}
                 if doubted and not in_words and "options" in known:
                     known["options"] = {**known["options"], "trust_labels": True}
-            tell = _telling(on_progress, f"{request.name}, {name}" if several else request.name)
+            progress = _progress_of(on_progress, f"{request.name}, {name}" if several else request.name)
             try:
-                found = predict_rows(item.rows, predictor, store, progress=tell)
+                predicted = predict_rows(item.rows, predictor, store, progress=progress)
                 if group.rank == 0:
-                    probabilities = found.array()
+                    probabilities = predicted.array()
                     unanswered = _unanswered(probabilities, request.name) if known.get("kind") == "endpoint" else None
-                    answers = Answers(probabilities, found.label_space, found.has_probabilities, unanswered)
-                    counts = {"truncated_pairs": found.truncated}
+                    answers = Answers(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
+                    counts = {"truncated_pairs": predicted.truncated}
                     if unanswered is not None:
                         counts["unanswered_pairs"] = int(unanswered.sum())
                     result = score(item, answers, {**known, **counts})
-                    done[number, place] = result, report_examples.select(result, item.rows, answers)
+                    done[model_index, set_index] = result, report_examples.select(result, item.rows, answers)
             except Exception as error:
                 failed(request.name, error, name)
                 continue
             if group.rank == 0 and on_result is not None:
-                on_result(done[number, place][0])
+                on_result(done[model_index, set_index][0])
     return _written([done[key] for key in sorted(done)], Path(out))
 
 
-def _written(found: Sequence[tuple[Result, ExampleSelection]], out: Path) -> list[Result]:
+def _written(scored: Sequence[tuple[Result, ExampleSelection]], out: Path) -> list[Result]:
     """Leave results in a folder, what they rest on first: where results.json is, all is."""
-    done = [result for result, _ in found]
+    done = [result for result, _ in scored]
     if done:
-        report_examples.write([selection for _, selection in found], out / report_examples.FILE)
+        report_examples.write([selection for _, selection in scored], out / report_examples.FILE)
         paired_samples.write(done, out)
         results.write(done, out / results.FILE)
     return done
@@ -191,9 +191,9 @@ def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
         ValueError: if the file does not have one valid prediction for each row of the set.
     """
     built = build(request)
-    found = read_predictions(path, column(built.rows, "id").to_pylist())
-    model = {"name": path.name, "kind": "file", "sha256": found.sha256}
-    answers = Answers(found.probabilities, found.label_space, found.has_probabilities)
+    predictions = read_predictions(path, column(built.rows, "id").to_pylist())
+    model = {"name": path.name, "kind": "file", "sha256": predictions.sha256}
+    answers = Answers(predictions.probabilities, predictions.label_space, predictions.has_probabilities)
     result = score(built, answers, model)
     _written([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result
@@ -260,7 +260,7 @@ def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> st
     )
 
 
-def _telling(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:
+def _progress_of(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:
     if on_progress is None:
         return None
     return lambda done, total: on_progress(name, done, total)

@@ -29,6 +29,6 @@ class Failure:
     @property
     def reason(self) -> str:
         """The reason in one line; what is none of our own messages with the name of its type."""
-        said = " ".join(str(self.error).split())
+        message = " ".join(str(self.error).split())
         ours = isinstance(self.error, ValueError | ImportError | OSError)
-        return said if ours and said else f"{type(self.error).__name__}: {said}"
+        return message if ours and message else f"{type(self.error).__name__}: {message}"

@@ -68,14 +68,14 @@ class OfficialSet(ChallengeSetBuilder):
     DEFAULT_CONFIG_NAME = OFFICIAL
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        given = kwargs.get("file")
-        if given and Path(given).is_dir():  # the one file, or all of the folder would be part of the cache key
-            kwargs["file"] = str(Path(given) / self.FILE.name)
+        file = kwargs.get("file")
+        if file and Path(file).is_dir():  # the one file, or all of the folder would be part of the cache key
+            kwargs["file"] = str(Path(file) / self.FILE.name)
         super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:
         """Return a path to the authors' file: the user's copy or a download."""
-        return fetch(self.FILE, given=Path(self.config.file) if self.config.file else None)
+        return fetch(self.FILE, local_copy=Path(self.config.file) if self.config.file else None)
 
     def official_source(self, name: str, lines: bytes, columns: Mapping[str, str] | None = None) -> Source:
         """Open the authors' pairs, rewritten as lines of JSON, which are kept under a name beside other pinned files.

@@ -42,7 +42,7 @@ def described(config: type, names: frozenset[str]) -> list[Option]:
 
     The docstrings are its own and those of the classes it derives from.
     """
-    said = {
+    meanings = {
         name: " ".join(text.split())
         for each in reversed(config.__mro__)
         for name, text in re.findall(
@@ -50,7 +50,7 @@ def described(config: type, names: frozenset[str]) -> list[Option]:
         )
     }
     return [
-        Option(f.name, f.default, said.get(f.name, ""), _EXPECTED[kind], _example(kind, f.default))
+        Option(f.name, f.default, meanings.get(f.name, ""), _EXPECTED[kind], _example(kind, f.default))
         for f in fields(config)
         if f.name in names
         for kind in [_kind(config, f.name)]

@@ -25,7 +25,7 @@ from unbag.scoring.paths import estimates
 FOLDER: Final = "samples"
 SCHEMA: Final = 1
 _META: Final = b"unbag.sources"
-_CLOSE: Final = 1e-9
+_CLOSE: Final = 1e-9  # a sum taken in another order may differ in its last bits, a wrong file differs by more
 
 
 def write(results: Sequence[Result], run: Path) -> None:
@@ -35,14 +35,14 @@ def write(results: Sequence[Result], run: Path) -> None:
     """
     written = set()
     for number, result in enumerate(results):
-        found = [(path, e.sample) for path, e in estimates(result.scores) if e.sample is not None]
-        if not found:
+        samples = [(path, e.sample) for path, e in estimates(result.scores) if e.sample is not None]
+        if not samples:
             continue
-        n = len(found[0][1].columns)
+        n = len(samples[0][1].columns)
         file = _file(run, number, result)
         written.add(file)
         with atomic_write(file) as tmp:
-            kept = {path: sample for path, sample in found if len(sample.columns) == n}
+            kept = {path: sample for path, sample in samples if len(sample.columns) == n}
             pq.write_table(_table(kept, result), tmp, compression="zstd")
     for old in (run / FOLDER).glob("*.parquet"):
         if old not in written:
@@ -70,16 +70,16 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
             raise ValueError(f"version {meta['schema']}, this package reads {SCHEMA}")
         columns = [column.to_numpy() for column in table.itercolumns()]
         samples = {
-            path: Sample(statistic, np.stack([columns[place] for place in places], axis=1))
-            for path, (statistic, places) in meta["quantities"].items()
+            path: Sample(statistic, np.stack([columns[index] for index in indices], axis=1))
+            for path, (statistic, indices) in meta["quantities"].items()
             if statistic in STATISTICS
         }
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} cannot be read ({error}); evaluate again, or delete it to go on unpaired") from error
-    said = dict(estimates(result.scores))
+    recorded = dict(estimates(result.scores))
     for path, sample in samples.items():
-        known = said[path].value if path in said else None
-        if path not in said or (known is not None and abs(value(sample) - known) > _CLOSE):
+        known = recorded[path].value if path in recorded else None
+        if path not in recorded or (known is not None and abs(value(sample) - known) > _CLOSE):
             raise ValueError(f"{file} is not of the results beside it ({path} differs); evaluate again")
     return samples
 
@@ -90,17 +90,17 @@ def _file(run: Path, number: int, result: Result) -> Path:
 
 def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
     """Return the columns of all samples, each once however many quantities are made of it."""
-    places: dict[str, int] = {}
+    positions: dict[str, int] = {}
     columns: list[Any] = []
     quantities: dict[str, tuple[str, list[int]]] = {}
     for path, sample in samples.items():
         of_sample = []
         for column in np.ascontiguousarray(sample.columns.T):
             key = hashlib.sha256(column.tobytes()).hexdigest()
-            if key not in places:
-                places[key] = len(columns)
+            if key not in positions:
+                positions[key] = len(columns)
                 columns.append(column)
-            of_sample.append(places[key])
+            of_sample.append(positions[key])
         quantities[path] = (sample.statistic, of_sample)
     meta = {
         "schema": SCHEMA,
@@ -109,5 +109,5 @@ def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
         "sha256": result.data["sha256"],
         "quantities": quantities,
     }
-    table = pa.table({str(place): column for place, column in enumerate(columns)})
+    table = pa.table({str(position): column for position, column in enumerate(columns)})
     return table.replace_schema_metadata({_META: json.dumps(meta, ensure_ascii=False)})

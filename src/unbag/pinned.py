@@ -29,7 +29,7 @@ class PinnedFile:
     name: str
 
 
-def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None = None) -> Path:
+def fetch(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
     """Return a path to the file: the user's own copy, the one in the cache, or a fresh download.
 
     The client is the session of huggingface_hub: a dependency that is kept up, follows redirects, and takes the
@@ -38,18 +38,18 @@ def fetch(pinned: PinnedFile, *, given: Path | None = None, cache: Path | None =
 
     Args:
         pinned: the file.
-        given: a copy of it that the user has; then nothing is downloaded.
+        local_copy: a copy of it that the user has; then nothing is downloaded.
         cache: the folder it is kept in; by default `unbag/files` in the user's cache folder.
 
     Raises:
-        rows.DataError: if `given` is not there, or is another file than the pinned one; `MissingFileError` if it cannot
-            be downloaded.
+        rows.DataError: if `local_copy` is not there, or is another file than the pinned one; `MissingFileError` if it
+            cannot be downloaded.
     """
-    if given is not None:
-        if not given.is_file():
-            raise DataError(f"{given}: no such file; expected a copy of {pinned.url}")
-        _check(pinned, _sha256(given), str(given))
-        return given
+    if local_copy is not None:
+        if not local_copy.is_file():
+            raise DataError(f"{local_copy}: no such file; expected a copy of {pinned.url}")
+        _check(pinned, _sha256(local_copy), str(local_copy))
+        return local_copy
     # Under its hash: another version of the file never meets this one.
     path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
     if path.is_file() and _sha256(path) == pinned.sha256:
@@ -82,10 +82,10 @@ def _download(pinned: PinnedFile, path: Path) -> str:
     return digest.hexdigest()
 
 
-def _check(pinned: PinnedFile, found: str, where: str) -> None:
-    if found != pinned.sha256:
+def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
+    if sha256 != pinned.sha256:
         raise DataError(
-            f"{where}: expected {pinned.name} with the sha256 {pinned.sha256}, found {found}: another version, or an "
+            f"{where}: expected {pinned.name} with the sha256 {pinned.sha256}, found {sha256}: another version, or an "
             f"incomplete download; {_by_hand(pinned)}"
         )
 

@@ -83,10 +83,10 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
     """
     if not isinstance(model, str | Path):
         return None
-    found = deciding({name: value for name, value in options.items() if name != "revision"})
-    if "label_map" in found:
-        found["label_map"] = ",".join(getattr(predictor, "order", predictor.label_space))
-    return found
+    recorded = deciding({name: value for name, value in options.items() if name != "revision"})
+    if "label_map" in recorded:
+        recorded["label_map"] = ",".join(getattr(predictor, "order", predictor.label_space))
+    return recorded
 
 
 def prompted(model: Model) -> str | None:
@@ -124,8 +124,8 @@ def _baseline(name: str, options: dict[str, Any]) -> Predictor:
 
     if wrong := sorted(set(options) - set(Recipe.__dataclass_fields__)):
         raise ValueError(f"the built-in model {name!r} has no option {', '.join(wrong)}; it takes --training")
-    made: Predictor = BASELINES[name](Recipe(**options))
-    return made
+    predictor: Predictor = BASELINES[name](Recipe(**options))
+    return predictor
 
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
@@ -152,9 +152,9 @@ def _function(name: str) -> Callable[[list[str], list[str]], Any]:
     module_name, _, attribute = name.partition(":")
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's own module is found
     try:
-        found: Callable[[list[str], list[str]], Any] = getattr(import_module(module_name), attribute)
+        function: Callable[[list[str], list[str]], Any] = getattr(import_module(module_name), attribute)
     except (ImportError, AttributeError) as error:
         raise ValueError(f"expected module:function, found {name!r}: {error}") from error
     finally:
         sys.path.pop(0)
-    return found
+    return function

@@ -34,12 +34,12 @@ def of_run(
         revision: of the models.
         training: what built-in models are fitted to; None for the default.
     """
-    found: list[Requirement] = []
+    requirements: list[Requirement] = []
     for request in requests:
-        found += sets.builder(request.name, request.config, **request.options).requirements()
+        requirements += sets.builder(request.name, request.config, **request.options).requirements()
     for model in models:
-        found += of_model(model, revision=revision, training=training)
-    return list({each.name: each for each in found}.values())
+        requirements += of_model(model, revision=revision, training=training)
+    return list({each.name: each for each in requirements}.values())
 
 
 def of_model(
@@ -121,10 +121,10 @@ def _quietly(get: Callable[[], object]) -> None:
     """Get something without the progress bars of `datasets`: there is one line for each thing."""
     import datasets
 
-    shown = datasets.is_progress_bar_enabled()
+    enabled = datasets.is_progress_bar_enabled()
     datasets.disable_progress_bars()
     try:
         get()
     finally:
-        if shown:
+        if enabled:
             datasets.enable_progress_bars()

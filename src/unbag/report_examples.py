@@ -54,7 +54,7 @@ def read(path: Path) -> list[ExampleSelection]:
         raise ValueError(f"{path}: expected examples of schema {SCHEMA} ({error}); evaluate again") from error
 
 
-def _example(*, lines: list[list[Any]], **said: Any) -> ReportExample:
+def _example(*, lines: list[list[Any]], **fields: Any) -> ReportExample:
     return ReportExample(
-        lines=tuple(Line(name, text, tuple(Mark(*mark) for mark in marks)) for name, text, marks in lines), **said
+        lines=tuple(Line(name, text, tuple(Mark(*mark) for mark in marks)) for name, text, marks in lines), **fields
     )

@@ -58,17 +58,19 @@ class Result:
 
 def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers, where installed, and our commit in a checkout."""
-    found = {"python": platform.python_version()}
+    versions = {"python": platform.python_version()}
     for package in _PACKAGES:
         try:
-            found[package] = version(package)
+            versions[package] = version(package)
         except PackageNotFoundError:
             continue
     if (scripts.ROOT / ".git").exists():
         with suppress(OSError, subprocess.CalledProcessError):  # no git on the machine, or not ours to read
-            asked = ["git", "-C", str(scripts.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
-            found["unbag_commit"] = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
-    return found
+            command = ["git", "-C", str(scripts.ROOT), "describe", "--always", "--dirty", "--abbrev=40", "--match="]
+            versions["unbag_commit"] = subprocess.run(
+                command, check=True, capture_output=True, text=True
+            ).stdout.strip()
+    return versions
 
 
 def write(results: Sequence[Result], path: Path) -> None:

@@ -17,7 +17,7 @@ _FIRST_WAIT: Final = 1.0  # seconds; doubled each time: 1 + 2 + 4 + 8 + 16 is ha
 _LONGEST_WAIT: Final = (
     310.0  # the Hub counts requests in windows of five minutes; who asks for more is told to come back
 )
-_TELL: Final = 5.0  # a wait that long is told
+_LOGGED_FROM: Final = 5.0  # seconds; nobody wonders about a shorter wait
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _CUT_OFF: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, TimeoutError)
 """Not every ConnectionError: `datasets` raises a bare one after it has tried for half a minute."""
@@ -49,7 +49,7 @@ def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool
 
 def pause(seconds: float, error: BaseException) -> None:
     """Wait, and say so if it is long."""
-    if seconds >= _TELL:
+    if seconds >= _LOGGED_FROM:
         logger.warning("%s; trying again in %.0f s", first_line(http_cause(error) or error), seconds)
     time.sleep(seconds)
 
@@ -64,10 +64,10 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
     if not passes(error):
         return None
     seconds = _FIRST_WAIT * 2.0 ** (attempt - 1) * random.uniform(0.5, 1)  # else all who were refused come back at once
-    asked = asked_wait(error)
-    if asked is not None and asked > _LONGEST_WAIT:
+    retry_after = asked_wait(error)
+    if retry_after is not None and retry_after > _LONGEST_WAIT:
         return None
-    return max(seconds, asked or 0.0)
+    return max(seconds, retry_after or 0.0)
 
 
 def passes(error: BaseException) -> bool:

@@ -261,9 +261,11 @@ def _once(names: Sequence[str], place: object) -> None:
 
 def _twice(names: Sequence[str]) -> str:
     """Return what is wrong with names of columns; nothing if each is there once."""
-    found = [name for name, n in Counter(names).items() if name and n > 1]
-    said = f"expected each name once, found {' and '.join(map(repr, found))} again; leave out or rename all but one"
-    return said if found else ""
+    repeated = [name for name, n in Counter(names).items() if name and n > 1]
+    message = (
+        f"expected each name once, found {' and '.join(map(repr, repeated))} again; leave out or rename all but one"
+    )
+    return message if repeated else ""
 
 
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -112,11 +112,11 @@ def config_name(
         config = f"{corpus}-{chosen.split(split)}"
     elif split is not None:
         raise ValueError(f"the {name} set is made from all splits of {corpus}, found the split {split!r}")
-    left = dict(options)
+    remaining = dict(options)
     for option, value in options.items():
         if f"{config}-{value}" in cls.builder_configs:
-            config = f"{config}-{left.pop(option)}"
-    return config, left
+            config = f"{config}-{remaining.pop(option)}"
+    return config, remaining
 
 
 def load(
@@ -144,45 +144,46 @@ def load(
     Raises:
         ValueError: if there is no such set, config or option; `rows.DataError` if the pairs cannot be read.
     """
-    made = builder(name, config, cache_dir=cache_dir, **options)
+    dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
-        return _evaluated(made, made.as_streaming_dataset())
-    return prepare(made, num_proc=num_proc)
+        return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
+    return prepare(dataset_builder, num_proc=num_proc)
 
 
-def prepare(made: Any, *, num_proc: int | None = None) -> Any:
+def prepare(dataset_builder: Any, *, num_proc: int | None = None) -> Any:
     """Build what a `builder` makes, or take it from the cache, and return the split that models are evaluated on.
 
     Raises:
         ValueError: `UnfitError` if no pair can be used; `rows.DataError` if the pairs cannot be read.
     """
-    _download_and_prepare(made, num_proc=num_proc)
-    if not any(split.num_examples for split in made.info.splits.values()):
-        options = ", ".join(f"{option}={value}" for option, value in made.config.own_options().items())
+    _download_and_prepare(dataset_builder, num_proc=num_proc)
+    if not any(split.num_examples for split in dataset_builder.info.splits.values()):
+        options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
         raise UnfitError(f"none of the pairs can be used for this set, with {options or 'no options'}")
     try:
-        return _evaluated(made, made.as_dataset())
+        return _evaluated(dataset_builder, dataset_builder.as_dataset())
     except (OSError, ValueError) as error:
         if not is_damage(error):
             raise
-    _download_and_prepare(made, num_proc=num_proc, download_mode="reuse_cache_if_exists")  # all but the set itself
-    return _evaluated(made, made.as_dataset())
+    # All but the set itself comes from the cache.
+    _download_and_prepare(dataset_builder, num_proc=num_proc, download_mode="reuse_cache_if_exists")
+    return _evaluated(dataset_builder, dataset_builder.as_dataset())
 
 
-def _download_and_prepare(made: Any, **how: Any) -> None:
+def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
     from datasets.exceptions import DatasetGenerationError
 
     try:
-        made.download_and_prepare(**how)
+        dataset_builder.download_and_prepare(**how)
     except DatasetGenerationError as error:
         if isinstance(error.__cause__, ValueError | ImportError | OSError):  # it names the row, the extra, the address
             raise error.__cause__ from None
         raise
 
 
-def _evaluated(made: Any, splits: Any) -> Any:
-    if made.EVALUATED is not None:
-        return splits[made.EVALUATED]
+def _evaluated(dataset_builder: Any, splits: Any) -> Any:
+    if dataset_builder.EVALUATED is not None:
+        return splits[dataset_builder.EVALUATED]
     [split] = splits.values()
     return split
 

@@ -119,11 +119,11 @@ def open_corpus(
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
     if revision is None and not streaming and split in corpus.contents:
-        found = table.content_hash(list(columns.values()))
-        if found != corpus.contents[split]:
+        sha256 = table.content_hash(list(columns.values()))
+        if sha256 != corpus.contents[split]:
             raise DataError(
                 f"{corpus.hub_id}, split {split}, has other rows than the ones this version of unbag was built on "
-                f"(expected sha256 {corpus.contents[split]}, found {found}); name the revision you mean with "
+                f"(expected sha256 {corpus.contents[split]}, found {sha256}); name the revision you mean with "
                 "--revision to go on"
             )
 
@@ -180,12 +180,12 @@ def open_data(
             raise DataError(f"{data}: name the split to read, e.g. --split test")
         table, commit = rows.open_hub(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
-    found = _recognise(columns or {}, table.columns, str(data))
-    names = _label_names(table.label_names(found["label"]), labels, str(data))
+    recognised = _recognise(columns or {}, table.columns, str(data))
+    names = _label_names(table.label_names(recognised["label"]), labels, str(data))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: rows.Row) -> Example | str:
-        return _parse(row, found, names, f"{prefix}-{row.number}", keep_empty=True)
+        return _parse(row, recognised, names, f"{prefix}-{row.number}", keep_empty=True)
 
     return Source(
         name=str(data) if split else origin,
@@ -207,14 +207,14 @@ def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> 
         raise DataError(f"{where}: expected the columns {wanted}; found {list(present)}")
 
 
-def _recognise(given: Mapping[str, str], present: Sequence[str], where: str) -> dict[str, str]:
+def _recognise(named: Mapping[str, str], present: Sequence[str], where: str) -> dict[str, str]:
     """Return their name of each of our columns, those the user gave and those with a usual name."""
-    if unknown := sorted(set(given) - set(_RECOGNISED)):
+    if unknown := sorted(set(named) - set(_RECOGNISED)):
         raise DataError(f"expected the columns {', '.join(_RECOGNISED)} to be named, found {', '.join(unknown)}")
-    columns = {ours: theirs for ours, theirs in given.items() if theirs}
+    columns = {ours: theirs for ours, theirs in named.items() if theirs}
     _require(columns, present, where)
     for ours, usual in _RECOGNISED.items():
-        if ours in given:
+        if ours in named:
             continue
         candidates = [name for name in usual if name in present]
         if len(candidates) > 1 and ours != "id":
@@ -239,12 +239,12 @@ def _label_names(stored: Sequence[str] | None, expected: Sequence[str] | None, w
     """
     try:
         named = tuple(map(canonical, stored)) if stored else None
-        said = tuple(map(canonical, expected)) if expected else None
+        declared = tuple(map(canonical, expected)) if expected else None
     except LabelError as error:
         raise DataError(f"{where}: {error}") from None
-    if named and said and named != said:
-        raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(said)}")
-    return named or said
+    if named and declared and named != declared:
+        raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(declared)}")
+    return named or declared
 
 
 def _parse(
@@ -266,8 +266,8 @@ def _parse(
                 raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
             return "empty"
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
-    given = values.get(_ANNOTATORS)
-    annotators = given if isinstance(given, list) else []
+    annotations = values.get(_ANNOTATORS)
+    annotators = annotations if isinstance(annotations, list) else []
     votes = tuple(_label(vote, names, row.place) for vote in annotators if not is_unlabelled(vote))
     return Example(source_id, sentences[0], sentences[1], label, votes)
 

@@ -26,8 +26,8 @@ def sampled(request: Request) -> Request:
     """Return a request for the suite's sample of what another one asks for; what that one says itself stays."""
     described = challenge_sets.get(request.name)
     options = dict(request.options)
-    given = {*described.sample_options, *described.sample_options_unless} & set(options)
-    if not given and _is_english_corpus(request):
+    explicit = {*described.sample_options, *described.sample_options_unless} & set(options)
+    if not explicit and _is_english_corpus(request):
         options |= described.sample_options
     examples = described.sample if request.examples is None else request.examples
     return replace(request, options=options, examples=examples)

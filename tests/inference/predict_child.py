@@ -11,7 +11,7 @@ import numpy as np
 
 from tests.inference.conftest import WORDS
 from unbag.inference import CallablePredictor, Predictor, predict_rows
-from unbag.inference.process_group import disconnect
+from unbag.inference.process_group import destroy_process_group
 
 CHUNK_ROWS = 50
 
@@ -60,7 +60,7 @@ def main() -> None:
 
         predictor = TransformerPredictor.load(options.model)
     predict_rows(make_rows(options.rows), predictor, options.folder, chunk_rows=CHUNK_ROWS)
-    disconnect()
+    destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -69,7 +69,7 @@ def test_missing_columns_are_named(tmp_path):
 
 def test_the_official_file(shared):
     """Spec, section 9, and Tables 5 and 6 of the paper."""
-    path = fetch(FILE, given=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
+    path = fetch(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
     rows, counts = read(path)
     assert len(rows) == 1304
     assert group_sizes(rows) == {

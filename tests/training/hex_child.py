@@ -7,7 +7,7 @@ import torch
 from torch import distributed as dist
 
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
-from unbag.inference.process_group import disconnect
+from unbag.inference.process_group import destroy_process_group
 from unbag.training.hex import Hex
 from unbag.training.options import HexOptions
 
@@ -35,7 +35,7 @@ def main() -> None:
         dist.get_world_size = joint
     if accelerator.is_main_process:
         torch.save(outcome, sys.argv[1])
-    disconnect()
+    destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -19,7 +19,7 @@ from accelerate.utils import DistributedType
 from torch.distributed.fsdp import _flat_param, _optim_utils
 
 from unbag import scripts
-from unbag.inference.process_group import disconnect
+from unbag.inference.process_group import destroy_process_group
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.run import run
 
@@ -98,7 +98,7 @@ def main() -> None:
         except Stopped:
             Checkpoints.save = save  # type: ignore[method-assign]
             run(recipe, config)
-    disconnect()
+    destroy_process_group()
 
 
 if __name__ == "__main__":

@@ -55,8 +55,8 @@ def report_order(name: str) -> int:
     """Return the place of a set in a report; the last where it is not installed here."""
     from unbag.challenge_sets.base import LAST
 
-    found = find(name)
-    return LAST if found is None else found.report_order
+    described = find(name)
+    return LAST if described is None else described.report_order
 
 
 def _ours() -> list[str]:

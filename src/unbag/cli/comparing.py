@@ -37,8 +37,8 @@ def compare(
     from unbag import comparison
     from unbag.report.compared import view
 
-    found = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
+    compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
     if as_json:
-        print_json(found.as_json())
+        print_json(compared.as_json())
     else:
-        console().print(view(found))
+        console().print(view(compared))

@@ -171,7 +171,7 @@ def evaluate(
     first = process_group().rank == 0
     with (
         _spending(models, price_in, price_out) as spending,
-        watch(len(requests), shown=not as_json and first, quiet=cross) as watched,
+        watch(len(requests), visible=not as_json and first, quiet=cross) as watched,
     ):
         results = evaluation.evaluate_all(
             models,
@@ -228,15 +228,15 @@ def _at_hand(requests: "list[Request]") -> "list[Request]":
     """Return the sets of which nothing is missing on this machine, and tell at once what is of the others."""
     from unbag import prefetch
 
-    found = []
+    available = []
     for request in requests:
         if lacking := prefetch.missing(prefetch.of_run([request])):
             typer.secho(f"{request.name}: left out, offline and without {', '.join(lacking)}", err=True, fg="yellow")
         else:
-            found.append(request)
-    if not found:
+            available.append(request)
+    if not available:
         raise prefetch.MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
-    return found
+    return available
 
 
 @contextmanager

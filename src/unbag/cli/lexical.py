@@ -80,8 +80,8 @@ def score(
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:
         of_gold = {
-            name: {"lms": found.lms, "misleading": [_plain(one) for one in found.misleading]}
-            for name, found in zip(gold, scores, strict=True)
+            name: {"lms": pair_score.lms, "misleading": [_plain(one) for one in pair_score.misleading]}
+            for name, pair_score in zip(gold, scores, strict=True)
         }
         print_json({"probabilities": probabilities, "if_gold": of_gold})
         return
@@ -91,9 +91,13 @@ def score(
         "label", "probability", "LMS if gold", "what misleads (difference of logits)", box=None, pad_edge=False
     )
     for name in LABELS:
-        found = scores[gold.index(name)] if name in gold else None
-        words = "\n".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in found.misleading) if found else ""
-        table.add_row(name, f"{probabilities[name]:.3f}", f"{found.lms:.3f}" if found else "", words)
+        pair_score = scores[gold.index(name)] if name in gold else None
+        words = (
+            "\n".join(f"{_name(one)} → {one.label} {one.logit:+.2f}" for one in pair_score.misleading)
+            if pair_score
+            else ""
+        )
+        table.add_row(name, f"{probabilities[name]:.3f}", f"{pair_score.lms:.3f}" if pair_score else "", words)
     console().print(table)
 
 

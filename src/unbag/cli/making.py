@@ -70,15 +70,15 @@ def list_sets(
         examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
         typer.echo(f"\nFor instance: unbag evaluate MODEL --sets {name} {' '.join(examples[:_EXAMPLES])}")
         return
-    found = summaries()
+    entries = summaries()
     if as_json:
-        print_json({"sets": found, "corpora": {name: c.splits for name, c in CORPORA.items()}})
+        print_json({"sets": entries, "corpora": {name: c.splits for name, c in CORPORA.items()}})
         return
     from rich.table import Table
 
     table = Table("set", "what it is", box=None, header_style="bold")
     table.add_column("paper", overflow="fold")  # an address that is cut off is none
-    for entry in found:
+    for entry in entries:
         table.add_row(entry["name"], entry["summary"], entry["paper"])
     corpora = Table(
         "corpus", "data set", "splits (the first is evaluated by default)", "licence", box=None, header_style="bold"
@@ -104,7 +104,7 @@ def demo(
     from unbag.demo.run import MODELS, run
 
     failures: list[Failure] = []
-    with watch(len(names()), shown=not as_json) as watched:
+    with watch(len(names()), visible=not as_json) as watched:
         results = run(
             out,
             on_set=watched.on_set,

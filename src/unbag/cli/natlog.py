@@ -75,11 +75,11 @@ def prove(
             if taken
             else f"the {part} of the {position} takes no modifier: there is none"
         )
-    shown = proof(seed, pair)
+    text = proof(seed, pair)
     if as_json:
-        print_json({**_plain(pair), "proof": shown.splitlines()[1:]})
+        print_json({**_plain(pair), "proof": text.splitlines()[1:]})
         return
-    for line in (pair.premise, pair.hypothesis, "", *shown.splitlines()):
+    for line in (pair.premise, pair.hypothesis, "", *text.splitlines()):
         console().print(line)
 
 

@@ -25,9 +25,9 @@ def console(*, err: bool = False) -> "Console":
 
 
 @contextmanager
-def progress(*, shown: bool) -> Iterator["OnProgress | None"]:
-    """Give a function that moves a progress bar a set, on standard error; none where not shown."""
-    if not shown:
+def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
+    """Give a function that moves a progress bar a set, on standard error; none where not visible."""
+    if not visible:
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
@@ -36,12 +36,12 @@ def progress(*, shown: bool) -> Iterator["OnProgress | None"]:
     with Progress(*columns, TimeRemainingColumn(), console=console(err=True)) as bars:
         tasks: dict[str, Any] = {}
 
-        def tell(name: str, done: int, total: int) -> None:
+        def update(name: str, done: int, total: int) -> None:
             if name not in tasks:
                 tasks[name] = bars.add_task(f"predicting {name}", total=total)
             bars.update(tasks[name], completed=done)
 
-        yield tell
+        yield update
 
 
 def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False, seen: bool = False) -> None:
@@ -79,9 +79,9 @@ def failed(failures: "Sequence[Failure]", *, several: bool) -> None:
         several: whether there are several models, so that it is to be said of which one.
     """
     for failure in failures:
-        told = "left out" if failure.is_left_out else "failed"
+        outcome = "left out" if failure.is_left_out else "failed"
         of_model = f", {failure.model}" if failure.model and several else ""
-        typer.secho(f"{failure.set}{of_model}: {told}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
+        typer.secho(f"{failure.set}{of_model}: {outcome}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
 
 
 def _html(folder: Path) -> str:

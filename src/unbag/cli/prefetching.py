@@ -70,10 +70,10 @@ def prefetch(
         raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")
     corpora = listed(*training) if training else None
 
-    def tell(failure: "Failure") -> None:
+    def warn(failure: "Failure") -> None:
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
-    requests = chosen(pairs, sets, full=full, on_failure=tell)
+    requests = chosen(pairs, sets, full=full, on_failure=warn)
     wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora)
     if corpora and models:
         known = {need.name for need in wanted}
@@ -86,7 +86,7 @@ def prefetch(
             state = f"missing: {lacking[need.name]}" if need.name in lacking else "here"
             typer.echo(f"{need.name}: {state}")
     if as_json:
-        shown: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
-        print_json(shown)
+        record: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
+        print_json(record)
     if lacking:
         raise prefetch.MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")

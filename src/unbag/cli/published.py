@@ -20,11 +20,11 @@ def papers(
     from unbag.papers import tables
     from unbag.report.published import record, view
 
-    found = tables(name)
+    paper_tables = tables(name)
     if as_json:
-        print_json(record(found))
+        print_json(record(paper_tables))
         return
-    for table in found:
+    for table in paper_tables:
         console().print(view(table))
 
 

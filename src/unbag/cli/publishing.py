@@ -74,27 +74,27 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
     """
     from unbag.hub.publishing import plan, publish
 
-    places = [(publication.kind, publication.repo) for publication in publications]
-    if len(set(places)) < len(places):
+    targets = [(publication.kind, publication.repo) for publication in publications]
+    if len(set(targets)) < len(targets):
         raise ValueError(
             f"expected a repository for each publication, found {options.to!r} for all; name no more "
             "than the organisation with --to"
         )
-    shown: list[dict[str, Any]] = []
+    records: list[dict[str, Any]] = []
     how = {"private": options.private, "pull_request": options.pull_request}
     for publication in publications:
         if options.yes:
             outcome = publish(publication, **how)
-            shown.append(_as_json(outcome.plan, outcome))
+            records.append(_as_json(outcome.plan, outcome))
             if not options.as_json:
-                _tell(outcome)
+                _report(outcome)
         else:
             planned = plan(publication, **how)
-            shown.append(_as_json(planned))
+            records.append(_as_json(planned))
             if not options.as_json:
                 _preview(planned)
     if options.as_json:
-        print_json(shown)
+        print_json(records)
     elif not options.yes:
         typer.echo("\nNothing was written. To do it, give the same command with --yes.")
 
@@ -130,7 +130,7 @@ def _preview(planned: "Plan") -> None:
             typer.echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
-def _tell(outcome: "Outcome") -> None:
+def _report(outcome: "Outcome") -> None:
     planned = outcome.plan
     if outcome.commit is None:
         typer.echo(f"{outcome.url}: nothing to change")
@@ -142,7 +142,7 @@ def _tell(outcome: "Outcome") -> None:
 
 
 def _as_json(planned: "Plan", outcome: "Outcome | None" = None) -> dict[str, Any]:
-    shown: dict[str, Any] = {
+    record: dict[str, Any] = {
         "repo": planned.publication.repo,
         "kind": planned.publication.kind,
         "message": planned.publication.message,
@@ -154,8 +154,8 @@ def _as_json(planned: "Plan", outcome: "Outcome | None" = None) -> dict[str, Any
         "done": outcome is not None,
     }
     if outcome is not None:
-        shown |= {"commit": outcome.commit, "url": outcome.url}
-    return shown
+        record |= {"commit": outcome.commit, "url": outcome.url}
+    return record
 
 
 def _size(n: int) -> str:

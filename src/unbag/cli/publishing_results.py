@@ -60,4 +60,4 @@ def read_results(paths: Iterable[Path]) -> "list[Result]":
     """Return the results in files, or in folders that an evaluation left."""
     from unbag.results import FILE, read
 
-    return [found for path in paths for found in read(path / FILE if path.is_dir() else path)]
+    return [result for path in paths for result in read(path / FILE if path.is_dir() else path)]

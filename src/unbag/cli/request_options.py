@@ -23,8 +23,8 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     # What is being typed cuts click's reading short: arguments may still be among the words it has left.
     named = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(challenge_sets.names())
     options = [option for name in named or challenge_sets.names() for option in sets.described_options(name)]
-    found = {f"{option.name}=": option.meaning for option in options}
-    return [(option, meaning) for option, meaning in sorted(found.items()) if option.startswith(incomplete)]
+    meanings = {f"{option.name}=": option.meaning for option in options}
+    return [(option, meaning) for option, meaning in sorted(meanings.items()) if option.startswith(incomplete)]
 
 
 @dataclass(frozen=True)
@@ -114,11 +114,11 @@ class PairOptions:
             # What no set can be made from is a mistake.
             corpora.corpus(self.corpus or sets.DEFAULT_CORPUS).split(self.split)
         drawn = {} if self.seed is None else {"seed": self.seed}
-        made = []
+        requests = []
         for name in names:
             # -o seed=… is the set's own, where --seed decides what is drawn of it.
-            given = drawn | {option: _value(name, option, texts[option]) for option in texts if option in known[name]}
-            options = {option: value for option, value in given.items() if option in known[name]}
+            values = drawn | {option: _value(name, option, texts[option]) for option in texts if option in known[name]}
+            options = {option: value for option, value in values.items() if option in known[name]}
             config = None
             if self.data is None:
                 # Of all sets, those that have splits take the split.
@@ -130,8 +130,8 @@ class PairOptions:
                         raise
                     on_failure(Failure(name, sets.UnfitError(str(error))))
                     continue
-            made.append(Request(name, config, options | where, self.examples, **drawn))
-        return made
+            requests.append(Request(name, config, options | where, self.examples, **drawn))
+        return requests
 
     def _where(self) -> dict[str, Any]:
         """Return what a set is told of pairs of one's own."""
@@ -157,15 +157,15 @@ class PairOptions:
 
 
 def _by_name(parts: Sequence[str], expected: str) -> dict[str, str]:
-    found: dict[str, str] = {}
+    by_name: dict[str, str] = {}
     for part in parts:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise typer.BadParameter(f"expected {expected}; found {part!r}")
-        if name in found:
+        if name in by_name:
             raise typer.BadParameter(f"{name}: given twice; the values of a list have commas between")
-        found[name] = value
-    return found
+        by_name[name] = value
+    return by_name
 
 
 def _value(name: str, option: str, text: str) -> Any:

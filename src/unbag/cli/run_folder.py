@@ -21,21 +21,23 @@ _LONGEST_OPTIONS: Final = 60
 _BY_CONTENT: Final = ("data", "file")  # the one names the pairs anyway, the other has one content only
 
 
-def run_folder(asked: Sequence[str], requests: "Sequence[Request]", options: Mapping[str, Any], *, about: str) -> Path:
+def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Mapping[str, Any], *, about: str) -> Path:
     """Return the folder for the results of a run; the same for the same command.
 
     Args:
-        asked: the models, or the file of predictions, as they were named.
+        names: the models, or the file of predictions, as they were named.
         requests: the sets.
         options: those of the models.
         about: the names of the sets, `suite` or `full`; or `cross`, with the corpora where they are named.
     """
-    given: dict[str, Any] = {}
+    non_defaults: dict[str, Any] = {}
     for request in requests:
-        given |= _not_by_default(request, in_suite=about == "suite")
-    given |= _of_models(options)
+        non_defaults |= _not_by_default(request, in_suite=about == "suite")
+    non_defaults |= _of_models(options)
     pairs = [] if about.startswith(CROSS) else [_pairs(requests)]
-    return RUNS / _short("+".join(map(_readable, asked))) / _short("-".join([about, *pairs, *_shown(given)]))
+    return (
+        RUNS / _short("+".join(map(_readable, names))) / _short("-".join([about, *pairs, *_name_parts(non_defaults)]))
+    )
 
 
 def _pairs(requests: "Sequence[Request]") -> str:
@@ -65,15 +67,15 @@ def _not_by_default(request: "Request", *, in_suite: bool) -> dict[str, Any]:
     plain = Request(request.name, request.config, where)
     plain = suite.sampled(plain) if in_suite else plain
     defaults = {option.name: option.default for option in sets.described_options(request.name)} | {"language": "en"}
-    found = {}
+    non_defaults = {}
     if request.options != plain.options:
         for name, value in request.options.items():
             if value not in (None, defaults.get(name)) and name not in _BY_CONTENT:
-                found["split" if name == "source_split" else name] = value
+                non_defaults["split" if name == "source_split" else name] = value
     for name in ("examples", "seed"):
         if getattr(request, name) != getattr(plain, name):
-            found[name] = getattr(request, name)
-    return found
+            non_defaults[name] = getattr(request, name)
+    return non_defaults
 
 
 def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -83,16 +85,16 @@ def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
     return deciding(options) | ({} if device is None else {"device": device})
 
 
-def _shown(given: Mapping[str, Any]) -> list[str]:
+def _name_parts(options: Mapping[str, Any]) -> list[str]:
     """Return options as parts of a name: readable ones as they are, of the others a hash."""
     readable = {}
-    for name, value in given.items():
+    for name, value in options.items():
         items = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
         if all(re.fullmatch(r"[\w.-]+", item) for item in items):
             readable[name] = f"{name}={'+'.join(items)}"
     if sum(map(len, readable.values())) > _LONGEST_OPTIONS:
         readable = {}
-    rest = {name: value for name, value in given.items() if name not in readable}
+    rest = {name: value for name, value in options.items() if name not in readable}
     return [*readable.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
 
 
@@ -105,9 +107,9 @@ def _readable(name: str) -> str:
     False
     """
     name = name.removeprefix("./").rstrip("/") or name
-    shown = name.replace("/", "__").replace(":", "--")
-    if re.fullmatch(r"\w[\w.:/-]*", name) and shown.replace("__", "/").replace("--", ":") == name:
-        return shown
+    escaped = name.replace("/", "__").replace(":", "--")
+    if re.fullmatch(r"\w[\w.:/-]*", name) and escaped.replace("__", "/").replace("--", ":") == name:
+        return escaped
     about = re.sub(r"[^\w.-]+", "__", name).strip("._")[-_LONGEST_OPTIONS:]
     return f"{about}-{_hash(name)}"
 

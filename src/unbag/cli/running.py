@@ -24,6 +24,6 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None) -> int:
     except SystemExit as done:  # how click ends a command, well or not
         # Looked up, not imported: a command of one process need not wait for it.
         if connected := sys.modules.get("unbag.inference.process_group"):
-            connected.disconnect()  # not above: where one has failed, the others may wait for it elsewhere
+            connected.destroy_process_group()  # not above: where one has failed, the others may wait for it elsewhere
         return done.code if isinstance(done.code, int) else FAILED
     return 0

@@ -24,9 +24,9 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     shared = {name: signature(kind).parameters for name, kind in kinds.items()}
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        made = {name: kind(**{field: given.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
-        command(**made, **given)
+    def run(**arguments: Any) -> None:
+        groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
+        command(**groups, **arguments)
 
     # typer reads a command's options off its signature and its annotations.
     options = [p for p in declared if p.name not in kinds] + [p for each in shared.values() for p in each.values()]

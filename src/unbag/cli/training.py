@@ -78,13 +78,13 @@ def _command(recipe: Recipe) -> Callable[..., None]:
     declared = {each.name: each for each in fields(recipe.config) if each.init}
     shared = [each for each in _SHARED if recipe.protocol is None or each.name != "evaluate"]
 
-    def command(**given: Any) -> None:
-        seeds = _read("seeds", given.pop("seeds"), int)
-        sets = _read("evaluate", given.pop("evaluate", ""), str)
-        as_json, offline = given.pop("as_json"), given.pop("offline")
+    def command(**arguments: Any) -> None:
+        seeds = _read("seeds", arguments.pop("seeds"), int)
+        sets = _read("evaluate", arguments.pop("evaluate", ""), str)
+        as_json, offline = arguments.pop("as_json"), arguments.pop("offline")
         values: dict[str, Any] = {
             name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
-            for name, value in given.items()
+            for name, value in arguments.items()
         }
         config = recipe.config(**values)
         if offline:
@@ -157,8 +157,8 @@ def _require(config: Any) -> None:
     from unbag.training.config import weighted
 
     corpora = [weighted(entry)[0] for entry in (*getattr(config, "corpus", ()), *getattr(config, "validation", ()))]
-    found = prefetch.of_training(str(config.model), corpora, revision=config.revision)
-    prefetch.require([*found, requirements.pipeline("")] if getattr(config, "augment", ()) else found)
+    needs = prefetch.of_training(str(config.model), corpora, revision=config.revision)
+    prefetch.require([*needs, requirements.pipeline("")] if getattr(config, "augment", ()) else needs)
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
@@ -173,9 +173,9 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     from unbag.training.seeds import run_seeds
 
     first = process_group().rank == 0
-    shown = first and not as_json
+    visible = first and not as_json
     _quiet(first=first)
-    with _bars(shown=shown) as on_step, progress(shown=shown) as on_progress:
+    with _bars(visible=visible) as on_step, progress(visible=visible) as on_progress:
         if recipe.protocol is None:
             done = run_seeds(recipe, config, seeds, sets=sets, on_step=on_step, on_progress=on_progress)
         else:
@@ -205,25 +205,25 @@ def _quiet(*, first: bool) -> None:
 
 
 @contextmanager
-def _bars(*, shown: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
+def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
     """Give what makes the progress bar of a run."""
-    if not shown:
+    if not visible:
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[said]}"), console=console(err=True)) as bars:
+    with Progress(*columns, TextColumn("{task.fields[status]}"), console=console(err=True)) as bars:
 
         def of_run(name: str) -> "OnStep":
             tasks: list[Any] = []
 
-            def tell(done: int, total: int, said: str) -> None:
+            def update(done: int, total: int, status: str) -> None:
                 if not tasks:
-                    tasks.append(bars.add_task(name, total=total, said=said))
-                bars.update(tasks[0], completed=done, said=said)
+                    tasks.append(bars.add_task(name, total=total, status=status))
+                bars.update(tasks[0], completed=done, status=status)
 
-            return tell
+            return update
 
         yield of_run
 
@@ -235,11 +235,13 @@ def _show(done: Any, out: Path) -> None:
     table = Table("", "mean" if several else "value", box=None, pad_edge=False)
     if several:
         table.add_column("standard deviation")
-    for name, found in done["summary"].items():
+    for name, statistics in done["summary"].items():
         if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):  # "=": of a part, say one lambda
             continue
-        spread = found["standard_deviation"]
-        table.add_row(name, f"{found['mean']:.4f}", *(["" if spread is None else f"{spread:.4f}"] if several else []))
+        spread = statistics["standard_deviation"]
+        table.add_row(
+            name, f"{statistics['mean']:.4f}", *(["" if spread is None else f"{spread:.4f}"] if several else [])
+        )
     if table.row_count:  # without validation pairs there is nothing to tell
         console().print(table)
     first = done["runs"][0]

@@ -66,15 +66,15 @@ class _Display(Watch):
 
 
 @contextmanager
-def watch(sets: int, *, shown: bool, quiet: bool = False) -> Iterator[Watch]:
+def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[Watch]:
     """Give what follows a run.
 
     Args:
         sets: how many sets there are.
-        shown: whether to show anything.
+        visible: whether to show anything.
         quiet: show no result, only how far it is.
     """
-    if not shown:
+    if not visible:
         yield Watch()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn

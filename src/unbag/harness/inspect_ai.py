@@ -82,12 +82,12 @@ def {task}() -> Task:
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     """Return `unbag_tasks.py`, and `<set>/eval.yaml` for the sets on the Hub that accuracy says something of."""
     code = scoring_source(tasks) + _SHELL.format(shots=prompt.shots)
-    found = {}
+    contents = {}
     for task in tasks:
         code += _PER_TASK.format(task=task.id, **task._asdict())
         if task.config and task.described.is_accuracy:
-            found[f"{task.name}/eval.yaml"] = _eval_yaml(task)
-    return {**found, "unbag_tasks.py": code}
+            contents[f"{task.name}/eval.yaml"] = _eval_yaml(task)
+    return {**contents, "unbag_tasks.py": code}
 
 
 def _eval_yaml(task: Task) -> str:

@@ -47,14 +47,14 @@ def {function}(records: Sequence[Record]) -> float:
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     """Return the files of tasks by path: `unbag_<set>.yaml`, `unbag.yaml`, the group, and `unbag_scores.py`."""
     code = scoring_source(tasks) + _SHELL
-    found = {}
+    contents = {}
     for task in tasks:
         code += _PER_SET.format(name=task.name)
         for score in task.scores:
             code += _PER_SCORE.format(name=task.name, score=score, function=_function(task, score))
-        found[f"{task.id}.yaml"] = _yaml(task, prompt)
+        contents[f"{task.id}.yaml"] = _yaml(task, prompt)
     members = "".join(f"  - {task.id}\n" for task in tasks)
-    return {**found, "unbag.yaml": f"group: unbag\ntask:\n{members}", f"{_CODE}.py": code}
+    return {**contents, "unbag.yaml": f"group: unbag\ntask:\n{members}", f"{_CODE}.py": code}
 
 
 def _function(task: Task, score: str) -> str:
@@ -63,7 +63,7 @@ def _function(task: Task, score: str) -> str:
 
 def _yaml(task: Task, prompt: Prompt) -> str:
     """Return a task's YAML. Strings are written as JSON, which YAML reads; tags, which JSON has none of, by hand."""
-    asked = prompt.text("{{premise}}", "{{hypothesis}}")
+    question = prompt.text("{{premise}}", "{{hypothesis}}")
     lines = {
         "task": task.id,
         "dataset_path": task.path,
@@ -71,7 +71,7 @@ def _yaml(task: Task, prompt: Prompt) -> str:
         "test_split": task.split,
         "output_type": "multiple_choice",
         "num_fewshot": 0,
-        "doc_to_text": asked,
+        "doc_to_text": question,
         "doc_to_choice": [WORDS[label] for label in LABELS],
         "doc_to_target": "label",
         "target_delimiter": " ",

@@ -108,8 +108,8 @@ def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     with torch.inference_mode():
         expected = model(**inputs).logits.float()
         layers[-1] = shortened(plain)
-        found = model(**inputs).logits.float()
-    if not (expected - found).abs().max() <= _TOLERANCE[model.dtype]:  # `not <=`: NaN is no agreement either
+        actual = model(**inputs).logits.float()
+    if not (expected - actual).abs().max() <= _TOLERANCE[model.dtype]:  # `not <=`: NaN is no agreement either
         layers[-1] = plain
         return False
     return True

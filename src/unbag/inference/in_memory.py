@@ -59,11 +59,11 @@ def predictor_of_classifier(model: Any, **options: Any) -> "TransformerPredictor
             f"a {kind} in memory has no option {', '.join(unknown)}, only {', '.join(sorted(_OPTIONS))}; make it as it "
             "shall be, or name the model by its Hub id or folder"
         )
-    found = type(model.model).__name__
-    if not isinstance(model.model, PreTrainedModel) or not found.endswith("ForSequenceClassification"):
+    architecture = type(model.model).__name__
+    if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
             f"expected the {kind} to hold a sequence classifier of transformers (…ForSequenceClassification), found "
-            f"{found}; hand in a function that asks it"
+            f"{architecture}; hand in a function that asks it"
         )
     if _is_more_than_its_network(model):
         raise ModelError(

@@ -209,8 +209,8 @@ def _folder(model: str | Path, revision: str | None) -> Path | None:
             raise ModelError(f"expected a folder with a model or a Hub id such as org/name, found no folder {model}")
         return None
     if not (path / "config.json").is_file():
-        found = sorted(entry.name for entry in path.iterdir())[:10]
-        raise ModelError(f"expected a model made by save_pretrained in {path}, found no config.json but {found}")
+        entries = sorted(entry.name for entry in path.iterdir())[:10]
+        raise ModelError(f"expected a model made by save_pretrained in {path}, found no config.json but {entries}")
     if revision is not None:
         raise ModelError(f"{path} is a folder, which has no revision {revision!r}; leave the revision out")
     return path

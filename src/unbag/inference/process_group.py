@@ -24,12 +24,12 @@ and where a process fails it is the launcher that ends the others, at once."""
 
 @dataclass(frozen=True)
 class ProcessGroup:
-    """The place of this process among the `world` processes that share the work."""
+    """The rank of this process among the `world` processes that share the work."""
 
     rank: int
     world: int
 
-    def agree(self, value: T) -> T:
+    def broadcast(self, value: T) -> T:
         """Return the value that process 0 passed; waits until process 0 has passed it."""
         if self.world == 1:
             return value
@@ -37,10 +37,10 @@ class ProcessGroup:
 
         values: list[Any] = [value]
         broadcast_object_list(values, from_process=0)
-        agreed: T = values[0]
-        return agreed
+        from_main: T = values[0]
+        return from_main
 
-    def together(self, work: Callable[[], T]) -> T:
+    def run_on_all(self, work: Callable[[], T]) -> T:
         """Return what some work gives here, when every process has done its own; failed in one, it has failed in all.
 
         Else a process whose work failed, and that went on to something else, would leave the others waiting.
@@ -57,24 +57,24 @@ class ProcessGroup:
             done = work()
         except Exception as error:
             failure = error
-        told = gather_object([None if failure is None else f"{type(failure).__name__}: {failure}"])
+        reasons = gather_object([None if failure is None else f"{type(failure).__name__}: {failure}"])
         if failure is not None:
             raise failure
-        for rank, reason in enumerate(told):
+        for rank, reason in enumerate(reasons):
             if reason is not None:
                 raise ValueError(f"process {rank} failed: {reason}")
         return done
 
-    def in_turn(self, work: Callable[[], T]) -> T:
+    def main_process_first(self, work: Callable[[], T]) -> T:
         """Return what some work gives, done by process 0 alone first: the others then find what it left in a cache.
 
         Raises:
-            ValueError: as `together`.
+            ValueError: as `run_on_all`.
         """
         if self.world == 1:
             return work()
-        first = self.together(work if self.rank == 0 else lambda: None)
-        return self.together(work if self.rank else lambda: first)  # type: ignore[return-value]
+        first = self.run_on_all(work if self.rank == 0 else lambda: None)
+        return self.run_on_all(work if self.rank else lambda: first)  # type: ignore[return-value]
 
     def wait(self) -> None:
         """Return when every process has come here."""
@@ -82,18 +82,18 @@ class ProcessGroup:
             partial_state().wait_for_everyone()
 
 
-def launched() -> bool:
+def is_distributed() -> bool:
     """Tell whether a launcher started this process together with others."""
     return "LOCAL_RANK" in os.environ and int(os.environ.get("WORLD_SIZE", "1")) > 1
 
 
 def process_group() -> ProcessGroup:
-    """Return this process's place; under a launcher, connect it to the others first.
+    """Return this process's group and rank; under a launcher, connect it to the others first.
 
     Raises:
         ImportError: under a launcher without the `models` extra.
     """
-    if not launched():
+    if not is_distributed():
         return ProcessGroup(rank=0, world=1)
     state = partial_state()
     return ProcessGroup(rank=state.process_index, world=state.num_processes)
@@ -109,13 +109,13 @@ def partial_state() -> "PartialState":
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENCE)
 
 
-def disconnect() -> None:
+def destroy_process_group() -> None:
     """Wait until every process has come to its end, and disconnect; nothing where none was connected.
 
     A process that left while another still worked would take that one with it: a launcher ends the rest when one leaves
     with an error. And the threads of a connection that is open when Python ends may abort the process.
     """
-    if not launched() or "torch" not in sys.modules:
+    if not is_distributed() or "torch" not in sys.modules:
         return
     import torch
 
@@ -127,7 +127,7 @@ def disconnect() -> None:
 
 def default_device() -> str:
     """Return the device this process should run a model on: its own GPU where there is one, else the CPU."""
-    if launched():
+    if is_distributed():
         return str(partial_state().device)
     import torch
 

@@ -64,12 +64,12 @@ def predict_rows(
         chunk_rows=chunk_rows,
         label_space=predictor.label_space,
     )
-    if group.agree(material) != material:
+    if group.broadcast(material) != material:
         raise ValueError(
             f"expected all processes to predict the same rows with the same predictor, process {group.rank} has "
             "another than process 0; give all the same model, data and options"
         )
-    key = group.agree(store_key(material))  # drawn, where the predictor has no identity
+    key = group.broadcast(store_key(material))  # drawn, where the predictor has no identity
     store = Store(Path(folder) / key, key, len(rows), chunk_rows, tuple(predictor.label_space))
     todo: list[int] = []
     if group.rank == 0:
@@ -77,7 +77,7 @@ def predict_rows(
         store.clean()
         todo = [part for part in range(store.parts) if not store.holds(part, _slice(rows, store, part))]
     # Agreed before anyone writes, or a slower process would leave out what a faster one has finished meanwhile.
-    todo = group.agree(todo)
+    todo = group.broadcast(todo)
     reused = store.rows - _count(store, todo)
     mine = todo[group.rank :: group.world]
     done, total = reused, reused + _count(store, mine)
@@ -103,7 +103,7 @@ def predict_rows(
                 truncated=getattr(predictor, "truncated", 0) - truncated_before,
             )
 
-    group.together(predict)
+    group.run_on_all(predict)
     return Predictions(store, reused=reused)
 
 

@@ -126,8 +126,8 @@ class Store:
             table = pq.read_table(file, partitioning=None)
             meta = json.loads(table.schema.metadata[_META])
             table = table.replace_schema_metadata(None)
-            promised = [meta["key"], meta["part"], meta.pop("sha256")]
-            found = [self.key, part, _signature(table, meta)]
+            recorded = [meta["key"], meta["part"], meta.pop("sha256")]
+            actual = [self.key, part, _signature(table, meta)]
         except FileNotFoundError:
             raise StoreError(f"{file} is missing: the run has not finished; run it again to go on") from None
         except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
@@ -138,7 +138,7 @@ class Store:
                 f"{file}: expected {end - first} rows of {[*NAMED, *self.label_space]}, found {len(table)} of "
                 f"{table.column_names}; run again to have it computed anew"
             )
-        if promised != found:
+        if recorded != actual:
             raise StoreError(f"{file} is damaged or belongs elsewhere; run again to have it computed anew")
         return table, meta
 
@@ -152,10 +152,10 @@ class Store:
 
     def clean(self) -> None:
         """Remove what killed writers left. A younger unfinished file may be of a process that is at work here."""
-        for left in self.path.glob(".*.part"):
+        for file in self.path.glob(".*.part"):
             try:
-                if time.time() - left.stat().st_mtime > _ABANDONED_AFTER:
-                    left.unlink()
+                if time.time() - file.stat().st_mtime > _ABANDONED_AFTER:
+                    file.unlink()
             except FileNotFoundError:  # its writer has finished it in this moment
                 continue
 
@@ -216,12 +216,12 @@ class Predictions:
             StoreError: if there is no manifest of this version in it.
         """
         try:
-            made_of = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
-            if made_of["schema"] != SCHEMA:
+            manifest = json.loads((path / "manifest.json").read_text(encoding="utf-8"))
+            if manifest["schema"] != SCHEMA:
                 raise StoreError(
-                    f"{path} is of version {made_of['schema']}, this package reads {SCHEMA}; predict again"
+                    f"{path} is of version {manifest['schema']}, this package reads {SCHEMA}; predict again"
                 )
-            store = Store(path, made_of["key"], made_of["rows"], made_of["chunk_rows"], tuple(made_of["space"]))
+            store = Store(path, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"]))
         except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
             raise StoreError(
                 f"expected a folder of predictions with a manifest.json, found {path} ({error})"

@@ -27,8 +27,8 @@ def view(comparison: Comparison) -> RenderableType:
         for system in comparison.systems
     ]
     tables = [
-        _table(comparison, list(found))
-        for _, found in groupby(comparison.differences, key=lambda each: (each.first, each.second))
+        _table(comparison, list(pair))
+        for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))
     ]
     return Group(
         Text("\n".join(named) + "\n"),
@@ -41,17 +41,17 @@ def view(comparison: Comparison) -> RenderableType:
 
 def verdict(comparison: Comparison) -> str:
     """Return what differs, in a sentence."""
-    tested = [found for found in comparison.differences if found.p_holm is not None]
+    tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
         return "Verdict: none; nothing could be tested."
-    real = [found for found in tested if comparison.significant(found)]
+    real = [difference for difference in tested if comparison.significant(difference)]
     if not real:
         return f"Verdict: no difference that chance would not make, of {len(tested)} tested."
-    said = [
-        f"{_at(found)} ({found.second} {'above' if (found.difference.value or 0) > 0 else 'below'} {found.first})"
-        for found in real
+    phrases = [
+        f"{_at(each)} ({each.second} {'above' if (each.difference.value or 0) > 0 else 'below'} {each.first})"
+        for each in real
     ]
-    return f"Verdict: {len(real)} of {len(tested)} differences are more than chance: {', '.join(said)}."
+    return f"Verdict: {len(real)} of {len(tested)} differences are more than chance: {', '.join(phrases)}."
 
 
 def _table(comparison: Comparison, differences: Sequence[Difference]) -> RenderableType:
@@ -60,12 +60,12 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
     parts: list[RenderableType] = [Text(" ".join(map(_aligned, names, _WIDTHS)), style="bold"), Text("─" * _LINE)]
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
         parts.append(Text(f"{name} · {data}"))
-        for found in group:
-            cells = (f"  {found.label}", *_cells(found))
-            style = "bold" if comparison.significant(found) else ""
+        for difference in group:
+            cells = (f"  {difference.label}", *_cells(difference))
+            style = "bold" if comparison.significant(difference) else ""
             parts.append(Text(" ".join(map(_aligned, cells, _WIDTHS)), style=style, overflow="ellipsis", no_wrap=True))
-            if any(deviation is not None for deviation in found.deviations):
-                spreads = ("    ± over seeds", *map(_deviation, found.deviations))
+            if any(deviation is not None for deviation in difference.deviations):
+                spreads = ("    ± over seeds", *map(_deviation, difference.deviations))
                 parts.append(Text(" ".join(map(_aligned, spreads, _WIDTHS)), style="dim"))
     return Group(*parts, "")
 
@@ -77,9 +77,9 @@ def _aligned(cell: str, width: int) -> str:
     return cell.ljust(-width) if len(cell) <= -width else f"{cell[: -width - 1]}…"
 
 
-def _cells(found: Difference) -> list[str]:
-    numbers = [f"{value:.3f}" if value is not None else "–" for value in found.values]
-    return [*numbers, gap(found.difference), _p(found.p), _p(found.p_holm)]
+def _cells(difference: Difference) -> list[str]:
+    numbers = [f"{value:.3f}" if value is not None else "–" for value in difference.values]
+    return [*numbers, gap(difference.difference), _p(difference.p), _p(difference.p_holm)]
 
 
 def gap(estimate: Estimate) -> str:
@@ -101,14 +101,14 @@ def _p(value: float | None) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
 
 
-def _at(found: Difference) -> str:
-    return f"{found.set} {found.label}"
+def _at(difference: Difference) -> str:
+    return f"{difference.set} {difference.label}"
 
 
 def _method(comparison: Comparison) -> str:
-    tests = {found.test for found in comparison.differences if found.p is not None}
-    count = sum(found.p is not None for found in comparison.differences)
+    tests = {difference.test for difference in comparison.differences if difference.p is not None}
+    count = sum(difference.p is not None for difference in comparison.differences)
     if not tests:
         return "Intervals as of independent examples; without their examples nothing is tested."
-    told = " or ".join(words for name, words in _TESTS.items() if name in tests)
-    return f"p by {told}; Holm: corrected for {count} tests, bold at {comparison.level:g}."
+    names = " or ".join(words for name, words in _TESTS.items() if name in tests)
+    return f"p by {names}; Holm: corrected for {count} tests, bold at {comparison.level:g}."

@@ -15,16 +15,16 @@ def view(results: Sequence[Result]) -> RenderableType:
     """Return the table of results on the plain set: by corpus, each model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(_corpus(result) for result in results))
-    found = {(result.model["name"], _corpus(result)): result.scores for result in results}
+    scores = {(result.model["name"], _corpus(result)): result.scores for result in results}
     table = Table("tested on", "model", "accuracy [95 %]", "n", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
     for corpus in corpora:
         for model in models:
-            accuracy = found[model, corpus]["accuracy"]
+            accuracy = scores[model, corpus]["accuracy"]
             first, last = model == models[0], model == models[-1]
             table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
-    majorities = ", ".join(f"{corpus} {found[models[0], corpus]['majority']:.3f}" for corpus in corpora)
+    majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
     return Group(table, Text(f"A constant answer at best: {majorities}.", style="dim"))
 
 

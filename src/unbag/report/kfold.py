@@ -16,7 +16,7 @@ def table(done: Mapping[str, Any]) -> Table:
     """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
     kind = "whole seeds" if done["config"]["whole_seeds"] else "pairs of each seed spread"
-    shown = Table(
+    grid = Table(
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
         title=f"{done['model']['name']} · sicck · {folds} folds, {kind}",
         caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
@@ -25,26 +25,26 @@ def table(done: Mapping[str, Any]) -> Table:
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
-    for column in shown.columns[1:]:
+    for column in grid.columns[1:]:
         column.justify, column.no_wrap = "right", True
     summary = done["summary"]
-    _add(shown, "all", summary["all"])
+    _add(grid, "all", summary["all"])
     for name in ("modifier_type", "part"):
-        shown.add_section()
-        for value, found in summary[name].items():
+        grid.add_section()
+        for value, group in summary[name].items():
             if value != _SPARED:
-                _add(shown, _SHORTER.get(value, value), found)
-    return shown
+                _add(grid, _SHORTER.get(value, value), group)
+    return grid
 
 
-def _add(shown: Table, name: str, found: Mapping[str, Any]) -> None:
-    shown.add_row(name, *(f"{found[each]['zero_shot']:.3f}" for each in MEASURES), f"{found['pairs']:,}")
-    shown.add_row("  fine-tuned", *(_spread(found[each]) for each in MEASURES), style="bold")
+def _add(grid: Table, name: str, measures: Mapping[str, Any]) -> None:
+    grid.add_row(name, *(f"{measures[each]['zero_shot']:.3f}" for each in MEASURES), f"{measures['pairs']:,}")
+    grid.add_row("  fine-tuned", *(_spread(measures[each]) for each in MEASURES), style="bold")
 
 
-def _spread(found: Mapping[str, Any]) -> str:
-    deviation = found["standard_deviation"]
-    return f"{found['mean']:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±."))
+def _spread(statistics: Mapping[str, Any]) -> str:
+    deviation = statistics["standard_deviation"]
+    return f"{statistics['mean']:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±."))
 
 
 def _mean_of(seeds: int) -> str:

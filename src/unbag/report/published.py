@@ -17,29 +17,29 @@ DEVIATION: Final = " ±"
 def cells(table: PaperTable) -> tuple[list[str], list[list[str]]]:
     """Return the names of a table's columns and its rows as text; standard deviations stand beside their numbers."""
     names = [*table.keys, *table.values]
-    decimals = {name: _decimals(table, place) for place, name in enumerate(names)}
-    shown = [name for name in names if not name.endswith(DEVIATION)]
+    decimals = {name: _decimals(table, index) for index, name in enumerate(names)}
+    columns = [name for name in names if not name.endswith(DEVIATION)]
     rows = []
     for row in table.rows:
-        found = dict(zip(names, row, strict=True))
-        texts = {name: _text(found[name], decimals[name]) for name in names}
-        rows.append([" ±".join(texts[each] for each in (name, name + DEVIATION) if each in texts) for name in shown])
-    return shown, rows
+        by_name = dict(zip(names, row, strict=True))
+        texts = {name: _text(by_name[name], decimals[name]) for name in names}
+        rows.append([" ±".join(texts[each] for each in (name, name + DEVIATION) if each in texts) for name in columns])
+    return columns, rows
 
 
 def view(table: PaperTable) -> RenderableType:
     """Return a table that fits 80 columns."""
     names, rows = cells(table)
     title = f"{table.source} · {table.about}{_unit(table.units)}"
-    shown = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
-    for place, name in enumerate(names):
+    grid = Table(box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    for column, name in enumerate(names):
         is_number = name in table.values
         # Numbers stay whole; what is too long for a line is a heading or the name of a model.
-        least = max(len(row[place]) for row in rows) if is_number else None
-        shown.add_column(name, justify="right" if is_number else "left", overflow="fold", min_width=least)
+        least = max(len(row[column]) for row in rows) if is_number else None
+        grid.add_column(name, justify="right" if is_number else "left", overflow="fold", min_width=least)
     for row in rows:
-        shown.add_row(*row)
-    return Group(Text(title, style="italic"), shown, *([Text(table.remark, style="dim")] if table.remark else []))
+        grid.add_row(*row)
+    return Group(Text(title, style="italic"), grid, *([Text(table.remark, style="dim")] if table.remark else []))
 
 
 def record(tables: Sequence[PaperTable]) -> list[dict[str, Any]]:
@@ -61,9 +61,9 @@ def _unit(units: Mapping[str, str]) -> str:
     return ", in per cent" if "percent" in units.values() else ""
 
 
-def _decimals(table: PaperTable, place: int) -> int:
+def _decimals(table: PaperTable, column: int) -> int:
     """Return how many decimals the paper prints in a column: a number in a file loses its last zeros."""
-    numbers = [row[place] for row in table.rows if isinstance(row[place], float)]
+    numbers = [row[column] for row in table.rows if isinstance(row[column], float)]
     return max((len(repr(number).partition(".")[2]) for number in numbers), default=0)
 
 

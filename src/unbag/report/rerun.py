@@ -37,10 +37,10 @@ def rerun(result: Result) -> Rerun:
     """
     try:
         if result.model.get("kind") == "file":
-            asked = ["score", str(result.model["name"]), "--set", result.set]
+            words = ["score", str(result.model["name"]), "--set", result.set]
         else:
-            asked = ["evaluate", *_model(result), "--sets", result.set]
-        return Rerun(shlex.join(["unbag", *asked, *_pairs(result), *_options(result)]), _remark(result))
+            words = ["evaluate", *_model(result), "--sets", result.set]
+        return Rerun(shlex.join(["unbag", *words, *_pairs(result), *_options(result)]), _remark(result))
     except _NoCommandError as error:
         return Rerun("", f"No command asks the same again: {error}.")
 
@@ -51,10 +51,10 @@ def _remark(result: Result) -> str:
     on_hub = not _is_own(result) or data["split"]  # a file has no splits
     files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
     files += [] if on_hub else [data["origin"]]
-    said = [f"To be given where {' and '.join(files)} {'is' if len(files) == 1 else 'are'}."] if files else []
+    sentences = [f"To be given where {' and '.join(files)} {'is' if len(files) == 1 else 'are'}."] if files else []
     if _is_own(result) and on_hub:
-        said.append(f"The data set is read as it is on that day; here it was commit {data['revision']}.")
-    return " ".join(said)
+        sentences.append(f"The data set is read as it is on that day; here it was commit {data['revision']}.")
+    return " ".join(sentences)
 
 
 def _model(result: Result) -> list[str]:
@@ -108,12 +108,12 @@ def _options(result: Result) -> list[str]:
     """Return what a command says of the set's own options and of what a built-in model is fitted to."""
     defaults: dict[str, Any] = {option.name: option.default for option in sets.described_options(result.set)}
     defaults["seed"] = result.config.get("examples_seed", DEFAULT_SEED)  # --seed is for all that is drawn
-    found = {name: _listed(value) for name, value in result.config.items() if name in sets.options(result.set)}
+    options = {name: _listed(value) for name, value in result.config.items() if name in sets.options(result.set)}
     words: list[str] = []
     training = result.model.get("options", {}).get("training")
     if training is not None:
         words += ["--training", ",".join(training)]
-    for name, value in found.items():
+    for name, value in options.items():
         if value in (defaults[name], None, "", []):
             continue
         if name == "embeddings" and str(value).startswith("sha256:"):

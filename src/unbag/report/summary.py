@@ -19,12 +19,12 @@ def view(results: Sequence[Result]) -> RenderableType:
     """Return a row for each set, in the order of the results: interval and n of one model, or the values of several."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     if len(models) == 1:
-        shown = _empty("value [95 %]", "examples")
+        table = _empty("value [95 %]", "examples")
         for result in results:
-            if (found := _score(result)) is not None:
-                shown.add_row(*_name(result, results, found), interval(found.estimate), f"{found.estimate.n:,}")
-        return Group(Text(f"{models[0]}: a number a set; more is better", style="italic"), shown)
-    letters = {model: chr(ord("A") + place) if place < 26 else str(place + 1) for place, model in enumerate(models)}
+            if (score := _score(result)) is not None:
+                table.add_row(*_name(result, results, score), interval(score.estimate), f"{score.estimate.n:,}")
+        return Group(Text(f"{models[0]}: a number a set; more is better", style="italic"), table)
+    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(models)}
     legend = Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))
     tables = [
         _values(results, {model: letters[model] for model in models[start : start + _ACROSS]})
@@ -36,20 +36,20 @@ def view(results: Sequence[Result]) -> RenderableType:
 def _values(results: Sequence[Result], letters: dict[str, str]) -> Table:
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for result in results:
-        if result.model["name"] in letters and (found := _score(result)) is not None:
-            row = rows.setdefault(_name(result, results, found), {"n": f"{found.estimate.n:,}"})
-            row[result.model["name"]] = value(found.estimate)
-    shown = _empty(*letters.values(), "examples")
+        if result.model["name"] in letters and (score := _score(result)) is not None:
+            row = rows.setdefault(_name(result, results, score), {"n": f"{score.estimate.n:,}"})
+            row[result.model["name"]] = value(score.estimate)
+    table = _empty(*letters.values(), "examples")
     for name, row in rows.items():
-        shown.add_row(*name, *(row.get(model, "") for model in letters), row["n"])
-    return shown
+        table.add_row(*name, *(row.get(model, "") for model in letters), row["n"])
+    return table
 
 
 def _empty(*numbers: str) -> Table:
-    shown = Table("set", "", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in shown.columns[2:]:
+    table = Table("set", "", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns[2:]:
         column.justify, column.no_wrap = "right", True
-    return shown
+    return table
 
 
 def _score(result: Result) -> Measured | None:
@@ -57,8 +57,8 @@ def _score(result: Result) -> Measured | None:
     return None if described is None else described.score(result.scores)
 
 
-def _name(result: Result, results: Sequence[Result], found: Measured) -> tuple[str, str]:
+def _name(result: Result, results: Sequence[Result], score: Measured) -> tuple[str, str]:
     """Return what a row is called: the set, with its data where the set comes with several, and its number."""
     data = f"{result.data['name']} {result.data['split']}".strip()
     several = {other.data["name"] + other.data["split"] for other in results if other.set == result.set}
-    return (f"{result.set} {data}" if len(several) > 1 else result.set), found.quantity.label
+    return (f"{result.set} {data}" if len(several) > 1 else result.set), score.quantity.label

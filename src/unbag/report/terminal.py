@@ -28,14 +28,14 @@ def together(results: Sequence[Result]) -> list[RenderableType]:
     return [summary.view(results)] if len({result.set for result in results}) > 1 else []
 
 
-def write(shown: Sequence[RenderableType], path: Path) -> None:
+def write(renderables: Sequence[RenderableType], path: Path) -> None:
     """Write views as a text file, 80 columns wide."""
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
-        show(shown, Console(file=file, width=80, highlight=False))
+        show(renderables, Console(file=file, width=80, highlight=False))
 
 
-def show(shown: Sequence[RenderableType], console: Console) -> None:
+def show(renderables: Sequence[RenderableType], console: Console) -> None:
     """Print views, an empty line after each."""
-    for part in shown:
-        console.print(part)
+    for renderable in renderables:
+        console.print(renderable)
         console.print()

@@ -89,28 +89,28 @@ class Pairs:
         self.sure: NDArray[np.float64] = answers.probabilities.max(axis=1).astype(np.float64)
         """The probability of each answer, shape (n,)."""
 
-    def row(self, place: int) -> dict[str, Any]:
+    def row(self, index: int) -> dict[str, Any]:
         """Return one row by its columns' names."""
-        found: dict[str, Any] = self.rows[int(place)]
-        return found
+        row: dict[str, Any] = self.rows[int(index)]
+        return row
 
     def example(
-        self, kind: str, place: int, lines: Iterable[Line], note: str = "", labels: tuple[str, str] | None = None
+        self, kind: str, index: int, lines: Iterable[Line], note: str = "", labels: tuple[str, str] | None = None
     ) -> ReportExample:
         """Return a row as an example; `labels` are gold label and answer, where they are not the row's own."""
-        gold, answer = labels or (self.answers.label_space[self.gold[place]], str(self.names[place]))
+        gold, answer = labels or (self.answers.label_space[self.gold[index]], str(self.names[index]))
         is_known = self.answers.has_probabilities and labels is None and answer != NONE
-        sure = round(float(self.sure[place]), 4) if is_known else None
-        return ReportExample(kind, self.row(place)["id"], tuple(lines), gold, answer, sure, note)
+        sure = round(float(self.sure[index]), 4) if is_known else None
+        return ReportExample(kind, self.row(index)["id"], tuple(lines), gold, answer, sure, note)
 
 
 def top(
-    places: NDArray[Any], key: NDArray[Any], *, per_group: int = PER_KIND, groups: Sequence[Any] | None = None
+    rows: NDArray[Any], key: NDArray[Any], *, per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
-    """Return the places with the highest keys, `PER_KIND` at most; among equals those that come first.
+    """Return the rows with the highest keys, `PER_KIND` at most; among equals those that come first.
 
     Args:
-        places: where to look, shape (m,).
+        rows: where to look, by their indices, shape (m,).
         key: of every row, shape (n,).
         per_group: how many of one group at most.
         groups: of every row; none where None.
@@ -120,11 +120,11 @@ def top(
     """
     taken: list[int] = []
     of_group: dict[Any, int] = {}
-    for place in places[np.argsort(-key[places], kind="stable")].tolist():
-        group = None if groups is None else groups[place]
+    for row in rows[np.argsort(-key[rows], kind="stable")].tolist():
+        group = None if groups is None else groups[row]
         if of_group.get(group, 0) < per_group:
             of_group[group] = of_group.get(group, 0) + 1
-            taken.append(place)
+            taken.append(row)
             if len(taken) == PER_KIND:
                 break
     return taken

@@ -62,8 +62,8 @@ class Figure:
     @property
     def places(self) -> list[float | str]:
         """The places of all series: numbers in their order, names as they come."""
-        found = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
-        return sorted(found) if self.kind == "curve" else found
+        places = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
+        return sorted(places) if self.kind == "curve" else places
 
     @property
     def is_tall(self) -> bool:
@@ -81,17 +81,16 @@ class TextTable(NamedTuple):
 
 def table(figure: Figure) -> TextTable:
     """Return a figure as a table, for readers who cannot see it; of a long curve, evenly spaced places."""
-    places = figure.places
-    if len(places) > _MOST_ROWS:
-        step = (len(places) - 1) // (_MOST_ROWS - 5)
-        places = [place for number, place in enumerate(places) if number % step == 0 or number == len(places) - 1]
+    ticks = figure.places
+    if len(ticks) > _MOST_ROWS:
+        step = (len(ticks) - 1) // (_MOST_ROWS - 5)
+        ticks = [tick for number, tick in enumerate(ticks) if number % step == 0 or number == len(ticks) - 1]
     cells: dict[tuple[str, float | str], list[str]] = {}
     for series in figure.series:
         for point in series.points:
             cells.setdefault((series.name, point.x), []).append(f"{point.of} {interval(point.estimate)}".strip())
     rows = [
-        (_text(place), *("; ".join(cells.get((series.name, place), ["–"])) for series in figure.series))
-        for place in places
+        (_text(tick), *("; ".join(cells.get((series.name, tick), ["–"])) for series in figure.series)) for tick in ticks
     ]
     return TextTable(f"{figure.title}: {figure.y}", (figure.x, *(series.name for series in figure.series)), tuple(rows))
 
@@ -106,7 +105,7 @@ def figure_of(
     points: Callable[[Any], Iterable[tuple[float | str, Estimate]]],
     *,
     references: Sequence[Series] = (),
-    **said: Any,
+    **attributes: Any,
 ) -> Figure | None:
     """Return a figure of all models of a group, or None where there is nothing to see.
 
@@ -114,15 +113,15 @@ def figure_of(
         group: the group.
         points: gives a model's points from its scores.
         references: what else to draw.
-        said: the other attributes of the figure.
+        attributes: the other attributes of the figure.
     """
     series = []
     for scored in group.scored:
-        found = tuple(Point(x, estimate) for x, estimate in points(scored.result.scores) if estimate.value is not None)
-        if found:
-            series.append(Series(scored.model.name, found))
-    return Figure(series=(*series, *references), **said) if series else None
+        values = tuple(Point(x, estimate) for x, estimate in points(scored.result.scores) if estimate.value is not None)
+        if values:
+            series.append(Series(scored.model.name, values))
+    return Figure(series=(*series, *references), **attributes) if series else None
 
 
-def _text(place: float | str) -> str:
-    return place if isinstance(place, str) else f"{place:g}"
+def _text(tick: float | str) -> str:
+    return tick if isinstance(tick, str) else f"{tick:g}"

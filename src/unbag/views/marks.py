@@ -15,15 +15,15 @@ def marked(text: str, phrases: Iterable[str | None], kind: str) -> tuple[Mark, .
     >>> marked("A man, a man-eater and a woman", ["man"], "misleads")
     (Mark(start=2, end=5, kind='misleads'), Mark(start=9, end=12, kind='misleads'))
     """
-    found = []
+    candidates = []
     for phrase in phrases:
         if phrase and phrase.strip():
             pattern = r"\s+".join(map(re.escape, phrase.split()))
             spans = [match.span() for match in re.finditer(rf"(?<!\w){pattern}(?!\w)", text, re.IGNORECASE)]
             # What a tokenizer cut off a word ("n't") or a language writes without spaces has no edge.
-            found += spans or [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
+            candidates += spans or [match.span() for match in re.finditer(pattern, text, re.IGNORECASE)]
     taken: list[tuple[int, int]] = []
-    for start, end in sorted(found, key=lambda span: (span[0] - span[1], span)):
+    for start, end in sorted(candidates, key=lambda span: (span[0] - span[1], span)):
         if all(end <= other or start >= until for other, until in taken):
             taken.append((start, end))
     return tuple(Mark(start, end, kind) for start, end in sorted(taken))

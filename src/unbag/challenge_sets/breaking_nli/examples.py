@@ -24,8 +24,8 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     categories = column(rows, "category").to_pylist()
     for kind, wanted in (("surest wrong", ~pairs.right), ("surest right", pairs.right)):
-        for place in top(np.flatnonzero(wanted), pairs.sure, per_group=_OF_A_CATEGORY, groups=categories):
-            row = pairs.row(place)
+        for index in top(np.flatnonzero(wanted), pairs.sure, per_group=_OF_A_CATEGORY, groups=categories):
+            row = pairs.row(index)
             words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
             lines = [Line(side, row[side], marked(row[side], [word], "replaced")) for side, word in words.items()]
-            yield pairs.example(kind, place, lines, f"category {row['category']}")
+            yield pairs.example(kind, index, lines, f"category {row['category']}")

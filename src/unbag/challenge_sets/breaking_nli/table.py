@@ -9,7 +9,7 @@ from unbag.labels import CONTRADICTION, ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out
 
-_ENOUGH: Final = 50
+_ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
 _CONSTANT: Final = 0.55  # mean of the two shares; one answer for all has 0.5
 _SEES: Final = 0.5  # of the contradictions
 
@@ -17,8 +17,8 @@ _SEES: Final = 0.5  # of the contradictions
 def table(result: Result) -> RenderableType:
     """Return accuracy overall, by gold label, by category, and by similarity and frequency where they are known."""
     scores = result.scores
-    shown = headed(result, "", "n", "accuracy [95 %]")
-    shown.add_row("all", f"{scores['n_examples']:,}", interval(scores["accuracy"]), end_section=True)
+    grid = headed(result, "", "n", "accuracy [95 %]")
+    grid.add_row("all", f"{scores['n_examples']:,}", interval(scores["accuracy"]), end_section=True)
     names = scores["labels"]
     views: list[tuple[str, Any]] = [
         ("by_label", lambda row: names[row["label"]]),
@@ -30,9 +30,9 @@ def table(result: Result) -> RenderableType:
         rows = [row for row in scores.get(view, []) if row["accuracy"].n]
         for number, row in enumerate(rows, start=1):
             cells = f"{row['accuracy'].n:,}", interval(row["accuracy"])
-            shown.add_row(name(row), *cells, end_section=number == len(rows))
+            grid.add_row(name(row), *cells, end_section=number == len(rows))
     unanswered = f"; no answer to {scores['unanswered']:,}" if scores["unanswered"] else ""
-    return Group(shown, Text(f"{left_out(result.data)}{unanswered}", style="dim"))
+    return Group(grid, Text(f"{left_out(result.data)}{unanswered}", style="dim"))
 
 
 def verdict(result: Result) -> str:
@@ -44,15 +44,15 @@ def verdict(result: Result) -> str:
     if true is None or not shares:
         return f"none yet; {_ENOUGH} pairs each that entail and that do not are needed to judge by."
     false = shares.get(CONTRADICTION, min(shares.values()))
-    said = f"{true:.0%} of the entailments right and {false:.0%} of the contradictions"
+    figures = f"{true:.0%} of the entailments right and {false:.0%} of the contradictions"
     if (true + false) / 2 <= _CONSTANT:
-        return f"no sign that it knows words: {said}, hardly more than one answer for all."
+        return f"no sign that it knows words: {figures}, hardly more than one answer for all."
     if false < _SEES:
-        return f"it goes by the words that both sentences share: {said}."
+        return f"it goes by the words that both sentences share: {figures}."
     known = [row for row in result.scores["by_category"] if row["accuracy"].n >= _ENOUGH]
     least = min(known, key=lambda row: row["accuracy"].value, default=None)
     where = f"; of {least['category']} {least['accuracy'].value:.0%}" if least else ""
-    return f"it knows words: {said}{where}."
+    return f"it knows words: {figures}{where}."
 
 
 def _times(row: dict[str, Any]) -> str:

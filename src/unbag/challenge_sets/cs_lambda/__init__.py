@@ -8,13 +8,13 @@ from unbag.papers.counterparts import Counterpart
 _PAPER: Final = "Nie et al. 2019"
 
 
-def _accuracy(threshold: float, *shown: Role) -> Quantity:
+def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
     """Return the accuracy on CS_λ for a λ of the paper's Table 5."""
     return Quantity(
         f"accuracy_cs_{threshold:g}",
         f"accuracy, CS_{threshold:g}",
         f"subsets.lambda={threshold:g}.accuracy",
-        roles=roles("quoted", "harness", *shown),
+        roles=roles("quoted", "harness", *more_roles),
         counterparts=(Counterpart(_PAPER, "5", f"CS_{threshold:g}"),),
     )
 

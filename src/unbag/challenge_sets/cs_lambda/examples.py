@@ -24,20 +24,20 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     lms = numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
-        for place in top(np.flatnonzero(wanted), lms):
-            row = pairs.row(place)
+        for index in top(np.flatnonzero(wanted), lms):
+            row = pairs.row(index)
             lines = [
                 Line(side, row[side], marked(row[side], [feature[side] for feature in row["misleading"]], "misleads"))
                 for side in ("premise", "hypothesis")
             ]
-            yield pairs.example(kind, place, lines, _note(row))
+            yield pairs.example(kind, index, lines, _note(row))
 
 
 def _note(row: dict[str, Any]) -> str:
-    said = {label: row[f"lexical_{label}"] for label in LABELS}
-    likeliest = max(said, key=said.__getitem__)
+    probabilities = {label: row[f"lexical_{label}"] for label in LABELS}
+    likeliest = max(probabilities, key=probabilities.__getitem__)
     features = ", ".join(_feature(feature) for feature in row["misleading"])
-    return f"words alone say {likeliest} ({said[likeliest]:.2f}); most misleading: {features}"
+    return f"words alone say {likeliest} ({probabilities[likeliest]:.2f}); most misleading: {features}"
 
 
 def _feature(feature: dict[str, Any]) -> str:

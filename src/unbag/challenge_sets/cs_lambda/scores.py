@@ -11,8 +11,8 @@ def cs_lambda_scores(
     columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.compositionality_sensitivity`; the human estimate where annotators' labels are."""
-    given = columns.get("annotator_labels", ())
-    votes = [[int(answers.folded[vote]) for vote in labels] for labels in given]
+    annotations = columns.get("annotator_labels", ())
+    votes = [[int(answers.folded[vote]) for vote in labels] for labels in annotations]
     scores = compositionality_sensitivity(
         answers.predicted,
         answers.gold(columns["label"]),

@@ -9,21 +9,21 @@ from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
 
 _JUDGED: Final = 0.7  # the λ that the paper settles on
-_ENOUGH: Final = 50
+_ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
 
 
 def table(result: Result) -> RenderableType:
     """Return accuracy, drop, majority vote and human estimate by λ."""
     subsets = result.scores["subsets"]
     people = any("human" in subset for subset in subsets)
-    shown = headed(result, "", "n", "accuracy [95 %]", "drop [95 %]", "vote", *(["human"] if people else []))
+    grid = headed(result, "", "n", "accuracy [95 %]", "drop [95 %]", "vote", *(["human"] if people else []))
     for subset in subsets:
         cells = [interval(subset["accuracy"]), interval(subset["drop"]) if subset["lambda"] else ""]
         person = [value(subset.get("human"))] if people else []
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
-        shown.add_row(name, f"{subset['n']:,}", *cells, value(subset["majority"]), *person)
+        grid.add_row(name, f"{subset['n']:,}", *cells, value(subset["majority"]), *person)
     models = result.config.get("lexical_models", [])
-    return Group(shown, Text(f"{left_out(result.data)}. {_lexical(models)}", style="dim"))
+    return Group(grid, Text(f"{left_out(result.data)}. {_lexical(models)}", style="dim"))
 
 
 def verdict(result: Result) -> str:

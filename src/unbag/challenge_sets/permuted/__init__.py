@@ -19,11 +19,11 @@ def _permutation_drop(scores: Scores) -> Estimate:
     return Estimate(scores["accuracy"].value - accepted / n, None, None, n)
 
 
-def _of_paper(name: str, label: str, theirs: str, *shown: Role, higher_is_better: bool = False) -> Quantity:
+def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> Quantity:
     """Return a quantity of section 4 of the paper, whose Tables 2 and 3 have it in a column."""
     counterparts = (Counterpart(_PAPER, "2", theirs), Counterpart(_PAPER, "3", theirs, "ocnli validation"))
     return Quantity(
-        name, label, name, higher_is_better, roles("quoted", "harness", *shown), counterparts if theirs else ()
+        name, label, name, higher_is_better, roles("quoted", "harness", *more_roles), counterparts if theirs else ()
     )
 
 

@@ -28,32 +28,32 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     source: NDArray[Any] = pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy()
     is_original = numbers(rows, "permutation") == ORIGINAL
-    places, permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
-    original = np.empty(len(places), dtype=np.int64)
-    original[source[places]] = places
+    original_rows, permuted = np.flatnonzero(is_original), np.flatnonzero(~is_original)
+    original_of = np.empty(len(original_rows), dtype=np.int64)
+    original_of[source[original_rows]] = original_rows
     gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
 
     def mean(values: NDArray[Any]) -> NDArray[np.float64]:
-        total = np.bincount(source[permuted], weights=values[permuted], minlength=len(places))
-        found: NDArray[np.float64] = total / np.bincount(source[permuted], minlength=len(places))
-        return found
+        total = np.bincount(source[permuted], weights=values[permuted], minlength=len(original_rows))
+        means: NDArray[np.float64] = total / np.bincount(source[permuted], minlength=len(original_rows))
+        return means
 
     share, sure = mean(pairs.right), mean(gold)
-    correct = pairs.right[original]
+    correct = pairs.right[original_of]
     kinds = (
         ("most accepted", correct & (share > 0), share + sure / 1_000, True),
         ("flipped to right", ~correct & (share > 0), share + sure / 1_000, True),
         ("most refused", correct & (share < 1), -share - sure / 1_000, False),
     )
     for kind, wanted, key, accepted in kinds:
-        for number in top(np.flatnonzero(wanted), key):
-            here = permuted[(source[permuted] == number) & (pairs.right[permuted] == accepted)]
-            place = int(here[pairs.sure[here].argmax()])
-            first, row = pairs.row(int(original[number])), pairs.row(place)
+        for example in top(np.flatnonzero(wanted), key):
+            candidates = permuted[(source[permuted] == example) & (pairs.right[permuted] == accepted)]
+            index = int(candidates[pairs.sure[candidates].argmax()])
+            first, row = pairs.row(int(original_of[example])), pairs.row(index)
             lines = [Line(name, first[name]) for name in ("premise", "hypothesis")]
             for name in ("premise", "hypothesis"):
                 if row[name] != first[name]:
                     lines.append(Line(f"{name} permuted", row[name], kept_together(first[name], row[name])))
-            orders = int((source[permuted] == number).sum())
-            note = f"{round(share[number] * orders)} of {orders} orders accepted"
-            yield pairs.example(kind, place, lines, note)
+            orders = int((source[permuted] == example).sum())
+            note = f"{round(share[example] * orders)} of {orders} orders accepted"
+            yield pairs.example(kind, index, lines, note)

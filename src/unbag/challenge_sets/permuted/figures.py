@@ -21,10 +21,10 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             yield symbol, meaning.replace("…", "accepted"), scores[name]
-    for tau, found in scores.get("confident", {}).items():
+    for tau, estimates in scores.get("confident", {}).items():
         for name in ("omega_max", "p_c"):
             symbol, meaning = MEANINGS[name]
-            yield f"{symbol}, p ≥ {tau}", f"{meaning}, with probability {tau} or more", found[name]
+            yield f"{symbol}, p ≥ {tau}", f"{meaning}, with probability {tau} or more", estimates[name]
 
 
 def figures(group: Group) -> list[Figure | None]:

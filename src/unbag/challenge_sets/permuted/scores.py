@@ -49,8 +49,8 @@ def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
 
 def _of_whole_examples(columns: Columns) -> NDArray[np.bool_]:
     """Return for which rows all permutations of their example are there, shape (n,)."""
-    asked: dict[Any, set[int]] = {}
+    permutations: dict[Any, set[int]] = {}
     for name, permutation in zip(columns["source_id"], columns["permutation"], strict=True):
-        asked.setdefault(name, set()).add(int(permutation))
-    every = set(range(ORIGINAL, max(map(max, asked.values()), default=ORIGINAL) + 1))
-    return np.array([asked[name] == every for name in columns["source_id"]], dtype=np.bool_)
+        permutations.setdefault(name, set()).add(int(permutation))
+    every = set(range(ORIGINAL, max(map(max, permutations.values()), default=ORIGINAL) + 1))
+    return np.array([permutations[name] == every for name in columns["source_id"]], dtype=np.bool_)

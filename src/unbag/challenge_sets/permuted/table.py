@@ -27,18 +27,18 @@ def table(result: Result) -> RenderableType:
     """Return each quantity with its interval, and at higher confidence."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
-    shown = headed(result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
+    grid = headed(result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             cells = [confident[tau].get(name) for tau in confident]
-            shown.add_row(symbol, meaning, interval(scores[name]), *map(value, cells))
+            grid.add_row(symbol, meaning, interval(scores[name]), *map(value, cells))
     notes = []
     if bins := [row for row in scores.get("by_minitree", ()) if row["n"] >= _ENOUGH]:
-        told = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
-        notes.append(f"accepted by POS mini-tree ratio, from: {told}")
+        ratios = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
+        notes.append(f"accepted by POS mini-tree ratio, from: {ratios}")
     orders = f"{scores['n_examples']:,} examples × {scores['q']} orders (mode {result.config['mode']})"
     notes.append(f"{orders}, of {left_out(result.data)}")
-    return Group(shown, *(Text(note, style="dim") for note in notes))
+    return Group(grid, *(Text(note, style="dim") for note in notes))
 
 
 def verdict(result: Result) -> str:

@@ -17,7 +17,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     """Yield the surest wrong answers by gold label."""
     pairs = Pairs(rows, answers)
     for number, label in enumerate(answers.label_space):
-        for place in top(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.sure):
-            row = pairs.row(place)
+        for index in top(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.sure):
+            row = pairs.row(index)
             lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-            yield pairs.example(f"surest wrong, {label}", place, lines)
+            yield pairs.example(f"surest wrong, {label}", index, lines)

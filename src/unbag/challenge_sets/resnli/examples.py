@@ -19,7 +19,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     uncertainty = numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
-        for place in top(np.flatnonzero(wanted), uncertainty):
-            row = pairs.row(place)
+        for index in top(np.flatnonzero(wanted), uncertainty):
+            row = pairs.row(index)
             lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-            yield pairs.example(kind, place, lines, f"u' {uncertainty[place]:.3f}, partition {row['partition']}")
+            yield pairs.example(kind, index, lines, f"u' {uncertainty[index]:.3f}, partition {row['partition']}")

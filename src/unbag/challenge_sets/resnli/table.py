@@ -16,22 +16,22 @@ _ENOUGH: Final = 50  # examples at each end: the standard error of their accurac
 def table(result: Result) -> RenderableType:
     """Return the accuracy on all, and on each partition from the easiest to the hardest as a bar."""
     scores = result.scores
-    shown = headed(result, "", "accuracy [95 %]", "")
-    shown.columns[-1].justify = "left"
-    shown.add_row("all", interval(scores["accuracy"]), _bar(scores["accuracy"]))
+    grid = headed(result, "", "accuracy [95 %]", "")
+    grid.columns[-1].justify = "left"
+    grid.add_row("all", interval(scores["accuracy"]), _bar(scores["accuracy"]))
     if "unseen" in scores:
         unseen = scores["unseen"]
-        shown.add_row("… not from train", interval(unseen), _bar(unseen), end_section=True)
+        grid.add_row("… not from train", interval(unseen), _bar(unseen), end_section=True)
     last = scores["n_partitions"] - 1
     for row in scores["by_partition"]:
         number = row["partition"]
         end = "  easiest" if number == 0 else "  hardest" if number == last else ""
-        shown.add_row(f"{number:>2}{end}", interval(row["accuracy"]), _bar(row["accuracy"]), end_section=number == last)
-    shown.add_row("drop, easiest to hardest", interval(scores["drop"]))
+        grid.add_row(f"{number:>2}{end}", interval(row["accuracy"]), _bar(row["accuracy"]), end_section=number == last)
+    grid.add_row("drop, easiest to hardest", interval(scores["drop"]))
     trend = scores["rank_correlation"]
-    shown.add_row("rank correlation", value(Estimate(trend, None, None, scores["n_partitions"])))
-    made = f"{scores['n_examples']:,} examples in {scores['n_partitions']} partitions, of {left_out(result.data)}"
-    return Group(shown, Text(made, style="dim"))
+    grid.add_row("rank correlation", value(Estimate(trend, None, None, scores["n_partitions"])))
+    counts = f"{scores['n_examples']:,} examples in {scores['n_partitions']} partitions, of {left_out(result.data)}"
+    return Group(grid, Text(counts, style="dim"))
 
 
 def verdict(result: Result) -> str:

@@ -8,10 +8,10 @@ from unbag.papers.counterparts import Counterpart
 _PAPER: Final = "Akoju et al. 2023"
 
 
-def _of_paper(name: str, label: str, theirs: str, *shown: Role) -> Quantity:
+def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
     """Return one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
     counterpart = Counterpart(_PAPER, "8", theirs, "official")
-    return Quantity(name, label, name, roles=roles("quoted", "harness", *shown), counterparts=(counterpart,))
+    return Quantity(name, label, name, roles=roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
 
 
 SET: Final = ChallengeSet(

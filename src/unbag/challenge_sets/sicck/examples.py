@@ -27,19 +27,19 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     reverse = numbers(rows, "reverse").astype(bool)
     names, gold = column(rows, "pair").to_pylist(), column(rows, "four_way").to_pylist()
-    back = {names[place]: place for place in np.flatnonzero(reverse).tolist()}
-    forth = np.array([place for place in np.flatnonzero(~reverse).tolist() if gold[place] is not None], dtype=np.int64)
+    back = {names[index]: index for index in np.flatnonzero(reverse).tolist()}
+    forth = np.array([index for index in np.flatnonzero(~reverse).tolist() if gold[index] is not None], dtype=np.int64)
     predicted = pairs.names
-    said = np.full(len(gold), "", dtype=object)
-    said[forth] = four_way(predicted[forth], predicted[[back[names[place]] for place in forth.tolist()]])
+    four_way_answers = np.full(len(gold), "", dtype=object)
+    four_way_answers[forth] = four_way(predicted[forth], predicted[[back[names[index]] for index in forth.tolist()]])
     two = NOT_ENTAILMENT in answers.label_space
     folded = {CONTRADICTION: NOT_ENTAILMENT, NEUTRAL: NOT_ENTAILMENT} if two else {}
     true = np.array([folded.get(str(label), str(label)) for label in gold], dtype=object)
-    right = said[forth] == true[forth]
+    right = four_way_answers[forth] == true[forth]
     modifiers = column(rows, "modifier").to_pylist()
     for kind, wanted in (("surest wrong", ~right), ("surest right", right)):
-        for place in top(forth[wanted], pairs.sure, per_group=_OF_A_MODIFIER, groups=modifiers):
-            row = pairs.row(place)
+        for index in top(forth[wanted], pairs.sure, per_group=_OF_A_MODIFIER, groups=modifiers):
+            row = pairs.row(index)
             phrase = None if row["modifier"] == _NONE else row["modifier"]
             lines = [
                 Line(
@@ -50,4 +50,4 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
                 for side in ("premise", "hypothesis")
             ]
             about = ", ".join(filter(None, (row["modifier"], row["part"], f"annotated {row['relation']}")))
-            yield pairs.example(kind, place, lines, about, (str(true[place]), str(said[place])))
+            yield pairs.example(kind, index, lines, about, (str(true[index]), str(four_way_answers[index])))

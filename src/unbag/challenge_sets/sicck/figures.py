@@ -41,8 +41,8 @@ def _points(column: str) -> Callable[[Any], Iterator[tuple[float | str, Estimate
     measure = "accuracy" if column == "modifier" else "f1"
 
     def points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-        for name, found in scores["by"][column].items():
+        for name, measures in scores["by"][column].items():
             if name != _NONE:
-                yield name, found[measure]
+                yield name, measures[measure]
 
     return points

@@ -29,17 +29,17 @@ _WELL: Final = 0.9  # of the macro F1; the labeller of `natlog` agrees with the 
 def table(result: Result) -> RenderableType:
     """Return the four measures with their intervals, then by modifier type and by part."""
     scores = result.scores
-    shown = headed(result, "", "F1", "precision", "recall", "accuracy", "pairs")
+    grid = headed(result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
-    shown.add_row("all", *map(value, overall), f"{scores['n_examples']:,}")
+    grid.add_row("all", *map(value, overall), f"{scores['n_examples']:,}")
     for column, names in (("modifier_type", _TYPES), ("part", _PARTS)):
-        shown.add_section()
+        grid.add_section()
         for name, words in names.items():
             if name in (groups := scores["by"][column]):
                 group = groups[name]
-                shown.add_row(words, *(value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
+                grid.add_row(words, *(value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
     intervals = f"F1 {interval(scores['f1'])}, accuracy {interval(scores['accuracy'])}, 95 % over seeds"
-    return Group(shown, Text(f"{intervals}; seeds: {left_out(result.data)}", style="dim"))
+    return Group(grid, Text(f"{intervals}; seeds: {left_out(result.data)}", style="dim"))
 
 
 def verdict(result: Result) -> str:
@@ -48,19 +48,19 @@ def verdict(result: Result) -> str:
     if n < _ENOUGH:
         return f"none yet; it was asked {n} pairs, and {_ENOUGH} are needed to judge by."
     labels = max(len(result.scores["by_label"]), 1)
-    found = f"macro F1 {f1:.2f}"
+    figures = f"macro F1 {f1:.2f}"
     groups = {name: result.scores["by"]["modifier_type"].get(name) for name in _TYPES}
     known = {name: group["f1"].value for name, group in groups.items() if group is not None}
     if len(known) > 1:
         best, worst = max(known, key=known.__getitem__), min(known, key=known.__getitem__)
-        found += f", best on {_TYPES[best]} ({known[best]:.2f}), worst on {_TYPES[worst]} ({known[worst]:.2f})"
+        figures += f", best on {_TYPES[best]} ({known[best]:.2f}), worst on {_TYPES[worst]} ({known[worst]:.2f})"
     # What a constant answer can get at best: 1 / m, where it is right on all pairs of one of m labels.
     constant = 1 / labels
     if f1 <= constant:
-        return f"it does not follow what modifiers do to entailment: {found}."
+        return f"it does not follow what modifiers do to entailment: {figures}."
     low = result.scores["f1"].low
     if low is not None and low <= constant:
-        return f"no sign that it follows what modifiers do to entailment, the seeds being few: {found}."
+        return f"no sign that it follows what modifiers do to entailment, the seeds being few: {figures}."
     if f1 >= _WELL:
-        return f"it follows what modifiers do to entailment: {found}."
-    return f"it follows some of what modifiers do to entailment: {found}."
+        return f"it follows what modifiers do to entailment: {figures}."
+    return f"it follows some of what modifiers do to entailment: {figures}."

@@ -25,13 +25,13 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     kinds = np.array(column(rows, "kind").to_pylist(), dtype=np.str_)
     for name, words in KINDS.items():
         for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
-            for place in top(np.flatnonzero(wanted & (kinds == name)), pairs.sure):
-                row = pairs.row(place)
+            for index in top(np.flatnonzero(wanted & (kinds == name)), pairs.sure):
+                row = pairs.row(index)
                 lines = [
                     Line(side, row[side], marked(row[side], _moved(row, side), "moved"))
                     for side in ("premise", "hypothesis")
                 ]
-                yield pairs.example(f"{words}, surest {outcome}", place, lines)
+                yield pairs.example(f"{words}, surest {outcome}", index, lines)
 
 
 def _moved(row: dict[str, Any], side: str) -> list[str | None]:

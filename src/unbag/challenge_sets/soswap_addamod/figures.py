@@ -38,7 +38,7 @@ def figures(group: Group) -> list[Figure | None]:
 
 def _shares(kind: str) -> Callable[[Any], Iterable[tuple[float | str, Estimate]]]:
     def points(scores: Any) -> Iterable[tuple[float | str, Estimate]]:
-        found: Iterable[tuple[str, Estimate]] = scores["by_subset"].get(kind, {}).get("shares", {}).items()
-        return found
+        shares: Iterable[tuple[str, Estimate]] = scores["by_subset"].get(kind, {}).get("shares", {}).items()
+        return shares
 
     return points

@@ -21,19 +21,19 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     """Yield exchanged pairs whose answer changed for the worse, for the better, and stayed wrong."""
     pairs = Pairs(rows, answers)
     names, swapped = column(rows, "source_id").to_pylist(), numbers(rows, "swapped").astype(bool)
-    given = {names[place]: place for place in np.flatnonzero(~swapped).tolist()}
-    places = np.flatnonzero(swapped)
-    before = np.array([given[names[place]] for place in places.tolist()], dtype=np.int64)
+    originals = {names[index]: index for index in np.flatnonzero(~swapped).tolist()}
+    after = np.flatnonzero(swapped)
+    before = np.array([originals[names[index]] for index in after.tolist()], dtype=np.int64)
     key = np.zeros(len(pairs.right))
-    key[places] = (pairs.sure[places] + pairs.sure[before]) / 2
-    was = dict(zip(places.tolist(), before.tolist(), strict=True))
+    key[after] = (pairs.sure[after] + pairs.sure[before]) / 2
+    was = dict(zip(after.tolist(), before.tolist(), strict=True))
     kinds = (
-        ("right, then wrong", pairs.right[before] & ~pairs.right[places]),
-        ("wrong, then right", ~pairs.right[before] & pairs.right[places]),
-        ("wrong both times", ~pairs.right[before] & ~pairs.right[places]),
+        ("right, then wrong", pairs.right[before] & ~pairs.right[after]),
+        ("wrong, then right", ~pairs.right[before] & pairs.right[after]),
+        ("wrong both times", ~pairs.right[before] & ~pairs.right[after]),
     )
     for kind, wanted in kinds:
-        for place in top(places[wanted], key):
-            row = pairs.row(place)
+        for index in top(after[wanted], key):
+            row = pairs.row(index)
             lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-            yield pairs.example(kind, place, lines, f"before they changed places: {pairs.names[was[place]]}")
+            yield pairs.example(kind, index, lines, f"before they changed places: {pairs.names[was[index]]}")

@@ -38,6 +38,6 @@ def figures(group: Group) -> list[Figure | None]:
 
 
 def _points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
-    for label, found in scores["by_label"].items():
-        yield f"{label}, before", found["accuracy_before"]
-        yield f"{label}, after", found["accuracy_after"]
+    for label, accuracies in scores["by_label"].items():
+        yield f"{label}, before", accuracies["accuracy_before"]
+        yield f"{label}, after", accuracies["accuracy_after"]

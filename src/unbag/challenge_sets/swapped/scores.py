@@ -28,7 +28,7 @@ def swapped_scores(
     swapped, label = flags(columns["swapped"]), np.asarray(columns["label"])
     names = np.array(columns["source_id"], dtype=object)
     # From the model's label space to our ids: the gold label where its fold was predicted, else a label with that fold.
-    ours = np.array([list(answers.folded).index(place) for place in range(len(answers.label_space))])
+    ours = np.array([list(answers.folded).index(column) for column in range(len(answers.label_space))])
     predicted = np.where(answers.predicted == answers.folded[label], label, ours[answers.predicted])
     predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
     after = dict(zip(names[swapped], predicted[swapped], strict=True))

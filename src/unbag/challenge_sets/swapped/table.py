@@ -10,14 +10,14 @@ from unbag.views.cells import headed, interval, left_out, value
 def table(result: Result) -> RenderableType:
     """Return accuracy before and after, the drop and the agreement, by label."""
     scores = result.scores
-    shown = headed(result, "pairs", "before", "after", "drop [95 %]", "same answer")
-    kept = {"neutral, contradiction": scores, **{f"  {name}": found for name, found in scores["by_label"].items()}}
-    for name, found in (kept | {"all (Table 1)": scores["whole"]}).items():
-        before, after, drop = (found[key] for key in ("accuracy_before", "accuracy_after", "drop"))
-        same = found.get("agreement")
-        shown.add_row(name, value(before), value(after), interval(drop), value(same))
+    grid = headed(result, "pairs", "before", "after", "drop [95 %]", "same answer")
+    kept = {"neutral, contradiction": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
+    for name, part in (kept | {"all (Table 1)": scores["whole"]}).items():
+        before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))
+        same = part.get("agreement")
+        grid.add_row(name, value(before), value(after), interval(drop), value(same))
     about = f"{left_out(result.data)}. Entailment pairs ({scores['n_left_out']:,}) are not exchanged."
-    return Group(shown, Text(about, style="dim"))
+    return Group(grid, Text(about, style="dim"))
 
 
 def verdict(result: Result) -> str:

@@ -52,8 +52,8 @@ def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, .
     """Return the colour, shape and dash of a series: a model's by its place in the report."""
     if series.is_reference:
         return "var(--reference)", BAR, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
-    place = models.index(series.name)
-    return f"var(--model-{place % len(SHAPES)})", SHAPES[place % len(SHAPES)], DASHES[place % len(DASHES)]
+    index = models.index(series.name)
+    return f"var(--model-{index % len(SHAPES)})", SHAPES[index % len(SHAPES)], DASHES[index % len(DASHES)]
 
 
 def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
@@ -133,8 +133,8 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
-    places, names = figure.places, [series.name for series in figure.series]
-    lines = max(str(place).count(_BREAK) + 1 for place in places)
+    ticks, names = figure.places, [series.name for series in figure.series]
+    lines = max(str(tick).count(_BREAK) + 1 for tick in ticks)
     step = max(len(names) * _LANE + 8, lines * _LINE + 8)
     return {
         "autosize": {"type": "fit-x", "contains": "padding"},
@@ -144,7 +144,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
             "y": {
                 "field": "x",
                 "type": "nominal",
-                "scale": {"domain": places, "paddingInner": 0.2, "paddingOuter": 0.1},
+                "scale": {"domain": ticks, "paddingInner": 0.2, "paddingOuter": 0.1},
                 "axis": {
                     "title": None,
                     "grid": False,
@@ -152,7 +152,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
                     "ticks": False,
                     "labelPadding": 8,
                     "labelExpr": f"split(datum.label, '{_BREAK}')",
-                    "minExtent": _LETTER * max(len(part) for place in places for part in str(place).split(_BREAK)) + 8,
+                    "minExtent": _LETTER * max(len(part) for tick in ticks for part in str(tick).split(_BREAK)) + 8,
                 },
             },
             "yOffset": {"field": "name", "type": "nominal", "scale": {"domain": names}},

@@ -41,12 +41,12 @@ def gather(folders: Sequence[Path]) -> Gathered:
     """
     if not folders:
         raise ValueError("expected at least one folder with results, found none")
-    found = [pair for folder in folders for pair in _read(Path(folder))]
-    if not found:
+    scored = [pair for folder in folders for pair in _read(Path(folder))]
+    if not scored:
         raise ValueError(f"expected results in {', '.join(map(str, folders))}, found none; evaluate a model first")
-    models = _models([result for result, _ in found])
+    models = _models([result for result, _ in scored])
     groups: dict[tuple[str, ...], dict[str, Scored]] = {}
-    for result, selection in found:
+    for result, selection in scored:
         key = (result.set, str(result.data["sha256"]), json.dumps(plain(result.config), sort_keys=True))
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
@@ -65,14 +65,14 @@ def _read(folder: Path) -> list[tuple[Result, ExampleSelection | None]]:
 
 
 def _identity(result: Result) -> str:
-    said = {name: value for name, value in result.model.items() if name not in _OF_THE_RUN}
-    return json.dumps(said, sort_keys=True)
+    identity = {name: value for name, value in result.model.items() if name not in _OF_THE_RUN}
+    return json.dumps(identity, sort_keys=True)
 
 
-def _models(found: Sequence[Result]) -> dict[str, Model]:
+def _models(all_results: Sequence[Result]) -> dict[str, Model]:
     """Return the models by identity; those of one name are numbered."""
     models: dict[str, Model] = {}
-    for result in found:
+    for result in all_results:
         identity = _identity(result)
         if identity not in models:
             name = str(result.model["name"])
@@ -84,12 +84,12 @@ def _models(found: Sequence[Result]) -> dict[str, Model]:
 
 
 def _named(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Group]:
-    place = {model.name: number for number, model in enumerate(order)}
-    made: list[Group] = []
+    position = {model.name: number for number, model in enumerate(order)}
+    named: list[Group] = []
     for members in groups:
-        scored = tuple(sorted(members.values(), key=lambda each: place[each.model.name]))
+        scored = tuple(sorted(members.values(), key=lambda each: position[each.model.name]))
         group = Group("", "", scored)
-        same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in made)
+        same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
         number = f" ({same + 1})" if same else ""
-        made.append(replace(group, key=f"set-{len(made)}", title=f"{group.corpus}{number}"))
-    return sorted(made, key=lambda group: report_order(group.set))
+        named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
+    return sorted(named, key=lambda group: report_order(group.set))

@@ -71,7 +71,7 @@ def render(gathered: Gathered) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     script = _asset("page.js")
-    found = profiled(gathered)
+    profiles = profiled(gathered)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
@@ -79,9 +79,9 @@ def render(gathered: Gathered) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
         models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
-        lead=lead(gathered, found),
-        cards=list(_cards(gathered, found)),
-        profile=_drawn(profile(found, gathered), gathered, wide=True) if found else None,
+        lead=lead(gathered, profiles),
+        cards=list(_cards(gathered, profiles)),
+        profile=_drawn(profile(profiles, gathered), gathered, wide=True) if profiles else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(_examples(gathered)),
         marks=_marks(gathered),
@@ -97,26 +97,26 @@ def names(gathered: Gathered) -> list[str]:
     return [model.name for model in gathered.models]
 
 
-def lead(gathered: Gathered, found: list[Profiled]) -> list[str]:
+def lead(gathered: Gathered, profiles: list[Profiled]) -> list[str]:
     """Return what is to say of the first model, in a sentence or two."""
     groups = sorted(gathered.groups, key=lambda group: not challenge_sets.get(group.set).leads_report)
     own = [scored for group in groups for scored in group.scored if scored.model == gathered.subject]
-    said = [_sentence(_verdict(own[0].result))]
-    if beaten := beats_words(found, gathered.subject.name):
+    sentences = [_sentence(_verdict(own[0].result))]
+    if beaten := beats_words(profiles, gathered.subject.name):
         better, of = beaten
-        said.append(
+        sentences.append(
             f"On {better} of {of} measures it does better than the bag of words beside it, beyond both 95 % intervals."
         )
-    return said
+    return sentences
 
 
-def profile(found: list[Profiled], gathered: Gathered) -> Figure:
+def profile(profiles: list[Profiled], gathered: Gathered) -> Figure:
     """Return the headline measures of all sets, the papers' models in a lane of their own."""
     series = [
-        Series(name, tuple(Point(each.label, each.values[name]) for each in found if name in each.values))
+        Series(name, tuple(Point(each.label, each.values[name]) for each in profiles if name in each.values))
         for name in names(gathered)
     ]
-    theirs = tuple(Point(each.label, bare(one.value), one.model) for each in found for one in each.published)
+    theirs = tuple(Point(each.label, bare(one.value), one.model) for each in profiles for one in each.published)
     about = "One measure a set. Lines are 95 % intervals."
     if theirs:
         about += " Grey bars are the models of the papers on the same corpus; the numbers name them."
@@ -128,7 +128,7 @@ def profile(found: list[Profiled], gathered: Gathered) -> Figure:
         y="share",
         kind="dots",
         series=tuple(series),
-        order=tuple(each.label for each in found),
+        order=tuple(each.label for each in profiles),
     )
 
 
@@ -139,11 +139,11 @@ def pieces(line: Line) -> tuple[tuple[str, str], ...]:
     >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """
-    found, end = [], 0
+    parts, end = [], 0
     for start, until, kind in line.marks:
-        found += [(line.text[end:start], ""), (line.text[start:until], kind)]
+        parts += [(line.text[end:start], ""), (line.text[start:until], kind)]
         end = until
-    return tuple(piece for piece in (*found, (line.text[end:], "")) if piece[0])
+    return tuple(piece for piece in (*parts, (line.text[end:], "")) if piece[0])
 
 
 def _asset(name: str) -> str:
@@ -159,10 +159,10 @@ def _sentence(verdict: str) -> str:
     return verdict[0].upper() + verdict[1:]
 
 
-def _cards(gathered: Gathered, found: list[Profiled]) -> Iterator[dict[str, str]]:
+def _cards(gathered: Gathered, profiles: list[Profiled]) -> Iterator[dict[str, str]]:
     for group in gathered.groups:
         scored = subject_of(group, gathered)
-        measures = [each for each in found if each.group == group and scored.model.name in each.values]
+        measures = [each for each in profiles if each.group == group and scored.model.name in each.values]
         others = [each.model for each in group.scored if each.model.is_baseline and each.model != scored.model]
         yield {
             "key": group.key,
@@ -181,9 +181,9 @@ def _numbers(measures: list[Profiled], model: str) -> str:
 
 def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
     """Return a figure drawn; where `wide`, for wide screens too, and the page shows the one that fits."""
-    shown = names(gathered)
-    legend = tuple((swatch(each, shown, line=figure.kind == "curve"), each.name) for each in figure.series)
-    pictures = (svg(figure, shown), *([svg(figure, shown, WIDE)] if wide else []))
+    models = names(gathered)
+    legend = tuple((swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
+    pictures = (svg(figure, models), *([svg(figure, models, WIDE)] if wide else []))
     return Drawn(figure.title, figure.about, pictures, legend, table(figure), figure.is_tall)
 
 
@@ -214,8 +214,8 @@ def _measures(group: Group, described: ChallengeSet) -> TextTable:
         }
         for scored in group.scored
     ]
-    order = dict.fromkeys(key for found in by_model for key in found)
-    rows = tuple((*key, *(found.get(key, "–") for found in by_model)) for key in order)
+    order = dict.fromkeys(key for values in by_model for key in values)
+    rows = tuple((*key, *(values.get(key, "–") for values in by_model)) for key in order)
     heads = ("measure", "meaning", *(scored.model.name for scored in group.scored))
     return TextTable(f"{described.title}, {group.title}: values with 95 % intervals", heads, rows)
 
@@ -239,10 +239,10 @@ def _scored(gathered: Gathered) -> Iterator[tuple[Group, Scored]]:
 def _examples(gathered: Gathered) -> Iterator[Example]:
     # Mistakes on ordinary pairs tell least of order.
     for group, scored in sorted(_scored(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control):
-        for shown in scored.selection.examples if scored.selection else ():
-            lines = tuple((line.name, pieces(line)) for line in shown.lines)
+        for example in scored.selection.examples if scored.selection else ():
+            lines = tuple((line.name, pieces(line)) for line in example.lines)
             title = f"{challenge_sets.get(group.set).title}, {group.title}"
-            yield Example(title, scored.model.name, shown, lines)
+            yield Example(title, scored.model.name, example, lines)
 
 
 def _marks(gathered: Gathered) -> list[tuple[str, str]]:
@@ -266,13 +266,13 @@ def _rules(gathered: Gathered) -> Iterator[tuple[str, str]]:
 def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
     for group, scored in _scored(gathered):
         result = scored.result
-        said = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
+        data = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
         yield {
             "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
             "rerun": rerun(result),
             "facts": [
                 *((f"model {name}", str(value)) for name, value in result.model.items() if value != {}),
-                *((name, str(value)) for name, value in said.items()),
+                *((name, str(value)) for name, value in data.items()),
                 *((f"set {name}", str(value)) for name, value in result.config.items() if value is not None),
             ],
         }
@@ -280,8 +280,8 @@ def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
 
 def _versions(gathered: Gathered) -> list[tuple[str, str]]:
     """Return the versions that the results were computed with; several of a package where they differ."""
-    found: dict[str, dict[str, None]] = {}
+    by_package: dict[str, dict[str, None]] = {}
     for _, scored in _scored(gathered):
         for name, version in scored.result.environment.items():
-            found.setdefault(name, {})[version] = None
-    return [(name, ", ".join(versions)) for name, versions in found.items()]
+            by_package.setdefault(name, {})[version] = None
+    return [(name, ", ".join(versions)) for name, versions in by_package.items()]

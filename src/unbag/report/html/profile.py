@@ -38,7 +38,11 @@ def profiled(gathered: Gathered) -> list[Profiled]:
         several = sum(each.set == group.set for each in gathered.groups) > 1
         for quantity in described.of_role("profile"):
             estimates = {scored.model.name: quantity.value(scored.result.scores) for scored in group.scored}
-            values = {name: found for name, found in estimates.items() if found is not None and found.value is not None}
+            values = {
+                name: estimate
+                for name, estimate in estimates.items()
+                if estimate is not None and estimate.value is not None
+            }
             if values:
                 direction = "" if quantity.higher_is_better else ", less is better"
                 label = f"{described.short}: {quantity.label}{direction}" + (f", {group.title}" if several else "")
