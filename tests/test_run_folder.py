@@ -36,11 +36,11 @@ def folder(monkeypatch, tmp_path):
         ("--corpus mnli", HOME + "suite-mnli-validation_matched"),
         ("--corpus snli", HOME + "suite-snli-validation-with=snli-validation"),  # breaking_nli and sicck from SNLI
         ("--sets permuted", HOME + "permuted-snli-validation"),
-        ("--sets permuted --corpus snli --q 100 --seed 13", HOME + "permuted-snli-validation"),
-        ("--sets permuted --mode hypothesis", HOME + "permuted-snli-validation-hypothesis"),
+        ("--sets permuted --corpus snli -o q=100 --seed 13", HOME + "permuted-snli-validation"),
+        ("--sets permuted -o mode=hypothesis", HOME + "permuted-snli-validation-hypothesis"),
         ("--sets cs_lambda --sets swapped --split test", HOME + "cs_lambda+swapped-snli-test"),
         ("--sets permuted --data pairs.csv", HOME + "permuted-pairs.csv"),
-        ("--sets permuted --q 5 --examples 9", HOME + "permuted-snli-validation-q=5-examples=9"),
+        ("--sets permuted -o q=5 --examples 9", HOME + "permuted-snli-validation-q=5-examples=9"),
         ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
         ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
@@ -58,10 +58,10 @@ def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
     [
         [f"org/model {more}" for more in (
             "", "--head residual", "--dtype float16", "--revision main", "--revision refs/pr/1", "--examples 9",
-            "--examples 9 --seed 1", "--sets permuted", "--sets permuted --q 9", "--sets permuted --seed 9",
+            "--examples 9 --seed 1", "--sets permuted", "--sets permuted -o q=9", "--sets permuted --seed 9",
             "--sets permuted -o q=8", "--device cpu", "--label-map entailment,neutral,contradiction",
-            "--label-map neutral,entailment,contradiction", "--training snli", "--training mnli",
-            "--training snli -o folds=3", "-o folds=3", "--mode hypothesis", "--corpus snli", "--full",
+            "--label-map neutral,entailment,contradiction", "-o training=snli", "-o training=mnli",
+            "-o training=snli -o folds=3", "-o folds=3", "-o mode=hypothesis", "--corpus snli", "--full",
         )],
         ["../a/m", "a/m", "/a/m", "b/a/m", "a__m", "a--m", "a:m", "a_/m", "a/_m", "~/a/m"],
         [f"org/model --data {data}" for data in (
@@ -87,7 +87,7 @@ def test_what_decides_no_number_is_not_in_the_name(folder):
 
 
 def test_scores_of_files(folder):
-    commands = ["a.csv", "b.csv", "a.jsonl", "x/a.csv", "a.csv --set swapped", "a.csv --corpus mnli", "a.csv --q 3"]
+    commands = ["a.csv", "b.csv", "a.jsonl", "x/a.csv", "a.csv --set swapped", "a.csv --corpus mnli", "a.csv -o q=3"]
     found = [folder(f"score {command}") for command in commands]
     assert len(set(found)) == len(found)
     assert found[0] == "a.csv/permuted-snli-validation"
