@@ -1,12 +1,11 @@
 """The demonstration as its command runs it, in a process of its own, from empty caches and on no network."""
 
 import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
+from tests.fork_server import PYTHON
 from unbag import challenge_sets, demo, results
 from unbag.demo.run import MODELS, requests
 from unbag.failures import Failure
@@ -19,9 +18,7 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     nobody = "http://127.0.0.1:9"  # the discard port: a client that asked for anything there would fail
     caches = {"HF_HOME": str(folder / "hf"), "XDG_CACHE_HOME": str(folder / "cache"), "HF_ENDPOINT": nobody}
-    command = [sys.executable, "-m", "unbag", "demo", "--out", str(folder / "run")]
-    done = subprocess.run(command, capture_output=True, text=True, env=os.environ | caches)
-    assert done.returncode == 0, done.stderr
+    done = PYTHON.run("-m", "unbag", "demo", "--out", folder / "run", env=os.environ | caches, check=True)
     return folder / "run", done.stdout, done.stderr
 
 
