@@ -10,7 +10,7 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 # A process of tests for each core; a file's tests stay together, since what they share is made once for them.
 PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
 QUICK := $(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources) \
-	tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(wildcard tests/report/test_*.py)
+	tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(filter-out %/test_rerun.py,$(wildcard tests/report/test_*.py))
 
 .PHONY: demo test quick lint format hub bench harnesses
 

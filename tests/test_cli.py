@@ -160,6 +160,7 @@ def test_what_cannot_be_proved_is_refused(options, words):
         CliRunner().invoke(cli.app, ["natlog", "prove", *POODLE, *options], catch_exceptions=False)
 
 
+@pytest.mark.slow
 def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     (folder / "pairs.csv").write_text(PAIRS + "a,b\n")
     done = run("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", cwd=folder)

@@ -41,6 +41,10 @@ def folder(monkeypatch, tmp_path):
         ("--sets cs_lambda --sets swapped --split test", HOME + "cs_lambda+swapped-snli-test"),
         ("--sets permuted --data pairs.csv", HOME + "permuted-pairs.csv"),
         ("--sets permuted -o q=5 --examples 9", HOME + "permuted-snli-validation-q=5-examples=9"),
+        (
+            f"--sets permuted -o q=5 --revision {'a' * 40} --dtype bfloat16",
+            HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # of the revision
+        ),
         ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
         ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),

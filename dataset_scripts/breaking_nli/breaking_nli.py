@@ -16,9 +16,10 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import source_configs
+from unbag.corpora import OFFICIAL
 from unbag.lexical import embeddings
 from unbag.lexical.training import Recipe, training_sources
-from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
+from unbag.official import OfficialConfig, OfficialSet
 from unbag.perturb import substituted
 from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
 from unbag.perturb.substituted import Row, WordPair

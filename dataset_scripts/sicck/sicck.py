@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import source_configs
-from unbag.official import OFFICIAL, OfficialConfig, OfficialSet
+from unbag.corpora import OFFICIAL
+from unbag.official import OfficialConfig, OfficialSet
 from unbag.perturb import modified, sicck
 from unbag.perturb.modified import FOUR_WAY, SPACES
 from unbag.perturb.modifiers import NONE

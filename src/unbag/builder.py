@@ -209,11 +209,13 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
     """Return the part of the cache key that `datasets` leaves out: the code, the tokenizer, the user's files.
 
     Args:
-        builder_file: the builder's module.
+        builder_file: the builder's module; what else is in its folder counts too.
         config: the builder's config class.
         options: the builder's; one of `config.FILES` that names a file or folder counts with its content.
     """
-    digest = hashlib.sha256(Path(builder_file).read_bytes())
+    digest = hashlib.sha256()
+    for file in sorted(Path(builder_file).parent.glob("*.py")):  # a set of another package may make its rows there
+        digest.update(file.read_bytes())
     for name in _MAKES_ROWS:
         for file in _files(_PACKAGE / name):
             if file.suffix == ".py":

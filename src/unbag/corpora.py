@@ -162,6 +162,9 @@ _ALL: Final = (
 CORPORA: Final[Mapping[str, Corpus]] = MappingProxyType({corpus.name: corpus for corpus in _ALL})
 """The base corpora by name."""
 
+OFFICIAL: Final = "official"
+"""What stands for a corpus where a set holds its authors' own pairs; further configs of theirs are `official-…`."""
+
 
 def corpus(name: str) -> Corpus:
     """Return the corpus of that name.

@@ -3,17 +3,15 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar
 
 import datasets
 
 from unbag.builder import ChallengeSetBuilder, SourceConfig
+from unbag.corpora import OFFICIAL
 from unbag.files import atomic_write, cache_folder
 from unbag.pinned import PinnedFile, fetch
 from unbag.sources import Source, open_data
-
-OFFICIAL: Final = "official"
-"""The config of the authors' pairs; further ones of theirs are `official-…`."""
 
 
 @dataclass

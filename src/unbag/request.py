@@ -98,11 +98,13 @@ def build(request: Request) -> BuiltSet:
 
 def draw_examples(rows: Any, n: int, seed: int) -> Any:
     """Keep the rows of n source examples, chosen by the seed and the source ids alone, in their order."""
-    chosen = sorted(rows.unique("source_id"), key=lambda source_id: int(counter_rng.key(seed, "examples", source_id)))[
-        :n
-    ]
-    is_chosen = pc.is_in(column(rows, "source_id"), value_set=pa.array(chosen, type=pa.string()))
-    return rows.select(np.flatnonzero(is_chosen.to_numpy(zero_copy_only=False)))
+
+    def key(source_id: str) -> int:
+        return int(counter_rng.key(seed, "examples", source_id))
+
+    drawn = sorted(rows.unique("source_id"), key=key)[:n]
+    is_drawn = pc.is_in(column(rows, "source_id"), value_set=pa.array(drawn, type=pa.string()))
+    return rows.select(np.flatnonzero(is_drawn.to_numpy(zero_copy_only=False)))
 
 
 def export(request: Request, path: Path) -> dict[str, Any]:

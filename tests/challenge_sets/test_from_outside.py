@@ -31,10 +31,16 @@ def installed(tmp_path_factory):
     (about / "entry_points.txt").write_text(f"[{challenge_sets.GROUP}]\ncapitals = capitals:SET\n")
     with pytest.MonkeyPatch.context() as patch:
         patch.syspath_prepend(str(site))
+        _forget()
         yield
-    challenge_sets.get.cache_clear()
+    _forget()
     for name in [name for name in sys.modules if name.split(".")[0] == "capitals"]:
         del sys.modules[name]
+
+
+def _forget():
+    for cached in (challenge_sets.get, challenge_sets._of_others):
+        cached.cache_clear()
 
 
 @pytest.fixture(scope="module")

@@ -9,7 +9,7 @@ names is the description.
 
 from functools import cache
 from importlib import import_module
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Final
 
@@ -20,7 +20,7 @@ GROUP: Final = "unbag.challenge_sets"
 
 def names() -> list[str]:
     """Return the names of all challenge sets, ours and those of other packages."""
-    return sorted({*_ours(), *entry_points(group=GROUP).names})
+    return sorted({*_ours(), *_of_others()})
 
 
 @cache
@@ -28,17 +28,21 @@ def get(name: str) -> ChallengeSet:
     """Return a challenge set.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: if there is none of that name, or what other packages call it describes another.
     """
+    described: ChallengeSet
     if name in _ours():
-        described: ChallengeSet = import_module(f"{__name__}.{name}").SET
-        return described
-    for point in entry_points(group=GROUP, name=name):
-        described = point.load()
-        if described.name != name:
-            raise ValueError(f"expected {point.value} to describe the set {name}, found {described.name}")
-        return described
-    raise ValueError(f"expected a challenge set of {', '.join(names())}, found {name!r}")
+        described = import_module(f"{__name__}.{name}").SET
+    elif name in _of_others():
+        described = _of_others()[name].load()
+    else:
+        raise ValueError(
+            f"expected a challenge set of {', '.join(names())}, found {name!r}; one of another package "
+            "is there when that is installed"
+        )
+    if described.name != name:
+        raise ValueError(f"expected {described.package} to describe the set {name}, found {described.name}")
+    return described
 
 
 def find(name: str) -> ChallengeSet | None:
@@ -51,13 +55,12 @@ def in_evaluation_order() -> list[ChallengeSet]:
     return sorted(map(get, names()), key=lambda each: (each.evaluation_order, each.name))
 
 
-def report_order(name: str) -> int:
-    """Return the place of a set in a report; the last where it is not installed here."""
-    from unbag.challenge_sets.base import LAST
-
-    described = find(name)
-    return LAST if described is None else described.report_order
+@cache
+def _ours() -> frozenset[str]:
+    return frozenset(path.parent.name for path in Path(__file__).parent.glob("*/__init__.py"))
 
 
-def _ours() -> list[str]:
-    return [path.parent.name for path in Path(__file__).parent.glob("*/__init__.py")]
+@cache
+def _of_others() -> dict[str, EntryPoint]:
+    # What is installed is read from the disk, package by package, and does not change while a process runs.
+    return {point.name: point for point in entry_points(group=GROUP)}

@@ -12,7 +12,7 @@ from unbag.cli.output import AsJson, failed, report
 from unbag.cli.prefetching import Offline
 from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import CROSS, RUNS, run_folder
-from unbag.cli.set_selection import Full, Sets, chosen
+from unbag.cli.set_selection import Full, Sets, selected
 from unbag.cli.shared_options import with_shared_options
 from unbag.cli.watching import watch
 from unbag.options import listed
@@ -145,7 +145,7 @@ def evaluate(
         requests = [_plain(name, pairs.examples) for name in listed(pairs.corpus or _CROSS)]
         about = f"{CROSS}-{'+'.join(listed(pairs.corpus))}" if pairs.corpus else CROSS
     else:
-        requests = chosen(pairs, sets, full=full, on_failure=failures.append)
+        requests = selected(pairs, sets, full=full, on_failure=failures.append)
         if not requests:
             raise failures[0].error
         about = "+".join(sets) if sets else "full" if full else "suite"

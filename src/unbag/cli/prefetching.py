@@ -6,7 +6,7 @@ import typer
 
 from unbag.cli.output import AsJson, print_json
 from unbag.cli.request_options import PairOptions
-from unbag.cli.set_selection import Full, Sets, chosen
+from unbag.cli.set_selection import Full, Sets, selected
 from unbag.cli.shared_options import with_shared_options
 from unbag.options import listed
 
@@ -73,7 +73,7 @@ def prefetch(
     def warn(failure: "Failure") -> None:
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
-    requests = chosen(pairs, sets, full=full, on_failure=warn)
+    requests = selected(pairs, sets, full=full, on_failure=warn)
     wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora)
     if corpora and models:
         known = {need.name for need in wanted}

@@ -86,16 +86,23 @@ def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _name_parts(options: Mapping[str, Any]) -> list[str]:
-    """Return options as parts of a name: readable ones as they are, of the others a hash."""
-    readable = {}
+    """Return options as parts of a name: readable ones as they are, the shortest while there is room; a hash of others.
+
+    >>> _name_parts({"q": 5, "training": ("my data.csv",)})
+    ['q=5', '27dc26c8']
+    """
+    parts = {}
     for name, value in options.items():
         items = [str(item) for item in (value if isinstance(value, list | tuple) else [value])]
         if all(re.fullmatch(r"[\w.-]+", item) for item in items):
-            readable[name] = f"{name}={'+'.join(items)}"
-    if sum(map(len, readable.values())) > _LONGEST_OPTIONS:
-        readable = {}
-    rest = {name: value for name, value in options.items() if name not in readable}
-    return [*readable.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
+            parts[name] = f"{name}={'+'.join(items)}"
+    room = _LONGEST_OPTIONS
+    for name in sorted(parts, key=lambda name: len(parts[name])):
+        room -= len(parts[name])
+        if room < 0:
+            del parts[name]
+    rest = {name: value for name, value in options.items() if name not in parts}
+    return [*parts.values(), *([_hash(json.dumps(rest, sort_keys=True, default=str))] if rest else [])]
 
 
 def _readable(name: str) -> str:

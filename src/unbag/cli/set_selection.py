@@ -21,7 +21,7 @@ Sets = Annotated[
 Full = Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")]
 
 
-def chosen(
+def selected(
     pairs: PairOptions,
     sets: Sequence[str] | None,
     *,

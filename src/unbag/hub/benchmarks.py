@@ -4,12 +4,11 @@ import json
 from typing import Any, NamedTuple
 
 from unbag import sets
-from unbag.corpora import CORPORA
+from unbag.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import without_folders
 from unbag.results import Result
 
 _DRAWN = "examples"  # in a result's config where not all examples were asked
-_OFFICIAL = "official"  # the data of sets that come with pairs of their own
 
 
 class Benchmark(NamedTuple):
@@ -33,7 +32,7 @@ def config_of(result: Result) -> str | None:
     """
     name, split = result.data["name"], result.data["split"]
     ours = CORPORA.get(name)
-    if name != _OFFICIAL and (ours is None or not result.data["origin"].startswith(ours.hub_id)):
+    if name != OFFICIAL and (ours is None or not result.data["origin"].startswith(ours.hub_id)):
         return None
     chosen = {option: value for option, value in result.config.items() if isinstance(value, str)}
     # A set that merges the splits of a corpus has one config for all of them.
@@ -57,7 +56,7 @@ def deviations(result: Result) -> dict[str, Any]:
     pairs that a set comes with, options only say what else is counted.
     """
     drawn = {name: value for name, value in result.config.items() if name == _DRAWN}
-    if result.data["name"] == _OFFICIAL:
+    if result.data["name"] == OFFICIAL:
         return drawn
     config = config_of(result) or ""
     defaults = {option.name: option.default for option in sets.described_options(result.set) if option.default != ""}

@@ -4,7 +4,7 @@ import shlex
 from typing import Any, Final, NamedTuple
 
 from unbag import sets
-from unbag.corpora import CORPORA
+from unbag.corpora import CORPORA, OFFICIAL
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.results import Result
 
@@ -52,6 +52,8 @@ def _remark(result: Result) -> str:
     files = [str(result.model["name"])] if result.model.get("kind") == "file" else []
     files += [] if on_hub else [data["origin"]]
     sentences = [f"To be given where {' and '.join(files)} {'is' if len(files) == 1 else 'are'}."] if files else []
+    if data["name"] == OFFICIAL:
+        sentences.append("It downloads the authors' file; a copy of yours is named with --file.")
     if _is_own(result) and on_hub:
         sentences.append(f"The data set is read as it is on that day; here it was commit {data['revision']}.")
     return " ".join(sentences)
@@ -78,7 +80,7 @@ def _model(result: Result) -> list[str]:
 
 def _is_own(result: Result) -> bool:
     """Tell whether the pairs are a user's own."""
-    return result.data["name"] not in (*CORPORA, "official")
+    return result.data["name"] not in (*CORPORA, OFFICIAL)
 
 
 def _pairs(result: Result) -> list[str]:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unbag import challenge_sets, results
 from unbag.answers import Answers
 from unbag.columns import column, numbers
+from unbag.corpora import OFFICIAL
 from unbag.files import atomic_write
 from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.process_group import process_group
@@ -130,7 +131,7 @@ def cross_validate(
 
 def _official(file: Path | None, *, folds: int, whole_seeds: bool) -> Request:
     options: dict[str, Any] = {"folds": folds, "whole_seeds": whole_seeds}
-    return Request(_SET, "official", options | ({"file": str(file)} if file else {}))
+    return Request(_SET, OFFICIAL, options | ({"file": str(file)} if file else {}))
 
 
 def fold_data(built: BuiltSet, fold: int) -> TrainingData:

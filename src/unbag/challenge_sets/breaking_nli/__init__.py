@@ -3,6 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, roles
+from unbag.corpora import OFFICIAL
 from unbag.labels import LABELS, NOT_ENTAILMENT
 from unbag.papers.counterparts import Counterpart
 from unbag.scoring.bootstrap import Estimate
@@ -37,7 +38,7 @@ SET: Final = ChallengeSet(
             "accuracy",
             "accuracy",
             roles=roles("quoted", "compared", "profile", "harness"),
-            counterparts=(Counterpart(_PAPER, "3", "Breaking NLI", "official"),),
+            counterparts=(Counterpart(_PAPER, "3", "Breaking NLI", OFFICIAL),),
         ),
         *(_accuracy(label) for label in (*LABELS, NOT_ENTAILMENT)),
     ),

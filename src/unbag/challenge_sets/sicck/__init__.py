@@ -3,6 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.corpora import OFFICIAL
 from unbag.papers.counterparts import Counterpart
 
 _PAPER: Final = "Akoju et al. 2023"
@@ -10,7 +11,7 @@ _PAPER: Final = "Akoju et al. 2023"
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
     """Return one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
-    counterpart = Counterpart(_PAPER, "8", theirs, "official")
+    counterpart = Counterpart(_PAPER, "8", theirs, OFFICIAL)
     return Quantity(name, label, name, roles=roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
 
 

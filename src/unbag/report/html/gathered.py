@@ -6,8 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from unbag import report_examples, results
-from unbag.challenge_sets import report_order
+from unbag import challenge_sets, report_examples, results
 from unbag.lexical.predictors import BASELINES
 from unbag.results import Result
 from unbag.scoring.bootstrap import plain
@@ -37,7 +36,7 @@ def gather(folders: Sequence[Path]) -> Gathered:
     The same model on the same rows twice counts once, as the later folder has it.
 
     Raises:
-        ValueError: if there is no folder or no result in it.
+        ValueError: if there is no folder, no result in it, or one is of a challenge set that is not installed here.
     """
     if not folders:
         raise ValueError("expected at least one folder with results, found none")
@@ -92,4 +91,4 @@ def _named(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Grou
         same = sum((each.set, each.corpus) == (group.set, group.corpus) for each in named)
         number = f" ({same + 1})" if same else ""
         named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
-    return sorted(named, key=lambda group: report_order(group.set))
+    return sorted(named, key=lambda group: challenge_sets.get(group.set).report_order)
