@@ -50,6 +50,16 @@ class Answers(NamedTuple):
         gold: NDArray[np.intp] = self.folded[np.asarray(labels, dtype=np.intp)]
         return gold
 
+    def in_space(self, label_space: Sequence[str]) -> "Answers":
+        """Return the same answers in a label space of as many labels or fewer: what is folded together is summed."""
+        if tuple(label_space) == tuple(self.label_space):
+            return self
+        columns = [list(label_space).index(fold(label, label_space)) for label in self.label_space]
+        probabilities = np.zeros((len(self.probabilities), len(label_space)), dtype=self.probabilities.dtype)
+        for column, values in zip(columns, self.probabilities.T, strict=True):
+            probabilities[:, column] += values
+        return self._replace(probabilities=probabilities, label_space=tuple(label_space))
+
     @property
     def folded(self) -> NDArray[np.intp]:
         """The position in `label_space` of each of `labels.LABELS`, shape (3,)."""

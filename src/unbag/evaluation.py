@@ -23,6 +23,7 @@ from unbag.predictors import Model, predictor_of, prompted, prompted_options, re
 from unbag.request import BuiltSet, Request, build
 from unbag.results import Result
 from unbag.views.examples import ExampleSelection
+from unbag.word_counter import WordCounter, Words
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
 _ONLY_IN_WORDS: Final = frozenset({"shots", "chat", "base_url", "concurrency", "retries", "spending", "cache"})
@@ -81,6 +82,7 @@ def evaluate_all(
     out: Path | str,
     predictions: Path | str | None = None,
     trust_labels: bool = False,
+    lexical: bool = True,
     on_set: OnSet | None = None,
     on_progress: OnProgress | None = None,
     on_result: OnResult | None = None,
@@ -95,6 +97,8 @@ def evaluate_all(
         out: the folder for the results of all.
         predictions: the folder where predictions are kept, which may be one for many runs; `out`'s own by default.
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
+        lexical: hold the scores against a lexical model on the same rows (`word_counter.WordCounter`), fitted to
+            `training` if given; else against guessing alone.
         on_set: see `OnSet`.
         on_progress: see `OnProgress`.
         on_result: see `OnResult`.
@@ -111,6 +115,7 @@ def evaluate_all(
         predictor, model_name = predictor_of(model, **own_options)
         options = recorded_options(model, predictor, own_options)
         named.append((predictor, {"name": model_name, **({} if options is None else {"options": options})}))
+    counter = WordCounter({name: model_options.get(name) for name in _FOR_BASELINES}) if lexical else None
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
     store = Path(out) / "predictions" if predictions is None else Path(predictions)
     group = process_group()
@@ -128,6 +133,7 @@ def evaluate_all(
             on_set(request.name)
         try:
             item = group.main_process_first(lambda request=request: build(request))  # type: ignore[misc]
+            words = Words() if counter is None else counter.of(item, store)
         except Exception as error:
             failed(request.name, error)
             continue
@@ -155,7 +161,7 @@ def evaluate_all(
                     counts = {"truncated_pairs": predicted.truncated}
                     if unanswered is not None:
                         counts["unanswered_pairs"] = int(unanswered.sum())
-                    result = score(item, answers, {**known, **counts})
+                    result = score(item, answers, {**known, **counts}, words)
                     done[model_index, set_index] = result, report_examples.select(result, item.rows, answers)
             except Exception as error:
                 failed(request.name, error, name)
@@ -179,34 +185,46 @@ def _warn(failure: Failure) -> None:
     logger.warning("%s is left out: %s", failure.set, failure.reason)
 
 
-def evaluate_file(path: Path, request: Request, *, out: Path | str) -> Result:
+def evaluate_file(path: Path, request: Request, *, out: Path | str, lexical: bool = True) -> Result:
     """Score a file of predictions made elsewhere; leave `results.json` and the examples in a folder.
 
     Args:
         path: the file, as `unbag.prediction_files` reads it.
         request: the set that was predicted.
         out: the folder.
+        lexical: see `evaluate_all`.
 
     Raises:
         ValueError: if the file does not have one valid prediction for each row of the set.
     """
     built = build(request)
+    words = WordCounter({}).of(built, Path(out) / "predictions") if lexical else Words()
     predictions = read_predictions(path, column(built.rows, "id").to_pylist())
     model = {"name": path.name, "kind": "file", "sha256": predictions.sha256}
     answers = Answers(predictions.probabilities, predictions.label_space, predictions.has_probabilities)
-    result = score(built, answers, model)
+    result = score(built, answers, model, words)
     _written([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result
 
 
-def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any]) -> Result:
-    """Score a `model`'s answers, and record what was scored."""
+def score(built: BuiltSet, answers: Answers, model: Mapping[str, Any], words: Words | None = None) -> Result:
+    """Score a `model`'s answers, and record what was scored.
+
+    Args:
+        built: the set.
+        answers: the model's.
+        model: its record.
+        words: the answers of a lexical model; none where the scores are held against guessing alone.
+    """
+    words = words or Words()
+    # A built-in bag of words is a counter of words itself, whatever it was fitted to.
+    counting = [each for each in (words.answers, answers if model.get("kind") == "lexical" else None) if each]
     return Result(
         set=built.request.name,
         config=built.config,
         model=model,
         data=built.data,
-        scores=challenge_sets.get(built.request.name).score_rows(built.rows, answers),
+        scores=challenge_sets.get(built.request.name).score_rows(built.rows, answers, counting, words.about),
         environment=results.environment(),
     )
 

@@ -1,12 +1,13 @@
 """What a challenge set is to everything else: one description, which evaluation, tables, reports and the Hub read."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple
 
 from unbag.answers import Answers
 from unbag.papers.counterparts import Counterpart
+from unbag.scoring.beyond_words import beyond_words
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.paths import estimates
 
@@ -16,9 +17,12 @@ LAST: Final = 1_000
 DEFAULT_SAMPLE: Final = 1_000
 """Source examples drawn from a set for the suite, where it does not say how many."""
 
-Role = Literal["quoted", "compared", "profile", "harness"]
-"""Where a number is shown: in cards, leaderboards and summaries; by `unbag compare`; in the report's profile over all
-sets; and as a score of the task that other harnesses are given."""
+BEYOND_WORDS: Final = "beyond_words"
+"""Where `scoring.beyond_words` is in the scores of every set; None there where it says nothing."""
+
+Role = Literal["quoted", "compared", "beside_papers", "harness"]
+"""Where a number is shown: in cards and leaderboards; by `unbag compare`; in the report beside what papers print; and
+as a score of the task that other harnesses are given."""
 
 Scores = Mapping[str, Any]
 
@@ -55,6 +59,10 @@ def roles(*names: Role) -> frozenset[Role]:
     return frozenset(names)
 
 
+SCORE: Final = Quantity("beyond_words", "beyond words", f"{BEYOND_WORDS}.score", roles=roles("quoted", "compared"))
+"""What stands for every set where one number is asked for (`scoring.beyond_words`)."""
+
+
 class Measured(NamedTuple):
     """A number with its value, its 95 % interval and how many examples it rests on."""
 
@@ -68,8 +76,9 @@ class ChallengeSet:
 
     Beside this description a set's package has four modules, imported when they are asked for:
 
-        scores.py    <name>_scores(columns, answers, *, resamples, partial), which needs numpy alone
-        table.py     table(result), which fits 80 columns, and verdict(result), what the scores mean in a sentence
+        scores.py    <name>_scores(columns, answers, *, resamples, partial) and <name>_credits(columns, answers), what
+                     the score beyond words is made of, which need numpy alone
+        table.py     table(result), which fits 80 columns, and reading(result), the scores in a sentence
         figures.py   measures(scores), rows of name, meaning and estimate, and figures(group)
         examples.py  RULE, what is chosen in words; MARKS, what marked words are; choose(rows, answers)
 
@@ -85,13 +94,11 @@ class ChallengeSet:
         columns: what its metric reads of a row beside the label.
         more_columns: what it reads beside these where all of a row is at hand.
         quantities: the numbers of its scores that are shown elsewhere, in the order in which they are shown.
-        main: the one, higher the better, that stands for the set where one number is asked for.
         sample: source examples that the suite draws.
         sample_options: options that the suite sets, of pairs of a corpus in English, where none of them is given.
         sample_options_unless: further options that say these are not wanted.
         evaluation_order: its place among the sets that are evaluated; those cheap to make and to ask come first.
         report_order: its place in a report.
-        leads_report: whether a report begins with its verdict.
         is_control: whether it is a corpus as it is, which challenge sets are held against.
         is_accuracy: whether its score is the share of rows answered right, which any harness can compute.
     """
@@ -107,35 +114,51 @@ class ChallengeSet:
     columns: tuple[str, ...] = ()
     more_columns: tuple[str, ...] = ()
     quantities: tuple[Quantity, ...]
-    main: str
     sample: int = DEFAULT_SAMPLE
     sample_options: Mapping[str, Any] = field(default_factory=dict)
     sample_options_unless: frozenset[str] = frozenset()
     evaluation_order: int = LAST
     report_order: int = LAST
-    leads_report: bool = False
     is_control: bool = False
     is_accuracy: bool = False
 
     def of_role(self, role: Role) -> list[Quantity]:
-        """Return the numbers that are shown somewhere."""
-        return [quantity for quantity in self.quantities if role in quantity.roles]
+        """Return the numbers that are shown somewhere; the score beyond words comes first."""
+        return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
     def measured(self, scores: Scores, role: Role) -> list[Measured]:
         """Return the numbers that are shown somewhere with their values; those without any example are left out."""
         return list(self._measured(scores, role))
 
     def score(self, scores: Scores) -> Measured | None:
-        """Return the number that stands for the set; None if it has no example."""
-        return next((one for one in self._measured(scores, "quoted") if one.quantity.name == self.main), None)
+        """Return the number that stands for the set, the score beyond words; None where the set cannot say."""
+        return next((one for one in self._measured(scores, "quoted") if one.quantity is SCORE), None)
 
-    def score_rows(self, rows: Any, answers: Answers) -> Scores:
-        """Return the scores of answers to all rows of the set, a `datasets.Dataset`."""
+    def score_rows(
+        self,
+        rows: Any,
+        answers: Answers,
+        words: Sequence[Answers] = (),
+        lexical: Mapping[str, str] | None = None,
+    ) -> Scores:
+        """Return the scores of answers to all rows of the set, with the score beyond words.
+
+        Args:
+            rows: a `datasets.Dataset`.
+            answers: of the model.
+            words: of those who only count words, whom the model is held against.
+            lexical: the record of the lexical model among them, if there is one.
+        """
         from unbag.columns import values
 
         columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
-        return scores
+        credits_of = getattr(self.module("scores"), f"{self.name}_credits", None)
+        if credits_of is None:  # of another package, which has no such scale
+            return scores
+        counted = [credits_of(columns, other.in_space(answers.label_space)) for other in words]
+        beyond = beyond_words(credits_of(columns, answers), counted)
+        return {**scores, BEYOND_WORDS: None if beyond is None else {**beyond, "lexical_model": lexical}}
 
     def module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
         """Import one of the set's modules."""

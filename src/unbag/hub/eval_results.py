@@ -1,7 +1,7 @@
 """Results as the Hub reads them from a model's repository: `.eval_results/*.yaml`, and `model-index` in its card.
 
 The first holds one scalar for each data set and task, higher the better, from which a benchmark's leaderboard is made:
-so only results of a set as it is published, whole, go there, by the number that stands for it (`ChallengeSet.main`).
+so only results of a set as it is published, whole, go there, by the number that stands for it (`ChallengeSet.score`).
 The older second one holds all quoted numbers, also of examples drawn, with the options beside them.
 """
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag import challenge_sets
+from unbag.challenge_sets.base import SCORE
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import config_of, options
 from unbag.hub.card import parted
@@ -142,7 +143,7 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
             "metric": quantity.name,
             "metric_name": quantity.label,
             "higher_is_better": quantity.higher_is_better,
-            "is_score": quantity.name == described.main,
+            "is_score": quantity is SCORE,
         }
         for quantity, estimate in described.measured(result.scores, "quoted")
     ]

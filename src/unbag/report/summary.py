@@ -1,64 +1,86 @@
-"""All sets at a glance: for each the number that stands for it, of every model."""
+"""All sets at a glance: the score beyond words of every model, and the verdict."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
 from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag import challenge_sets
-from unbag.challenge_sets.base import Measured
 from unbag.results import Result
+from unbag.verdict import MARKS, SetVerdict, of_model, sentence
 from unbag.views.cells import interval, value
 
-_ACROSS = 5  # models beside each other in 80 columns
+_ACROSS: Final = 5  # models beside each other in 80 columns
+_LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
 
 
 def view(results: Sequence[Result]) -> RenderableType:
     """Return a row for each set, in the order of the results: interval and n of one model, or the values of several."""
-    models = list(dict.fromkeys(result.model["name"] for result in results))
-    if len(models) == 1:
-        table = _empty("value [95 %]", "examples")
-        for result in results:
-            if (score := _score(result)) is not None:
-                table.add_row(*_name(result, results, score), interval(score.estimate), f"{score.estimate.n:,}")
-        return Group(Text(f"{models[0]}: a number a set; more is better", style="italic"), table)
-    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(models)}
-    legend = Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))
-    tables = [
-        _values(results, {model: letters[model] for model in models[start : start + _ACROSS]})
-        for start in range(0, len(models), _ACROSS)
-    ]
-    return Group(legend, *tables, Text("More is better. unbag compare says which differences are chance.", style="dim"))
+    by_model = verdicts(results)
+    names = list(by_model)
+    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in by_model.items()]
+    asked = [each for of_one in by_model.values() for each in of_one]
+    if len(names) > 1:
+        return Group(_several(by_model, results), Text(f"{scale(asked)} {_LEGEND}.", style="dim"), *sentences)
+    if len(asked) == 1:
+        [one] = asked
+        line = f"Beyond words {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
+        return Group(Text(line), *sentences)
+    table = _empty("beyond words [95 %]", "rows", "than words")
+    for each in asked:
+        table.add_row(_name(each.result, results), interval(each.score), f"{each.score.n:,}", each.standing)
+    return Group(Text(names[0], style="italic"), table, Text(scale(asked), style="dim"), *sentences)
 
 
-def _values(results: Sequence[Result], letters: dict[str, str]) -> Table:
-    rows: dict[tuple[str, str], dict[str, str]] = {}
-    for result in results:
-        if result.model["name"] in letters and (score := _score(result)) is not None:
-            row = rows.setdefault(_name(result, results, score), {"n": f"{score.estimate.n:,}"})
-            row[result.model["name"]] = value(score.estimate)
-    table = _empty(*letters.values(), "examples")
-    for name, row in rows.items():
-        table.add_row(*name, *(row.get(model, "") for model in letters), row["n"])
-    return table
+def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
+    """Return how each model stands on its sets, by the models' names."""
+    names = dict.fromkeys(str(result.model["name"]) for result in results)
+    return {name: of_model([result for result in results if result.model["name"] == name]) for name in names}
+
+
+def scale(asked: Sequence[SetVerdict]) -> str:
+    """Return what the ends of the scale are."""
+    lexical = [each.lexical for each in asked if each.score.value is not None]
+    counted = "a lexical model's answers" if all(lexical) else "a lexical model's answers where one was asked"
+    best = (
+        f"the best of a guess, one answer for all, and {counted}" if any(lexical) else "a guess or one answer for all"
+    )
+    return f"0 is {best}; 1 a perfect reader."
+
+
+def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
+    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(by_model)}
+    parts: list[RenderableType] = [Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))]
+    names = list(letters)
+    for start in range(0, len(names), _ACROSS):
+        shown = names[start : start + _ACROSS]
+        rows: dict[str, dict[str, str]] = {}
+        for model in shown:
+            for each in by_model[model]:
+                row = rows.setdefault(_name(each.result, results), {"n": f"{each.score.n:,}"})
+                row[model] = f"{value(each.score)} {MARKS[each.standing]}"
+        table = _empty(*(letters[model] for model in shown), "rows")
+        for name, row in rows.items():
+            table.add_row(name, *(row.get(model, "") for model in shown), row["n"])
+        parts.append(table)
+    return Group(*parts, Text("Score beyond words; unbag compare tests two models.", style="dim"))
 
 
 def _empty(*numbers: str) -> Table:
-    table = Table("set", "", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
-    for column in table.columns[2:]:
+    table = Table("set", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table
 
 
-def _score(result: Result) -> Measured | None:
-    described = challenge_sets.find(result.set)  # a set that is not installed here has none
-    return None if described is None else described.score(result.scores)
+def _of(name: str, names: Sequence[str]) -> str:
+    return f" on {name}" if len(names) > 1 else ""
 
 
-def _name(result: Result, results: Sequence[Result], score: Measured) -> tuple[str, str]:
-    """Return what a row is called: the set, with its data where the set comes with several, and its number."""
+def _name(result: Result, results: Sequence[Result]) -> str:
+    """Return what a row is called: the set, with its data where the set comes with several."""
     data = f"{result.data['name']} {result.data['split']}".strip()
     several = {other.data["name"] + other.data["split"] for other in results if other.set == result.set}
-    return (f"{result.set} {data}" if len(several) > 1 else result.set), score.quantity.label
+    return f"{result.set} {data}" if len(several) > 1 else result.set

@@ -13,9 +13,10 @@ from unbag.results import Result
 
 
 def view(result: Result) -> RenderableType:
-    """Return one result as its set's table with its verdict."""
+    """Return one result as its set's table with what that says in words."""
     tables = challenge_sets.get(result.set).module("table")
-    return Group(tables.table(result), Text(f"Verdict: {tables.verdict(result)}", style="bold"))
+    reading = tables.reading(result)
+    return Group(tables.table(result), Text(f"{reading[0].upper()}{reading[1:]}"))
 
 
 def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
@@ -24,8 +25,8 @@ def views(results: Sequence[Result], *, crossed: bool = False) -> list[Renderabl
 
 
 def together(results: Sequence[Result]) -> list[RenderableType]:
-    """Return what results of several sets are together."""
-    return [summary.view(results)] if len({result.set for result in results}) > 1 else []
+    """Return what results are together: the score beyond words on each set, and the verdict."""
+    return [summary.view(results)]
 
 
 def write(renderables: Sequence[RenderableType], path: Path) -> None:

@@ -7,6 +7,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.scoring import beyond_words
 from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample, resampled_sums
 from unbag.scoring.natural_logic import macro
 
@@ -25,6 +26,7 @@ def _ratio(sums: Floats) -> Floats:
 STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     RATIO: _ratio,
     DIFFERENCE: lambda sums: _ratio(sums[:, :2]) - _ratio(sums[:, 2:]),
+    beyond_words.STATISTIC: beyond_words.statistic,
     **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
 }
 """How sums over examples, shape (r, m), become quantities, shape (r,), by the name in `Sample.statistic`."""

@@ -3,9 +3,11 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unbag.answers import NO_ANSWER, Answers, Columns
 from unbag.labels import CONTRADICTION, label_id
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy
 
@@ -19,8 +21,7 @@ def breaking_nli_scores(
     baseline finds no relation. Similarity and frequency count contradictions only, as in the paper's section 5, and are
     scored where the set was built with them.
     """
-    best = answers.probabilities.max(axis=1, keepdims=True)
-    tied = (answers.probabilities == best).sum(axis=1) > 1
+    tied = _tied(answers)
     scores = category_accuracy(
         np.where(tied, NO_ANSWER, answers.predicted),
         answers.gold(columns["label"]),
@@ -31,6 +32,19 @@ def breaking_nli_scores(
         resamples=resamples,
     )
     return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}
+
+
+def breaking_nli_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which pairs are answered right; those of one premise are drawn together."""
+    gold = answers.gold(columns["label"])
+    return Credits((answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold))))
+
+
+def _tied(answers: Answers) -> NDArray[np.bool_]:
+    """Return which rows have several labels of the highest probability, shape (n,)."""
+    best = answers.probabilities.max(axis=1, keepdims=True)
+    tied: NDArray[np.bool_] = (answers.probabilities == best).sum(axis=1) > 1
+    return tied
 
 
 def _of_contradictions(columns: Columns, name: str) -> list[Any] | None:

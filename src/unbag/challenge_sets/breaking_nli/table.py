@@ -5,13 +5,18 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.labels import CONTRADICTION, ENTAILMENT
+from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out
+from unbag.views.changes import share
 
+_PLURAL: Final = {
+    ENTAILMENT: "entailments",
+    NEUTRAL: "neutral pairs",
+    CONTRADICTION: "contradictions",
+    NOT_ENTAILMENT: "pairs that do not entail",
+}
 _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
-_CONSTANT: Final = 0.55  # mean of the two shares; one answer for all has 0.5
-_SEES: Final = 0.5  # of the contradictions
 
 
 def table(result: Result) -> RenderableType:
@@ -35,24 +40,17 @@ def table(result: Result) -> RenderableType:
     return Group(grid, Text(f"{left_out(result.data)}{unanswered}", style="dim"))
 
 
-def verdict(result: Result) -> str:
-    """Return whether the model knows words, or goes by what the sentences share."""
+def reading(result: Result) -> str:
+    """Return how often it is right by gold label, and the category of which it knows least."""
     names = result.scores["labels"]
-    rows = [row for row in result.scores["by_label"] if row["accuracy"].n >= _ENOUGH]
-    shares = {names[row["label"]]: row["accuracy"].value for row in rows}
-    true = shares.pop(ENTAILMENT, None)
-    if true is None or not shares:
-        return f"none yet; {_ENOUGH} pairs each that entail and that do not are needed to judge by."
-    false = shares.get(CONTRADICTION, min(shares.values()))
-    figures = f"{true:.0%} of the entailments right and {false:.0%} of the contradictions"
-    if (true + false) / 2 <= _CONSTANT:
-        return f"no sign that it knows words: {figures}, hardly more than one answer for all."
-    if false < _SEES:
-        return f"it goes by the words that both sentences share: {figures}."
+    rows = [row for row in result.scores["by_label"] if row["accuracy"].n]
+    right = ", ".join(
+        f"{share(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
+    )
     known = [row for row in result.scores["by_category"] if row["accuracy"].n >= _ENOUGH]
     least = min(known, key=lambda row: row["accuracy"].value, default=None)
-    where = f"; of {least['category']} {least['accuracy'].value:.0%}" if least else ""
-    return f"it knows words: {figures}{where}."
+    where = f"; least of {least['category']}, {share(least['accuracy'])} of {least['accuracy'].n:,}" if least else ""
+    return f"right of {right}{where}."
 
 
 def _times(row: dict[str, Any]) -> str:

@@ -1,10 +1,16 @@
 """Compositionality sensitivity of the CS_λ set."""
 
-from typing import Any
+from typing import Any, Final
+
+import numpy as np
 
 from unbag.answers import Answers, Columns
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+
+MISLED: Final = 0.5
+"""The λ of the pairs on which the score beyond words rests."""
 
 
 def cs_lambda_scores(
@@ -22,3 +28,14 @@ def cs_lambda_scores(
         resamples=resamples,
     )
     return {**scores, "labels": list(answers.label_space)}
+
+
+def cs_lambda_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which pairs of CS_0.5 are answered right.
+
+    Of the paper's λ it is the one with the most pairs, and the least at which the lexical model that the set was made
+    with is wrong of every pair: a wrong label has half of the probability or more.
+    """
+    gold = answers.gold(columns["label"])
+    misled = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
+    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=misled)

@@ -7,6 +7,7 @@ from rich.text import Text
 
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
+from unbag.views.changes import change, points, share
 
 _JUDGED: Final = 0.7  # the λ that the paper settles on
 _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
@@ -26,21 +27,17 @@ def table(result: Result) -> RenderableType:
     return Group(grid, Text(f"{left_out(result.data)}. {_lexical(models)}", style="dim"))
 
 
-def verdict(result: Result) -> str:
+def reading(result: Result) -> str:
     """Return what is left of the model's accuracy where words mislead."""
     hardest = _hardest(result.scores["subsets"])
     if hardest is None:
-        return f"none yet; fewer than {_ENOUGH} pairs have words that mislead."
-    accuracy, drop, share = hardest["accuracy"], hardest["drop"], hardest["majority"]
-    where = f"where words mislead (λ = {hardest['lambda']:g}) it is right {accuracy.value:.0%} of the time"
+        return f"fewer than {_ENOUGH} pairs have words that mislead."
+    accuracy, majority = hardest["accuracy"], hardest["majority"]
     label = result.scores["labels"][hardest["majority_label"]]
-    constant = f"one who always says {label} {share.value:.0%}"
-    if accuracy.low is not None and accuracy.low <= share.value:
-        return f"it leans on words: {where}, {constant}."
-    if drop.low is not None and drop.low <= 0:
-        return f"misleading words do not mislead it: {where}, no less than elsewhere."
-    points = f"{100 * drop.value:.0f} points less than on all pairs"
-    return f"it reads more than words, and is misled by them still: {where}, {points}."
+    return (
+        f"where words mislead (λ = {hardest['lambda']:g}, {accuracy.n:,} pairs) it is right {share(accuracy)} of the "
+        f"time, who always says {label} {points(majority.value)} %; from all pairs to these, {change(hardest['drop'])}."
+    )
 
 
 def _hardest(subsets: list[dict[str, Any]]) -> dict[str, Any] | None:

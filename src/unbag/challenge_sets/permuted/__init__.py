@@ -2,21 +2,10 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, Scores, roles
+from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
 from unbag.papers.counterparts import Counterpart
-from unbag.scoring.bootstrap import Estimate
 
 _PAPER: Final = "Sinha et al. 2021"
-
-
-def _permutation_drop(scores: Scores) -> Estimate:
-    """Return A less the share of all permuted pairs that are predicted right: ours.
-
-    That share is (|D^c| P^c + |D^f| P^f) / |D|: what is neither in D^c nor in D^f is accepted in no order.
-    """
-    accepted = sum(scores[n] * (scores[share].value or 0.0) for n, share in (("n_c", "p_c"), ("n_f", "p_f")))
-    n = scores["n_examples"]
-    return Estimate(scores["accuracy"].value - accepted / n, None, None, n)
 
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> Quantity:
@@ -46,20 +35,10 @@ SET: Final = ChallengeSet(
         _of_paper("omega_max", "Ω_max", "Ω_max", "compared"),
         _of_paper("omega_rand", "Ω_rand", "Ω_rand", "compared"),
         _of_paper("omega_all", "Ω_1.0", ""),
-        _of_paper("p_c", "P^c", "P^c", "compared", "profile"),
+        _of_paper("p_c", "P^c", "P^c", "compared", "beside_papers"),
         _of_paper("p_f", "P^f", "P^f"),
-        # Ω_max and P^c, the paper's own, are lower the better, and their complements reward who is wrong everywhere.
-        # This is 0 for every model to which order is nothing: for a bag of words, a constant answer and a guess alike.
-        Quantity(
-            "permutation_drop",
-            "accuracy in order less out of order",
-            roles=roles("quoted"),
-            worked_out=_permutation_drop,
-        ),
     ),
-    main="permutation_drop",
     sample=300,  # times 101 rows
     evaluation_order=8,
     report_order=2,
-    leads_report=True,
 )

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.answers import Answers, Columns, rows_where
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 
@@ -23,7 +24,7 @@ def permuted_scores(
             return {}
     minitree = _mean_of_sides(columns, "minitree")
     numbers: dict[Any, int] = {}  # of the examples as they come, which is how they are drawn
-    return dict(
+    scores = dict(
         permutation_acceptance(
             answers.predicted,
             answers.gold(columns["label"]),
@@ -38,6 +39,26 @@ def permuted_scores(
             resamples=resamples,
         )
     )
+    return {**scores, "labels": list(answers.label_space)}
+
+
+def permuted_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` what of each example's right answer is lost with the order of its words.
+
+    The credit is 1 for a right answer in order, less the share of the orders accepted. A bag of words and a constant
+    answer have 0 of every example, and a coin has 0 on average; one who reads has 1 in order, and out of order guesses:
+    1 - 1/m of m labels. 1 - P^c, beside which no model is asked to be right in order, has a coin at the top.
+    """
+    gold = answers.gold(columns["label"])
+    right = answers.predicted == gold
+    numbers: dict[Any, int] = {}
+    source = np.array([numbers.setdefault(name, len(numbers)) for name in columns["source_id"]])
+    is_original = np.asarray(columns["permutation"]) == ORIGINAL
+    orders = np.bincount(source[~is_original], minlength=len(numbers))
+    accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(numbers)) / orders
+    of = source[is_original]
+    perfect = 1 - 1 / len(answers.label_space)
+    return Credits(right[is_original] - accepted[of], gold[is_original], of, guess=0.0, perfect=perfect)
 
 
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:

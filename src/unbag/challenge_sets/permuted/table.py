@@ -8,6 +8,7 @@ from rich.text import Text
 
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
+from unbag.views.changes import points, share
 
 MEANINGS: Final = {
     "accuracy": ("A", "right in order"),
@@ -19,8 +20,7 @@ MEANINGS: Final = {
     "entropy_c": ("H^c", "their entropy if right"),
     "entropy_f": ("H^f", "their entropy if flipped"),
 }
-_ENOUGH: Final = 50  # examples right in order: the share's standard error is then a few hundredths
-_COUNTS_WORDS, _READS_SOME = 0.95, 0.6  # of P^c; a model that only counts words has 1, one that guesses a third
+_ENOUGH: Final = 50  # orders in a bin: the standard error of their share is below a tenth
 
 
 def table(result: Result) -> RenderableType:
@@ -41,16 +41,12 @@ def table(result: Result) -> RenderableType:
     return Group(grid, *(Text(note, style="dim") for note in notes))
 
 
-def verdict(result: Result) -> str:
-    """Return what Permutation Acceptance says of a model."""
-    share, _, _, n = result.scores["p_c"]
-    if share is None:
-        return "it gets no pair right in the first place, so its permutations say nothing."
-    if n < _ENOUGH:
-        return f"none yet; it gets {n} examples right, and {_ENOUGH} are needed to judge by."
-    kept = f"{share:.0%} of the orders of what it gets right keep their label (a bag of words: 100%)"
-    if share >= _COUNTS_WORDS:
-        return f"it counts words at best: {kept}."  # a constant answer has P^c = 1 too
-    if share >= _READS_SOME:
-        return f"it reads words, little of their order: {kept}."
-    return f"word order matters to it: {kept}."
+def reading(result: Result) -> str:
+    """Return what Permutation Acceptance is, beside what it is for a bag of words and for a guess."""
+    scores = result.scores
+    if scores["p_c"].value is None:
+        return "it gets no pair right in order, so that P^c has no value."
+    return (
+        f"of the {scores['n_c']:,} pairs that it gets right in order, {share(scores['p_c'])} of the orders keep their "
+        f"label (a bag of words or one answer for all: 100 %; a guess: {points(1 / len(scores['labels']))} %)."
+    )

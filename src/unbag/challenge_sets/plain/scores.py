@@ -4,6 +4,7 @@ from typing import Any
 
 from unbag.answers import Answers, Columns
 from unbag.scoring.accuracy import accuracy
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 
 
@@ -14,3 +15,9 @@ def plain_scores(
     gold = answers.gold(columns["label"])
     scores = accuracy(answers.predicted, gold, n_labels=len(answers.label_space), resamples=resamples)
     return {**scores, "labels": list(answers.label_space)}
+
+
+def plain_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which pairs are answered right."""
+    gold = answers.gold(columns["label"])
+    return Credits(answers.predicted == gold, gold, range(len(gold)))

@@ -5,6 +5,7 @@ from rich.text import Text
 
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out
+from unbag.views.changes import points, share
 
 
 def table(result: Result) -> RenderableType:
@@ -16,9 +17,8 @@ def table(result: Result) -> RenderableType:
     return Group(grid, Text(f"{left_out(result.data)}", style="dim"))
 
 
-def verdict(result: Result) -> str:
+def reading(result: Result) -> str:
     """Return how the accuracy stands beside that of a constant answer."""
-    accuracy, share = result.scores["accuracy"], result.scores["majority"]
-    if accuracy.low is not None and accuracy.low <= share:
-        return f"no better than one constant answer ({share:.0%})."
-    return f"right {accuracy.value:.0%} of the time (a constant answer: {share:.0%})."
+    accuracy = result.scores["accuracy"]
+    constant = points(result.scores["majority"])
+    return f"right {share(accuracy)} of the time, {accuracy.n:,} pairs (one answer for all: {constant} %)."

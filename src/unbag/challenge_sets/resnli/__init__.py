@@ -20,19 +20,19 @@ SET: Final = ChallengeSet(
     columns=("partition",),
     more_columns=("source_split",),
     quantities=(
+        # Most test pairs are from the corpus's training split, which most models have learnt; the paper's have not.
         Quantity(
-            "accuracy",
-            "accuracy",
-            "accuracy",
-            roles=roles("quoted", "compared", "profile", "harness"),
+            "accuracy_unseen",
+            "accuracy, pairs not from train",
+            "unseen",
+            roles=roles("quoted", "compared", "beside_papers"),
             counterparts=(Counterpart(_PAPER, "3", "ReSNLI", "snli"),),
         ),
-        Quantity("accuracy_unseen", "accuracy, pairs not from train", "unseen", roles=roles("quoted")),
+        Quantity("accuracy", "accuracy, all pairs", "accuracy", roles=roles("quoted", "harness")),
         Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=roles("quoted", "harness")),
         Quantity("accuracy_hardest", "accuracy, hardest partition", "hardest", roles=roles("quoted", "harness")),
         Quantity("drop", "drop, easiest to hardest", "drop", False, roles("quoted", "compared", "harness")),
     ),
-    main="accuracy",  # the paper's Table 3
     sample=2000,  # a hundred in each partition
     evaluation_order=7,
     report_order=4,

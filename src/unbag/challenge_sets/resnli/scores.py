@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.answers import Answers, Columns
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
 
@@ -30,11 +31,26 @@ def resnli_scores(
     if partial:
         return _of_ends(right, partition)
     scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, gold, partition, resamples=resamples)}
-    unseen = np.array([not str(split).startswith(_TRAINING) for split in columns.get("source_split", ())], dtype=bool)
+    unseen = _unseen(columns)
     if unseen.any() and not unseen.all():
         ratio = (right & unseen, unseen.astype(np.float64))
         scores["unseen"] = named_estimates({"unseen": ratio}, {}, resamples=resamples)["unseen"]
     return scores
+
+
+def resnli_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which pairs are answered right, of those not from a training split.
+
+    Where the splits are not known, or none but a training split, all pairs count.
+    """
+    gold = answers.gold(columns["label"])
+    unseen = _unseen(columns)
+    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=unseen if unseen.any() else None)
+
+
+def _unseen(columns: Columns) -> NDArray[np.bool_]:
+    """Return which pairs are not from a training split, shape (n,); of length 0 where the splits are not known."""
+    return np.array([not str(split).startswith(_TRAINING) for split in columns.get("source_split", ())], dtype=bool)
 
 
 def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:

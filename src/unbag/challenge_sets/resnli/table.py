@@ -8,9 +8,9 @@ from rich.text import Text
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.views.cells import headed, interval, left_out, value
+from unbag.views.changes import change, points, share
 
 _BAR: Final = 30  # characters that stand for an accuracy of 1
-_ENOUGH: Final = 50  # examples at each end: the standard error of their accuracy is then below a tenth
 
 
 def table(result: Result) -> RenderableType:
@@ -34,16 +34,15 @@ def table(result: Result) -> RenderableType:
     return Group(grid, Text(counts, style="dim"))
 
 
-def verdict(result: Result) -> str:
-    """Return what the fall from the easiest to the hardest partition says of a model."""
+def reading(result: Result) -> str:
+    """Return the accuracy on pairs that no model has trained on, and how it falls from the easiest to the hardest."""
     scores = result.scores
-    easiest, hardest, drop = (scores[name] for name in ("easiest", "hardest", "drop"))
-    if min(easiest.n, hardest.n) < _ENOUGH:
-        return f"none yet; its partitions have {hardest.n} examples, and {_ENOUGH} are needed to judge by."
-    ends = f"{easiest.value:.0%} right on the easiest pairs of the set, {hardest.value:.0%} on the hardest"
-    if drop.low > 0:
-        return f"it leans on words: the less they give away, the worse it gets ({ends})."
-    return f"how little words give away makes no difference to it ({ends})."
+    where, accuracy = ("pairs not from train", scores["unseen"]) if "unseen" in scores else ("all", scores["accuracy"])
+    ends = f"{points(scores['easiest'].value)} % right of the easiest partition, {points(scores['hardest'].value)} % of"
+    return (
+        f"right {share(accuracy)} of the time on {where}, {accuracy.n:,} of them; {ends} the hardest, of "
+        f"{scores['hardest'].n:,} pairs each: {change(scores['drop'])}."
+    )
 
 
 def _bar(accuracy: Estimate) -> str:

@@ -6,8 +6,9 @@ import numpy as np
 
 from unbag.answers import Answers, Columns, flags
 from unbag.labels import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.natural_logic import four_way, natural_logic
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 
@@ -21,23 +22,42 @@ def sicck_scores(
     Where there is no answer, `answers.NONE` was predicted, a label like another in the macro averages. Of a part of the
     rows, pairs count that are there both ways round.
     """
-    predicted, reverse = answers.names, flags(columns["reverse"])
-    pairs, four = columns["pair"], columns["four_way"]
-    back = {pairs[row]: row for row in np.flatnonzero(reverse).tolist()}
-    scored = [row for row in np.flatnonzero(~reverse).tolist() if four[row] is not None]
-    if partial:
-        scored = [row for row in scored if pairs[row] in back]
-        if not scored:
-            return {}
-    folded = {CONTRADICTION: NOT_ENTAILMENT, NEUTRAL: NOT_ENTAILMENT} if NOT_ENTAILMENT in answers.label_space else {}
+    predicted = answers.names
+    scored, back = _scored(columns, partial=partial)
+    if not scored:
+        return {}
     groups = {name: [columns[name][row] for row in scored] for name in GROUPS if name in columns}
     return dict(
         natural_logic(
             predicted[scored],
-            [folded.get(four[row], four[row]) for row in scored],
-            reverse_predictions=predicted[[back[pairs[row]] for row in scored]],
+            [_gold(columns["four_way"][row], answers) for row in scored],
+            reverse_predictions=predicted[[back[columns["pair"][row]] for row in scored]],
             groups=groups or None,
             source_ids=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
             resamples=resamples,
         )
     )
+
+
+def sicck_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which pairs get the right label; those of one seed are drawn together."""
+    scored, back = _scored(columns)
+    names = answers.names
+    predicted = four_way(names[scored], names[[back[columns["pair"][row]] for row in scored]])
+    gold = np.array([_gold(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
+    numbers = np.unique(gold, return_inverse=True)[1]
+    return Credits(predicted == gold, numbers, [columns["source_id"][row] for row in scored])
+
+
+def _scored(columns: Columns, *, partial: bool = False) -> tuple[list[int], dict[Any, int]]:
+    """Return the rows that are scored, and the row of the other way round by pair."""
+    reverse, pairs, four = flags(columns["reverse"]), columns["pair"], columns["four_way"]
+    back = {pairs[row]: row for row in np.flatnonzero(reverse).tolist()}
+    scored = [row for row in np.flatnonzero(~reverse).tolist() if four[row] is not None]
+    return [row for row in scored if not partial or pairs[row] in back], back
+
+
+def _gold(label: str, answers: Answers) -> str:
+    """Return a four-way label as a model's label space can say it."""
+    two_way = NOT_ENTAILMENT in answers.label_space
+    return NOT_ENTAILMENT if two_way and label in (CONTRADICTION, NEUTRAL) else label

@@ -17,7 +17,7 @@ def _accuracy(kind: str, theirs: str) -> Quantity:
         f"accuracy_{kind}",
         f"accuracy, {KINDS[kind]}",
         f"by_subset.{kind}.accuracy",
-        roles=roles("quoted", "compared", "profile", "harness"),
+        roles=roles("quoted", "compared", "beside_papers", "harness"),
         counterparts=(Counterpart(_PAPER, "2", theirs, "snli"),),
     )
 
@@ -37,7 +37,6 @@ SET: Final = ChallengeSet(
         _accuracy("soswap", "SOSwap C"),
         _accuracy("addamod", "AddAmod N"),
     ),
-    main="accuracy",  # of both kinds together: they have different labels, so one answer does not do
     evaluation_order=5,
     report_order=6,
     is_accuracy=True,

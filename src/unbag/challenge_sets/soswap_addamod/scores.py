@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 
 from unbag.answers import NO_ANSWER, NONE, Answers, Columns
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.label_distribution import label_distribution
 
@@ -26,3 +27,9 @@ def soswap_addamod_scores(
             resamples=resamples,
         )
     )
+
+
+def soswap_addamod_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which pairs are answered right; those of one premise are drawn together."""
+    gold = answers.gold(columns["label"])
+    return Credits(answers.predicted == gold, gold, columns["source_id"])

@@ -26,12 +26,10 @@ SET: Final = ChallengeSet(
             "accuracy_after_whole",
             "accuracy after, all pairs",
             "whole.accuracy_after",
-            roles=roles("profile"),
+            roles=roles("beside_papers"),
             counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),
         ),
     ),
-    # The drop is 0, and the agreement 1, for a constant answer; this needs the right answer in either order.
-    main="accuracy_after",
     evaluation_order=2,
     report_order=5,
 )

@@ -6,6 +6,7 @@ import numpy as np
 
 from unbag.answers import NO_ANSWER, Answers, Columns, flags, rows_where
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
+from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.swap_consistency import swap_consistency
 
@@ -42,3 +43,18 @@ def swapped_scores(
             resamples=resamples,
         )
     )
+
+
+def swapped_credits(columns: Columns, answers: Answers) -> Credits:
+    """Return for `scoring.beyond_words` which neutral pairs and contradictions are answered right when exchanged.
+
+    The gold label stays in these; a pair of another label has no exchanged row, and does not count.
+    """
+    swapped = flags(columns["swapped"])
+    gold = answers.gold(columns["label"])
+    right = answers.predicted == gold
+    names = np.array(columns["source_id"], dtype=object)
+    after = dict(zip(names[swapped], right[swapped], strict=True))
+    counts = np.array([name in after for name in names[~swapped]], dtype=np.bool_)
+    credit = np.array([after.get(name, False) for name in names[~swapped]])
+    return Credits(credit, gold[~swapped], range(len(credit)), counts=counts)

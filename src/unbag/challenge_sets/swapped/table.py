@@ -5,6 +5,7 @@ from rich.text import Text
 
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
+from unbag.views.changes import change, points, share
 
 
 def table(result: Result) -> RenderableType:
@@ -20,12 +21,14 @@ def table(result: Result) -> RenderableType:
     return Group(grid, Text(about, style="dim"))
 
 
-def verdict(result: Result) -> str:
-    """Return whether the answers stay when the sentences change places."""
-    drop, same = result.scores["drop"], result.scores["agreement"]
-    if drop.value is None:
-        return "none; no pair is neutral or a contradiction."
-    kept = f"{same.value:.0%} of its answers stay when premise and hypothesis change places"
-    if drop.low is not None and drop.low <= 0:
-        return f"{kept}, and it is right no less often."
-    return f"{kept}, and it is right {100 * drop.value:.1f} points less often."
+def reading(result: Result) -> str:
+    """Return how the accuracy changes when the sentences change places."""
+    scores = result.scores
+    if scores["drop"].value is None:
+        return "no pair is neutral or a contradiction."
+    before, after = scores["accuracy_before"], scores["accuracy_after"]
+    return (
+        f"of {after.n:,} neutral pairs and contradictions {share(before)} right as given, {share(after)} when premise "
+        f"and hypothesis change places: {change(scores['drop'])}; {points(scores['agreement'].value)} % get the same "
+        "answer both times."
+    )

@@ -5,6 +5,7 @@ with no script; and a colour may be the name of a variable of the page, so one p
 Models differ by colour, by shape and by dash, so that no one has to tell colours apart.
 """
 
+import math
 import re
 from collections.abc import Sequence
 from typing import Any, Final
@@ -89,14 +90,19 @@ def _scales(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     return encodings
 
 
-def _share(channel: str, title: str) -> dict[str, Any]:
-    axis = {"labelExpr": "100 * datum.value", "values": [0, 0.25, 0.5, 0.75, 1], "title": f"{title}, in %"}
-    return {channel: {"field": "y", "type": "quantitative", "scale": {"domain": [0, 1]}, "axis": axis}}
+def _share(channel: str, figure: Figure) -> dict[str, Any]:
+    """Return the encoding of a share from 0 to 1; of a score that goes below 0, from the quarter below its least."""
+    lows = [low if low is not None else value for series in figure.series for _, (value, low, _, _), _ in series.points]
+    quarters = math.floor(4 * min([0.0, *(low for low in lows if low is not None)]))
+    axis: dict[str, Any] = {"values": [number / 4 for number in range(quarters, 5)], "title": figure.y}
+    if not quarters:
+        axis |= {"labelExpr": "100 * datum.value", "title": f"{figure.y}, in %"}
+    return {channel: {"field": "y", "type": "quantitative", "scale": {"domain": [quarters / 4, 1]}, "axis": axis}}
 
 
 def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
-    y = _share("y", figure.y)
+    y = _share("y", figure)
     few = len(figure.places) <= _FEW
     layers: list[dict[str, Any]] = [
         {
@@ -166,7 +172,7 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
             },
             {
                 "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {**_share("x", figure.y), "shape": look["shape"]},
+                "encoding": {**_share("x", figure), "shape": look["shape"]},
             },
         ],
     }

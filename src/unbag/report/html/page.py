@@ -2,7 +2,7 @@
 
 import base64
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from importlib import resources
 from typing import Any, Final
@@ -10,20 +10,27 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from unbag import challenge_sets, papers
+from unbag import challenge_sets, papers, verdict
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.report import published
+from unbag.papers.counterparts import published as counterparts
+from unbag.report import published, summary
 from unbag.report.html.charts import WIDE, svg, swatch
 from unbag.report.html.gathered import Gathered
-from unbag.report.html.profile import Profiled, beats_words, profiled, subject_of
+from unbag.report.html.profile import standings, subject_of
 from unbag.report.rerun import rerun
 from unbag.results import Result
-from unbag.views.cells import interval, left_out
+from unbag.verdict import SetVerdict
+from unbag.views.cells import interval, left_out, value
 from unbag.views.examples import Line, ReportExample
 from unbag.views.figures import Figure, Point, Series, TextTable, bare, table
 from unbag.views.group import Group, Scored
 
-PAPERS_MODELS: Final = "the papers' models"
+PUBLISHED: Final = "published"
+_MOST_PUBLISHED: Final = 12  # names below each other in one figure
+
+
+Standings = Mapping[str, Mapping[str, SetVerdict]]
+"""How each model stands on each group, by the model's name and the group's key."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +54,7 @@ class Section:
     data: str
     question: str
     paper: papers.Paper | None
-    verdicts: tuple[tuple[str, str], ...]
+    readings: tuple[tuple[str, str], ...]
     measures: TextTable
     figures: tuple[Drawn, ...]
     published: tuple[TextTable, ...]
@@ -71,7 +78,7 @@ def render(gathered: Gathered) -> str:
         lstrip_blocks=True,
     )  # fmt: skip
     script = _asset("page.js")
-    profiles = profiled(gathered)
+    stand = standings(gathered)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
@@ -79,9 +86,9 @@ def render(gathered: Gathered) -> str:
         script_hash=base64.b64encode(hashlib.sha256(script.encode()).digest()).decode(),
         subject=gathered.subject.name,
         models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
-        lead=lead(gathered, profiles),
-        cards=list(_cards(gathered, profiles)),
-        profile=_drawn(profile(profiles, gathered), gathered, wide=True) if profiles else None,
+        lead=lead(gathered, stand),
+        cards=list(_cards(gathered, stand)),
+        profile=_drawn(profile(stand, gathered), gathered, wide=True),
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(_examples(gathered)),
         marks=_marks(gathered),
@@ -97,39 +104,37 @@ def names(gathered: Gathered) -> list[str]:
     return [model.name for model in gathered.models]
 
 
-def lead(gathered: Gathered, profiles: list[Profiled]) -> list[str]:
-    """Return what is to say of the first model, in a sentence or two."""
-    groups = sorted(gathered.groups, key=lambda group: not challenge_sets.get(group.set).leads_report)
-    own = [scored for group in groups for scored in group.scored if scored.model == gathered.subject]
-    sentences = [_sentence(_verdict(own[0].result))]
-    if beaten := beats_words(profiles, gathered.subject.name):
-        better, of = beaten
-        sentences.append(
-            f"On {better} of {of} measures it does better than the bag of words beside it, beyond both 95 % intervals."
-        )
-    return sentences
+def lead(gathered: Gathered, stand: Standings) -> list[str]:
+    """Return what is to say of the first model: the verdict, and what it is held against."""
+    own = list(stand[gathered.subject.name].values())
+    return [_sentence(verdict.sentence(own)), f"On the scale of all sets {summary.scale(own)}"]
 
 
-def profile(profiles: list[Profiled], gathered: Gathered) -> Figure:
-    """Return the headline measures of all sets, the papers' models in a lane of their own."""
+def profile(stand: Standings, gathered: Gathered) -> Figure:
+    """Return the score beyond words of all models on all sets."""
+    titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
-        Series(name, tuple(Point(each.label, each.values[name]) for each in profiles if name in each.values))
+        Series(
+            name,
+            tuple(Point(titles[key], each.score) for key, each in stand[name].items() if each.score.value is not None),
+        )
         for name in names(gathered)
     ]
-    theirs = tuple(Point(each.label, bare(one.value), one.model) for each in profiles for one in each.published)
-    about = "One measure a set. Lines are 95 % intervals."
-    if theirs:
-        about += " Grey bars are the models of the papers on the same corpus; the numbers name them."
-        series.append(Series(PAPERS_MODELS, theirs, is_reference=True))
+    every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
-        title="Profile over all sets",
-        about=about,
-        x="measure",
-        y="share",
+        title="Beyond words, set by set",
+        about=f"{_sentence(summary.scale(every))} Left of 0 is worse than these. Lines are 95 % intervals.",
+        x="set",
+        y="score beyond words",
         kind="dots",
         series=tuple(series),
-        order=tuple(each.label for each in profiles),
+        order=tuple(titles.values()),
     )
+
+
+def _title_of(group: Group, gathered: Gathered) -> str:
+    several = sum(each.set == group.set for each in gathered.groups) > 1
+    return challenge_sets.get(group.set).short + (f", {group.title}" if several else "")
 
 
 def pieces(line: Line) -> tuple[tuple[str, str], ...]:
@@ -150,33 +155,30 @@ def _asset(name: str) -> str:
     return resources.files(__package__).joinpath(name).read_text(encoding="utf-8")
 
 
-def _verdict(result: Result) -> str:
-    verdict: str = challenge_sets.get(result.set).module("table").verdict(result)
-    return verdict
+def _reading(result: Result) -> str:
+    reading: str = challenge_sets.get(result.set).module("table").reading(result)
+    return reading
 
 
 def _sentence(verdict: str) -> str:
     return verdict[0].upper() + verdict[1:]
 
 
-def _cards(gathered: Gathered, profiles: list[Profiled]) -> Iterator[dict[str, str]]:
+def _cards(gathered: Gathered, stand: Standings) -> Iterator[dict[str, str]]:
     for group in gathered.groups:
         scored = subject_of(group, gathered)
-        measures = [each for each in profiles if each.group == group and scored.model.name in each.values]
-        others = [each.model for each in group.scored if each.model.is_baseline and each.model != scored.model]
+        own = stand[scored.model.name][group.key]
+        others = [each.model.name for each in group.scored if each.model != scored.model]
         yield {
             "key": group.key,
             "title": challenge_sets.get(group.set).title,
             "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
-            "numbers": _numbers(measures, scored.model.name),
-            "others": ", ".join(f"{model.name} {_numbers(measures, model.name)}" for model in others),
-            "words": " · ".join(each.label.partition(": ")[2] for each in measures),  # the set is named above
-            "verdict": _sentence(_verdict(scored.result)),
+            "number": value(own.score) or "–",
+            "standing": f"{own.standing} than words" if own.standing != "cannot be told" else own.standing,
+            "interval": f"beyond words {interval(own.score)}, {own.score.n:,} rows",
+            "others": ", ".join(f"{name} {value(stand[name][group.key].score)}" for name in others),
+            "reading": _sentence(_reading(scored.result)),
         }
-
-
-def _numbers(measures: list[Profiled], model: str) -> str:
-    return " · ".join(f"{each.values[model].value:.0%}" if model in each.values else "–" for each in measures) or "–"
 
 
 def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
@@ -198,12 +200,35 @@ def _section(group: Group, gathered: Gathered) -> Section:
         data=group.title,
         question=described.question,
         paper=paper,
-        verdicts=tuple((scored.model.name, _sentence(_verdict(scored.result))) for scored in group.scored),
+        readings=tuple((scored.model.name, _sentence(_reading(scored.result))) for scored in group.scored),
         measures=_measures(group, described),
-        figures=tuple(_drawn(figure, gathered) for figure in figures if figure is not None),
+        figures=tuple(_drawn(each, gathered) for each in (*figures, *_beside_papers(group, described)) if each),
         published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
         note=left_out(first.data),
     )
+
+
+def _beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
+    """Yield a figure for each number of the set's profile that papers print of the same corpus, with their names."""
+    for quantity in described.of_role("beside_papers"):
+        theirs = counterparts(quantity.counterparts, group.corpus)[:_MOST_PUBLISHED]
+        ours = {each.model.name: quantity.value(each.result.scores) for each in group.scored}
+        if not theirs:
+            continue
+        series = [
+            Series(name, (Point(name, one),)) for name, one in ours.items() if one is not None and one.value is not None
+        ]
+        points = tuple(Point(one.model, bare(one.value), one.source) for one in theirs)
+        direction = "more" if quantity.higher_is_better else "less"
+        yield Figure(
+            title=f"Beside the papers: {quantity.label}",
+            about=f"Bars are published figures ({theirs[0].source}), of models trained on other data and, if the set "
+            f"was made anew, of other rows. To do better is to have {direction}.",
+            x="model",
+            y=quantity.label,
+            kind="dots",
+            series=(*series, Series(PUBLISHED, points, is_reference=True)),
+        )
 
 
 def _measures(group: Group, described: ChallengeSet) -> TextTable:

@@ -16,10 +16,9 @@ SET = ChallengeSet(
             "accuracy",
             "accuracy in capitals",
             "accuracy",
-            roles=roles("quoted", "compared", "profile", "harness"),
+            roles=roles("quoted", "compared", "beside_papers", "harness"),
         ),
     ),
-    main="accuracy",
     sample=5,
     is_accuracy=True,
 )

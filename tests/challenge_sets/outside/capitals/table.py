@@ -9,5 +9,5 @@ def table(result):
     return shown
 
 
-def verdict(result):
+def reading(result):
     return f"right on {result.scores['accuracy'].value:.0%} of what is shouted."

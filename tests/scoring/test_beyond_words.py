@@ -1,0 +1,134 @@
+import numpy as np
+import pytest
+from scipy import stats
+
+from unbag.scoring.beyond_words import LEAST_ROWS, Credits, beyond_words
+from unbag.scoring.student import widening
+
+RNG = np.random.default_rng(0)
+GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as uneven as Breaking NLI
+N = len(GOLD)
+
+
+def right(predicted, gold=GOLD):
+    return Credits(np.asarray(predicted) == gold, gold, range(len(gold)))
+
+
+def noisy(share):
+    """Return the gold labels, but for a share of each label's rows, whose answers are each label in turn."""
+    answers = GOLD.copy()
+    for label in range(3):
+        rows = np.flatnonzero(GOLD == label)
+        guessed = rows[: round(share * len(rows))]
+        answers[guessed] = np.arange(len(guessed)) % 3
+    return answers
+
+
+COUNTING = right(noisy(0.6))
+
+
+@pytest.mark.parametrize("label", range(3))
+def test_a_constant_answer_has_0_or_less_however_frequent_its_label(label):
+    assert beyond_words(right(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
+    assert beyond_words(right(np.full(N, label)), [COUNTING])["score"].value < 0
+
+
+def test_a_coin_has_0_within_its_interval():
+    score = beyond_words(right(RNG.integers(0, 3, N)))["score"]
+    assert score.low < 0 < score.high
+
+
+def test_an_oracle_has_1():
+    assert beyond_words(right(GOLD), [COUNTING])["score"][:3] == (1.0, 1.0, 1.0)
+
+
+def test_an_oracle_with_noise_has_what_is_left():
+    assert beyond_words(right(noisy(0.2)))["score"].value == pytest.approx(0.8)
+    assert beyond_words(right(noisy(0.2)), [COUNTING])["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
+
+
+def test_who_counts_words_has_0_against_himself():
+    scores = beyond_words(COUNTING, [COUNTING])
+    assert scores["score"][:3] == (0.0, 0.0, 0.0)
+    assert scores["p"] == 1.0
+    assert scores["floor"] == "words"
+
+
+def test_who_counts_words_worse_than_a_guess_is_no_floor():
+    wrong = right((GOLD + 1) % 3)
+    scores = beyond_words(right(noisy(0.2)), [wrong])
+    assert scores["score"].value == beyond_words(right(noisy(0.2)))["score"].value
+    assert scores["floor"] == "guess"
+    assert scores["words"] == pytest.approx(-0.5)
+
+
+def test_the_best_of_several_is_the_floor():
+    better = right(noisy(0.4))
+    assert beyond_words(right(GOLD), [COUNTING, better])["words"] == beyond_words(right(GOLD), [better])["words"]
+
+
+def test_the_score_rises_with_every_right_answer():
+    values = [beyond_words(right(noisy(share)), [COUNTING], resamples=0)["score"].value for share in (0.9, 0.5, 0.1, 0)]
+    assert values == sorted(values)
+
+
+def test_by_hand():
+    gold = np.repeat([0, 1], [10, 30])
+    model = Credits(np.r_[np.ones(8), np.zeros(2), np.ones(15), np.zeros(15)], gold, range(40))  # recalls 0.8 and 0.5
+    words = Credits(np.r_[np.ones(6), np.zeros(4), np.ones(15), np.zeros(15)], gold, range(40))  # 0.6 and 0.5
+    scores = beyond_words(model, [words])
+    assert scores["model"] == pytest.approx(0.3)  # (0.65 - 0.5) / 0.5
+    assert scores["words"] == pytest.approx(0.1)
+    assert scores["score"].value == pytest.approx(0.2 / 0.9)
+    assert scores["score"].n == 40
+
+
+def test_labels_with_few_rows_are_left_out_and_counted():
+    gold = np.repeat([0, 1, 2], [30, 30, LEAST_ROWS - 1])
+    scores = beyond_words(right(gold, gold))
+    assert (scores["labels"], scores["left_out"], scores["score"].n) == (2, LEAST_ROWS - 1, 60)
+
+
+def test_one_label_says_nothing():
+    gold = np.zeros(50, dtype=int)
+    assert beyond_words(right(gold, gold)) is None
+
+
+def test_rows_that_do_not_count_are_no_part():
+    counts = np.arange(N) % 2 == 0
+    some = right(noisy(0.2))._replace(counts=counts)
+    kept = np.flatnonzero(counts)
+    alone = Credits(some.credit[kept], GOLD[kept], range(len(kept)))
+    assert beyond_words(some, resamples=0)["score"].value == pytest.approx(
+        beyond_words(alone, resamples=0)["score"].value
+    )
+
+
+def test_rows_of_one_source_are_drawn_together():
+    copies = np.repeat(np.arange(N // 10), 10)
+    apart = beyond_words(right(noisy(0.2)[copies], GOLD[copies]))["score"]
+    together = beyond_words(right(noisy(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
+    assert together.high - together.low > 2 * (apart.high - apart.low)
+
+
+def test_other_rows_are_refused():
+    with pytest.raises(ValueError, match="the same rows"):
+        beyond_words(right(GOLD), [right(GOLD[:-1], GOLD[:-1])])
+
+
+def test_a_coin_on_few_sources_is_seldom_more_than_a_coin():
+    """Fifteen seeds of unequal answers, as SICCK has: the bare bootstrap says otherwise of 8 coins in 100 and more."""
+    alarms = 0
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        source, gold = np.repeat(np.arange(15), 20), rng.integers(0, 4, 300)
+        leaning = rng.integers(0, 4, 15)[source]  # answers of one seed are alike
+        answers = np.where(rng.random(300) < 0.5, leaning, rng.integers(0, 4, 300))
+        alarms += beyond_words(Credits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
+    assert alarms <= 300 * 0.07
+
+
+@pytest.mark.parametrize("n", [5, 8, 15, 30, 1000])
+def test_the_widening_is_that_of_students_t(n):
+    expected = np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975)
+    assert widening(n) == pytest.approx(expected, rel=1e-3)
