@@ -83,6 +83,7 @@ def evaluate_all(
     predictions: Path | str | None = None,
     trust_labels: bool = False,
     lexical: bool = True,
+    left_out: Sequence[Failure] = (),
     on_set: OnSet | None = None,
     on_progress: OnProgress | None = None,
     on_result: OnResult | None = None,
@@ -99,6 +100,7 @@ def evaluate_all(
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
         lexical: hold the scores against a lexical model on the same rows (`word_counter.WordCounter`), fitted to
             `training` if given; else against guessing alone.
+        left_out: sets that could not even be asked for, for the record.
         on_set: see `OnSet`.
         on_progress: see `OnProgress`.
         on_result: see `OnResult`.
@@ -122,11 +124,14 @@ def evaluate_all(
     probed: dict[tuple[int, str], tuple[str, bool]] = {}
     done: dict[tuple[int, int], tuple[Result, ExampleSelection]] = {}
 
+    failures = list(left_out)
+
     def failed(name: str, error: Exception, model: str | None = None) -> None:
         if on_failure is None:
             raise error
         logger.debug("%s", name, exc_info=error)
-        on_failure(Failure(name, error, model))
+        failures.append(Failure(name, error, model))
+        on_failure(failures[-1])
 
     for set_index, request in enumerate(requests):
         if on_set is not None:
@@ -168,16 +173,19 @@ def evaluate_all(
                 continue
             if group.rank == 0 and on_result is not None:
                 on_result(done[model_index, set_index][0])
-    return _written([done[key] for key in sorted(done)], Path(out))
+    return _written([done[key] for key in sorted(done)], Path(out), failures)
 
 
-def _written(scored: Sequence[tuple[Result, ExampleSelection]], out: Path) -> list[Result]:
+def _written(
+    scored: Sequence[tuple[Result, ExampleSelection]], out: Path, failures: Sequence[Failure] = ()
+) -> list[Result]:
     """Leave results in a folder, what they rest on first: where results.json is, all is."""
     done = [result for result, _ in scored]
     if done:
         report_examples.write([selection for _, selection in scored], out / report_examples.FILE)
         paired_samples.write(done, out)
-        results.write(done, out / results.FILE)
+        left_out = [results.LeftOut(each.set, each.model, each.reason) for each in failures]
+        results.write(done, out / results.FILE, left_out)
     return done
 
 

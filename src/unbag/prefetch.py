@@ -25,6 +25,7 @@ def of_run(
     *,
     revision: str | None = None,
     training: Sequence[str] | None = None,
+    lexical: bool = False,
 ) -> list[Requirement]:
     """Return what evaluating models on challenge sets reads, each thing once.
 
@@ -33,10 +34,14 @@ def of_run(
         models: Hub ids, or whatever else names a model.
         revision: of the models.
         training: what built-in models are fitted to; None for the default.
+        lexical: also what the lexical model is fitted to that scores are held against. A run can do without.
     """
     requirements: list[Requirement] = []
     for request in requests:
-        requirements += sets.builder(request.name, request.config, **request.options).requirements()
+        builder = sets.builder(request.name, request.config, **request.options)
+        requirements += builder.requirements()
+        if lexical:
+            requirements += of_word_counter(builder.config.language)
     for model in models:
         requirements += of_model(model, revision=revision, training=training)
     return list({each.name: each for each in requirements}.values())
@@ -57,6 +62,16 @@ def of_model(
     elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""
         yield Requirement(f"the model {repository}{at}", lambda: _model_files(repository, revision))
+
+
+def of_word_counter(language: str) -> Iterator[Requirement]:
+    """Yield what the lexical model is fitted to that scores are held against (`word_counter`)."""
+    from unbag.word_counter import PAIRS
+
+    if language in PAIRS:
+        yield from requirements.of_corpora(PAIRS[language][:1])
+    if language == "en":
+        yield requirements.pipeline("")
 
 
 def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:

@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from unbag import scripts
 from unbag.files import atomic_write
@@ -73,27 +73,56 @@ def environment() -> dict[str, str]:
     return versions
 
 
-def write(results: Sequence[Result], path: Path) -> None:
-    """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`."""
-    record = {"schema": SCHEMA, "results": [plain(vars(result)) for result in results]}
+class LeftOut(NamedTuple):
+    """A set without a result: its name, the model's where it is one model's alone, and why."""
+
+    set: str
+    model: str | None
+    reason: str
+
+
+def write(results: Sequence[Result], path: Path, left_out: Sequence[LeftOut] = ()) -> None:
+    """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`.
+
+    Args:
+        results: the results.
+        path: the file.
+        left_out: the sets that were asked for and have none.
+    """
+    record: dict[str, Any] = {"schema": SCHEMA, "results": [plain(vars(result)) for result in results]}
+    if left_out:
+        record["left_out"] = [each._asdict() for each in left_out]
     with atomic_write(path) as tmp:
         tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
 
 
 def read(path: Path) -> list[Result]:
-    """Read what `write` wrote.
+    """Read the results that `write` wrote.
 
     Raises:
         ValueError: if the file is not a results file, or one of another schema.
     """
+    return [Result(**_typed(result)) for result in _record(path)["results"]]
+
+
+def read_left_out(path: Path) -> list[LeftOut]:
+    """Read which sets have no result.
+
+    Raises:
+        ValueError: see `read`.
+    """
+    return [LeftOut(**each) for each in _record(path).get("left_out", ())]
+
+
+def _record(path: Path) -> dict[str, Any]:
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         schema = record["schema"]
     except (json.JSONDecodeError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: expected a results file of unbag ({type(error).__name__}: {error})") from None
     if schema != SCHEMA:
         raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {schema}")
-    return [Result(**_typed(result)) for result in record["results"]]
+    return record
 
 
 def _typed(value: Any) -> Any:

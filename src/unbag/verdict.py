@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import BEYOND_WORDS, LAST
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.multiplicity import holm
@@ -69,7 +69,7 @@ def of_model(results: Sequence[Result]) -> list[SetVerdict]:
 
 def sentence(verdicts: Sequence[SetVerdict]) -> str:
     """Return the verdict on a model in a sentence: over its challenge sets, the corpus itself left aside."""
-    asked = [each for each in verdicts if not each.is_control]
+    asked = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     if not asked:
         return "none; no challenge set was asked."
     by_standing: dict[Standing, list[str]] = {standing: [] for standing in MARKS}
@@ -96,6 +96,11 @@ def _standing(score: Estimate, p: float | None) -> Standing:
     if p <= LEVEL and score.value:
         return "better" if score.value > 0 else "worse"
     return "no better" if score.high <= MARGIN else "cannot be told"
+
+
+def _place(result: Result) -> int:
+    described = challenge_sets.find(result.set)
+    return described.report_order if described else LAST
 
 
 def _title(result: Result) -> str:

@@ -28,6 +28,7 @@ Head = Literal["plain", "residual"]
 
 _BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
 _IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
+_AGAINST: Final = "Hold scores against a lexical model too (default), or against guessing alone."
 _CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
 
 
@@ -64,6 +65,7 @@ def evaluate(
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
+    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", help=_AGAINST)] = True,
     offline: Offline = False,
     training: Annotated[
         list[str] | None,
@@ -141,6 +143,7 @@ def evaluate(
             f"--training is for the built-in models {', '.join(BASELINES)}; an option of a set is -o training=…"
         )
     failures: list[Failure] = []
+    absent: list[Failure] = []
     if cross:
         requests = [_plain(name, pairs.examples) for name in listed(pairs.corpus or _CROSS)]
         about = f"{CROSS}-{'+'.join(listed(pairs.corpus))}" if pairs.corpus else CROSS
@@ -166,7 +169,8 @@ def evaluate(
         in_suite = not (sets or cross)  # of which those are asked that are there
         wanted = prefetch.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
         prefetch.require(wanted)
-        requests = _at_hand(requests) if in_suite else requests
+        if in_suite:
+            requests, absent = _at_hand(requests)
     several = len(requests) > 1
     first = process_group().rank == 0
     with (
@@ -179,6 +183,8 @@ def evaluate(
             out=folder,
             predictions=None if out else RUNS / "predictions",
             trust_labels=trust_labels,
+            lexical=lexical and not cross,
+            left_out=(*failures, *absent),
             on_set=watched.on_set,
             on_progress=watched.on_progress,
             on_result=watched.on_result,
@@ -203,6 +209,7 @@ def score(
     ],
     name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
     out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE/SET-PAIRS).")] = None,
+    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", help=_AGAINST)] = True,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -220,23 +227,26 @@ def score(
     folder = out or run_folder([str(predictions)], [request], {}, about=name)
     if offline:
         prefetch.require(prefetch.of_run([request]))
-    result = evaluation.evaluate_file(predictions, request, out=folder)
+    result = evaluation.evaluate_file(predictions, request, out=folder, lexical=lexical)
     report([result], folder, as_json=as_json)
 
 
-def _at_hand(requests: "list[Request]") -> "list[Request]":
-    """Return the sets of which nothing is missing on this machine, and tell at once what is of the others."""
+def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]":
+    """Return the sets of which nothing is missing on this machine, and the others; tell at once what is of these."""
     from unbag import prefetch
+    from unbag.failures import Failure
 
-    available = []
+    available, absent = [], []
     for request in requests:
         if lacking := prefetch.missing(prefetch.of_run([request])):
-            typer.secho(f"{request.name}: left out, offline and without {', '.join(lacking)}", err=True, fg="yellow")
+            reason = f"offline and without {', '.join(lacking)}"
+            typer.secho(f"{request.name}: left out, {reason}", err=True, fg="yellow")
+            absent.append(Failure(request.name, prefetch.MissingError(reason)))
         else:
             available.append(request)
     if not available:
         raise prefetch.MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
-    return available
+    return available, absent
 
 
 @contextmanager

@@ -74,7 +74,7 @@ def prefetch(
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
-    wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora)
+    wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora, lexical=True)
     if corpora and models:
         known = {need.name for need in wanted}
         to_train = prefetch.of_training(models[0], corpora, revision=revision)

@@ -67,7 +67,7 @@ def run(
         One result for each model and set.
     """
     go_offline()
-    _fill(out)
+    fill(out)
     at_hand = []
     for request in requests(out):
         if lacking := prefetch.missing(prefetch.of_run([request])):
@@ -89,7 +89,7 @@ def run(
     )
 
 
-def _fill(out: Path) -> None:
+def fill(out: Path) -> None:
     """Put the pairs and the word vectors into the folder, for whoever wants to look at them or go on with them."""
     for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
         with atomic_write(out / path.name) as tmp:

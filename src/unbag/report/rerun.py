@@ -4,6 +4,7 @@ import shlex
 from typing import Any, Final, NamedTuple
 
 from unbag import sets
+from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.corpora import CORPORA, OFFICIAL
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.results import Result
@@ -40,7 +41,10 @@ def rerun(result: Result) -> Rerun:
             words = ["score", str(result.model["name"]), "--set", result.set]
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
-        return Rerun(shlex.join(["unbag", *words, *_pairs(result), *_options(result)]), _remark(result))
+        words += [*_pairs(result), *_options(result)]
+        if (beyond := result.scores.get(BEYOND_WORDS)) and beyond["lexical_model"] is None:
+            words.append("--no-lexical")
+        return Rerun(shlex.join(["unbag", *words]), _remark(result))
     except _NoCommandError as error:
         return Rerun("", f"No command asks the same again: {error}.")
 

@@ -27,6 +27,8 @@ STATISTIC: Final = "beyond_words"
 LEAST_ROWS: Final = 10
 """Rows of a gold label below which the label is left out: the mean over labels would rest on a few answers."""
 
+_ZERO: Final = 1e-12  # what a constant answer has, but for rounding, must not be taken for more than a guess
+
 Floats = NDArray[np.float64]
 
 
@@ -151,13 +153,14 @@ def statistic(sums: Floats) -> Floats:
         sums: of the model's scaled credits by gold label, of those of who counts words, and of the rows, shape (r, 3K).
 
     Returns:
-        Shape (r,); a label that a draw has no row of does not count there, and a floor of 1 leaves nothing to gain: 0.
+        Shape (r,); NaN where there is no row of a label. A floor of 1 leaves nothing to gain: 0.
     """
     of_model, of_words, counts = np.split(sums, 3, axis=1)
     model, words = _mean_of_labels(of_model, counts), _mean_of_labels(of_words, counts)
     floor = np.maximum(0.0, words)
     with np.errstate(invalid="ignore", divide="ignore"):
         scores: Floats = np.where(floor < 1, (model - floor) / (1 - floor), 0.0)
+    scores[np.abs(scores) < _ZERO] = 0.0
     return scores
 
 
@@ -168,9 +171,8 @@ def _balanced_sum(credits: Floats, counts: Floats) -> float:
 
 def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
     """Return the mean over labels of the mean credit, shape (r,), from sums of shape (r, K) both."""
-    present = counts > 0
-    labels = np.maximum(present.sum(axis=1), 1)
-    mean: Floats = (credits / np.maximum(counts, 1) * present).sum(axis=1) / labels
+    with np.errstate(invalid="ignore"):
+        mean: Floats = (credits / counts).mean(axis=1)
     return mean
 
 
@@ -188,7 +190,9 @@ def _interval(
     if n < 2:
         return None, None, None
     draws = statistic(resampled_sums(columns, resamples, seed))
-    draws = value + (draws - value) * widening(n)
+    draws = value + (draws[~np.isnan(draws)] - value) * widening(n)
+    if not len(draws):
+        return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5])
     side = min((draws <= 0).sum(), (draws >= 0).sum())
     p = min(1.0, 2 * (int(side) + 1) / (len(draws) + 1))

@@ -95,7 +95,9 @@ def _share(channel: str, figure: Figure) -> dict[str, Any]:
     lows = [low if low is not None else value for series in figure.series for _, (value, low, _, _), _ in series.points]
     quarters = math.floor(4 * min([0.0, *(low for low in lows if low is not None)]))
     axis: dict[str, Any] = {"values": [number / 4 for number in range(quarters, 5)], "title": figure.y}
-    if not quarters:
+    if quarters:
+        axis |= {"labelExpr": "datum.value % 0.5 ? '' : format(datum.value, '.1f')"}
+    else:
         axis |= {"labelExpr": "100 * datum.value", "title": f"{figure.y}, in %"}
     return {channel: {"field": "y", "type": "quantitative", "scale": {"domain": [quarters / 4, 1]}, "axis": axis}}
 

@@ -8,7 +8,7 @@ from typing import Final
 
 from unbag import challenge_sets, report_examples, results
 from unbag.lexical.predictors import BASELINES
-from unbag.results import Result
+from unbag.results import LeftOut, Result
 from unbag.scoring.bootstrap import plain
 from unbag.views.examples import ExampleSelection
 from unbag.views.group import Group, Model, Scored
@@ -19,10 +19,11 @@ _OF_THE_RUN: Final = ("label_probe", "options", "truncated_pairs", "unanswered_p
 
 @dataclass(frozen=True)
 class Gathered:
-    """What a report is made of; the models that were asked come before the baselines."""
+    """What a report is made of: the models asked, before the baselines; their results; the sets that have none."""
 
     models: tuple[Model, ...]
     groups: tuple[Group, ...]
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def subject(self) -> Model:
@@ -50,7 +51,8 @@ def gather(folders: Sequence[Path]) -> Gathered:
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # stable: else as they came
-    return Gathered(tuple(order), tuple(_named(list(groups.values()), order)))
+    left_out = [each for folder in folders for each in results.read_left_out(Path(folder) / results.FILE)]
+    return Gathered(tuple(order), tuple(_named(list(groups.values()), order)), tuple(dict.fromkeys(left_out)))
 
 
 def _read(folder: Path) -> list[tuple[Result, ExampleSelection | None]]:

@@ -88,6 +88,7 @@ def render(gathered: Gathered) -> str:
         models=[(swatch(Series(each.name, ()), names(gathered), line=True), each) for each in gathered.models],
         lead=lead(gathered, stand),
         cards=list(_cards(gathered, stand)),
+        left_out=[(_title(each.set), each.model or "", each.reason) for each in gathered.left_out],
         profile=_drawn(profile(stand, gathered), gathered, wide=True),
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(_examples(gathered)),
@@ -160,6 +161,11 @@ def _reading(result: Result) -> str:
     return reading
 
 
+def _title(name: str) -> str:
+    described = challenge_sets.find(name)
+    return described.title if described else name
+
+
 def _sentence(verdict: str) -> str:
     return verdict[0].upper() + verdict[1:]
 
@@ -173,7 +179,7 @@ def _cards(gathered: Gathered, stand: Standings) -> Iterator[dict[str, str]]:
             "key": group.key,
             "title": challenge_sets.get(group.set).title,
             "data": group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
-            "number": value(own.score) or "–",
+            "number": f"{own.score.value:.2f}".replace("-", "−") if own.score.value is not None else "–",
             "standing": f"{own.standing} than words" if own.standing != "cannot be told" else own.standing,
             "interval": f"beyond words {interval(own.score)}, {own.score.n:,} rows",
             "others": ", ".join(f"{name} {value(stand[name][group.key].score)}" for name in others),

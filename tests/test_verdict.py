@@ -1,0 +1,170 @@
+"""What a run says of models of which we know what is true: no surface flatters or wrongs one of them."""
+
+import zlib
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from rich.console import Console
+
+from unbag import challenge_sets, verdict
+from unbag.answers import Answers
+from unbag.columns import column, numbers
+from unbag.demo.run import fill, requests
+from unbag.evaluation import score
+from unbag.labels import LABELS, label_id
+from unbag.lexical.words import ALL
+from unbag.predictors import predictor_of
+from unbag.report import terminal
+from unbag.report.html.gathered import gather
+from unbag.report.html.page import render
+from unbag.request import build
+from unbag.results import FILE, write
+from unbag.word_counter import Words
+
+EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None}
+"""Examples of a set; 600 of the others."""
+READ = ("permuted", "sicck")
+"""The sets on which the last model reads, and is at chance elsewhere."""
+
+
+@pytest.fixture(scope="module")
+def sets(tmp_path_factory):
+    """Give every set of the demonstration but the one that wants a parser, each with the lexical model's answers."""
+    folder = tmp_path_factory.mktemp("sets")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
+        fill(folder)
+        lexical = _baseline("lexical", folder)
+        built = {}
+        for request in requests(folder):
+            if request.name != "soswap_addamod":
+                item = build(replace(request, examples=EXAMPLES.get(request.name, 600)))
+                built[request.name] = item, _asked(lexical, item)
+        only = _baseline("hypothesis-only", folder)
+        yield built, {name: _asked(only, item) for name, (item, _) in built.items()}
+
+
+def _baseline(name, folder):
+    return predictor_of(name, training=(str(folder / "demo-train.jsonl.gz"),), pipeline=ALL)[0]
+
+
+def _asked(predictor, item):
+    sides = (column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
+    return Answers(predictor.predict(*sides), LABELS, has_probabilities=True)
+
+
+def _chance(item, salt=""):
+    """Return an answer for each row, by a checksum of its sentences: no two orders of a pair have the same."""
+    sides = (column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
+    return np.array([zlib.crc32(f"{salt}|{p}|{h}".encode()) // 7 % 3 for p, h in zip(*sides, strict=True)])
+
+
+def _true(name, item):
+    """Return what one who reads answers: the gold label, and a guess where words are in no order."""
+    gold = numbers(item.rows, "label").copy()
+    if name == "permuted":
+        gold = np.where(numbers(item.rows, "permutation") < 0, gold, _chance(item))
+    return gold
+
+
+def _answers(name, item, kind, others):
+    if kind in ("lexical", "hypothesis-only"):
+        return others[kind]
+    chance, true = _chance(item), _true(name, item)
+    noise = np.array([zlib.crc32(f"noise {row}".encode()) % 10 < 2 for row in range(len(true))])
+    ids = {
+        "coin": chance,
+        "oracle": true,
+        "noisy oracle": np.where(noise, chance, true),
+        "reads two": true if name in READ else chance,
+        **{f"always {label}": np.full(len(true), label_id(label)) for label in LABELS},
+    }[kind]
+    return Answers(np.eye(3)[ids] * 0.94 + 0.02, LABELS, has_probabilities=True)
+
+
+KINDS = ("coin", *(f"always {label}" for label in LABELS), "lexical", "hypothesis-only", "oracle", "noisy oracle")
+
+
+@pytest.fixture(scope="module")
+def results(sets):
+    built, of_hypotheses = sets
+    scored = {}
+    for kind in (*KINDS, "reads two"):
+        record = {"name": kind, "kind": "lexical" if kind in ("lexical", "hypothesis-only") else "function"}
+        scored[kind] = [
+            score(
+                item,
+                _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
+                record,
+                Words(lexical, {"kind": "lexical"}),
+            )
+            for name, (item, lexical) in built.items()
+        ]
+    return scored
+
+
+def standings(results, kind):
+    return {each.result.set: each.standing for each in verdict.of_model(results[kind])}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in KINDS if "oracle" not in kind])
+def test_who_cannot_read_is_nowhere_said_to(results, kind):
+    assert "better" not in standings(results, kind).values()
+    said = verdict.sentence(verdict.of_model(results[kind]))
+    assert said.startswith("on no set is it seen to do better than guessing and counting words")
+
+
+@pytest.mark.parametrize("kind", ["oracle", "noisy oracle"])
+def test_who_reads_does_better_on_every_set(results, kind):
+    assert set(standings(results, kind).values()) == {"better"}
+    n = len(results[kind]) - 1  # the corpus itself is no challenge set
+    assert verdict.sentence(verdict.of_model(results[kind])).startswith(
+        f"better than guessing and counting words on {n} of {n} challenge sets ("
+    )
+
+
+def test_an_oracle_has_1_on_every_set_but_the_one_with_a_guess_in_it(results):
+    for each in verdict.of_model(results["oracle"]):
+        if each.result.set == "permuted":  # out of order it guesses, a guess that is right a third of the time
+            assert each.score.low < 1
+        else:
+            assert each.score[:3] == (1.0, 1.0, 1.0)
+
+
+def test_noise_costs_what_it_is(results):
+    for oracle, noisy in zip(results["oracle"], results["noisy oracle"], strict=True):
+        one, two = (each.scores["beyond_words"]["score"].value for each in (oracle, noisy))
+        assert 0.5 < two < one
+
+
+def test_who_reads_two_sets_is_said_to_read_two(results):
+    stand = standings(results, "reads two")
+    assert {name for name, standing in stand.items() if standing == "better"} == set(READ)
+    assert "on 2 of 6 challenge sets (" in verdict.sentence(verdict.of_model(results["reads two"]))
+
+
+@pytest.mark.parametrize("kind", ["always neutral", "always entailment", "always contradiction", "lexical"])
+def test_a_bag_of_words_and_a_constant_lose_nothing_by_order(results, kind):
+    [permuted] = [result for result in results[kind] if result.set == "permuted"]
+    assert permuted.scores["beyond_words"]["model"] == pytest.approx(0, abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_surface_says_the_same(results, kind, tmp_path):
+    own = results[kind]
+    console = Console(width=2_000, record=True, file=open("/dev/null", "w"))
+    terminal.show([*terminal.views(own), *terminal.together(own)], console)
+    shown = console.export_text()
+    sentence = verdict.sentence(verdict.of_model(own))
+    assert f"Verdict: {sentence}" in shown
+    write(own, tmp_path / FILE)
+    page = render(gather([tmp_path]))
+    assert f"{sentence[0].upper()}{sentence[1:]}" in page
+    for each in verdict.of_model(own):
+        number = f"{each.score.value:.3f}"
+        assert number in shown
+        assert number in page
+        reading = challenge_sets.get(each.result.set).module("table").reading(each.result)
+        assert reading[1:] in shown
