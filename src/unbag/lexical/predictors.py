@@ -35,7 +35,7 @@ class LexicalPredictor:
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
             "weights": file_hash(folder / WEIGHTS_FILE),
-            "words": self._reader.identity,
+            "words": _words(record["words"], self._reader.identity),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
             "pairs": str(record["pairs"]),
@@ -50,6 +50,11 @@ class LexicalPredictor:
         words = self._reader.read({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
         return self._model.probabilities(list(zip(sides, (words[text] for text in hypotheses), strict=True)))
+
+
+def _words(fitted_by: str, read_by: str) -> str:
+    """Return which words a model has, and how they are read now, where that says more."""
+    return read_by if read_by == fitted_by else f"{fitted_by}; read as {read_by}"
 
 
 class MajorityPredictor:
