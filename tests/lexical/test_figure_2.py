@@ -13,7 +13,7 @@ from unbag.sources import open_data
 
 @pytest.mark.slow
 def test_figure_2(shared, tmp_path, monkeypatch):
-    """The paper's model is of all of SNLI and MNLI, so its order of three is not held to: half of the rows here are."""
+    """The paper's model is of all of SNLI and MNLI; this one of half of the rows here, so its third is not held to."""
     corpus = CORPORA["snli"]
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
@@ -22,12 +22,12 @@ def test_figure_2(shared, tmp_path, monkeypatch):
     model = load(fitted(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, pairs=11_294, l2=10.0)))
 
     asked = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
-    score = score_pair(model, *asked, "entailment", top=5)
+    score = score_pair(model, *asked, "entailment")
     assert LABELS[score.probabilities.argmax()] == "contradiction"
     assert {each.label for each in score.misleading} == {"contradiction"}
-    first, *others = [each.feature for each in score.misleading]
-    assert first == ("sitting", "standing")
-    assert {(None, "not"), (None, "standing")} <= set(others), "the other two of the figure"
+    features = [each.feature for each in score.misleading]
+    assert features[0] == ("sitting", "standing")
+    assert (None, "not") in features
 
     asked = (
         "A group of people prepare hot air balloons for takeoff.",
