@@ -43,8 +43,13 @@ class Tagger:
         self.identity = pipelines.identity(self._nlp)
         self._store = Store("tags", self.identity, cache)
 
-    def tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        """Return the tags of each different sentence."""
+    def tags(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
+        """Return the tags of each different sentence.
+
+        Args:
+            sentences: any.
+            keep: whether those tagged now are kept on disk; not worth its room for what is asked once.
+        """
         wanted = sorted(set(sentences))
         tags: dict[str, Tagged] = {}
         for start in range(0, len(wanted), _AT_ONCE):
@@ -52,7 +57,9 @@ class Tagger:
             known = {sentence: _read(text) for sentence, text in self._store.get(some).items()}
             new = [sentence for sentence in some if sentence not in known]
             computed = dict(zip(new, map(_tagged, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
-            self._store.put((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in computed.items())
+            if keep:
+                found = ((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in computed.items())
+                self._store.put(found)
             tags |= known | computed
         return tags
 
