@@ -190,7 +190,13 @@ def permutation_acceptance(
         "n_c": int(correct.sum()),
         "n_f": int(flipped.sum()),
         "accuracy": estimates["accuracy"],
-        **_acceptance(estimates, ""),
+        "omega_max": estimates["omega_max"],
+        "omega_rand": estimates["omega_rand"],
+        "omega_all": estimates["omega_all"],
+        "acceptance": estimates["acceptance"],
+        "p_c": estimates["p_c"],
+        "p_c_accepted": estimates["p_c_accepted"],
+        "p_f": estimates["p_f"],
     }
     if rows.probabilities is not None:
         result["entropy_c"], result["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]

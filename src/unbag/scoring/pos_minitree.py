@@ -179,8 +179,9 @@ def sentence_signature(
         ValueError: if words and tags are not equally many, a tag is no universal one, or there is no such definition.
 
     >>> usual = {"cat": np.eye(17)[5] * 0.6 + np.eye(17)[15] * 0.4}  # among determiners and verbs
-    >>> sentence_signature(["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"], usual, radius=1, k=2)
-    1.0
+    >>> sentence = ["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"]
+    >>> [sentence_signature(*sentence, usual, radius=1, k=2, definition=one) for one in ("code", "text")]
+    [0.3333333333333333, 1.0]
     """
     if len(words) != len(tags):
         raise ValueError(f"expected a tag for each word, found {len(words)} words and {len(tags)} tags")

@@ -45,8 +45,8 @@ def permuted_scores(
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
     if f"premise_{name}" not in columns:
         return None
-    sides = (np.asarray(columns[f"{side}_{name}"], dtype=np.float64) for side in ("premise", "hypothesis"))
-    mean: NDArray[np.float64] = sum(sides) / 2
+    sides = [np.asarray(columns[f"{side}_{name}"], dtype=np.float64) for side in ("premise", "hypothesis")]
+    mean: NDArray[np.float64] = np.mean(sides, axis=0)
     return mean
 
 
@@ -63,7 +63,8 @@ def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.
     original = np.full(int(sources.max()) + 1, np.nan)
     original[sources[is_original]] = overlap[is_original]
     below = original[sources]
-    return np.divide(overlap, below, out=np.full(len(overlap), np.nan), where=below > 0)
+    ratio: NDArray[np.float64] = np.divide(overlap, below, out=np.full(len(overlap), np.nan), where=below > 0)
+    return ratio
 
 
 def _of_whole_examples(columns: Columns) -> NDArray[np.bool_]:
