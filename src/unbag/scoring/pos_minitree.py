@@ -27,7 +27,7 @@ sentence as in training; a word that training does not have counts 0; a sentence
 `text`: a word keeps the tag it has in order; ψ in training is the mean of its occurrences' distributions; a sentence's
 β^k is the mean over its words, of which those unknown to training, on which the text is silent, are left out.
 """
-DEFINITIONS: Final = ("code", "text")
+DEFINITIONS: Final[tuple[Definition, ...]] = ("code", "text")
 _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
@@ -197,15 +197,16 @@ def sentence_signature(
     return float(signatures(numbered(tags), top_tags(weights, k), known, radius=radius, k=k))
 
 
-def check_definition(definition: str) -> str:
-    """Return the name of a definition.
+def check_definition(definition: str) -> Definition:
+    """Return the definition of a name.
 
     Raises:
         ValueError: if there is none of that name.
     """
-    if definition not in DEFINITIONS:
-        raise ValueError(f"expected one of the definitions {', '.join(DEFINITIONS)}, found {definition!r}")
-    return definition
+    for known in DEFINITIONS:
+        if definition == known:
+            return known
+    raise ValueError(f"expected one of the definitions {', '.join(DEFINITIONS)}, found {definition!r}")
 
 
 class MiniTreeBin(NamedTuple):

@@ -11,7 +11,6 @@ from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
     TAGS,
-    Definition,
     check_definition,
     neighbour_counts,
     neighbourhoods,
@@ -40,14 +39,13 @@ class MiniTrees:
     0.5
     """
 
-    def __init__(self, radius: int = DEFAULT_RADIUS, definition: Definition = "code") -> None:
+    def __init__(self, radius: int = DEFAULT_RADIUS, definition: str = "code") -> None:
         """Begin with no words.
 
         Raises:
             ValueError: if there is no such definition.
         """
-        check_definition(definition)
-        self.radius, self.definition = radius, definition
+        self.radius, self.definition = radius, check_definition(definition)
         self._numbers: dict[str, int] = {}
         self._sums = np.zeros((1024, len(TAGS)))
         self._totals = np.zeros(1024, dtype=np.int64)  # neighbours, or occurrences
@@ -59,7 +57,7 @@ class MiniTrees:
         sentences: Iterable[str],
         tagger: Tagger,
         radius: int = DEFAULT_RADIUS,
-        definition: Definition = "code",
+        definition: str = "code",
     ) -> "MiniTrees":
         """Count the words of sentences, which are tagged some thousands at a time and never held all at once.
 
