@@ -51,6 +51,7 @@ def folder(tmp_path):
         "demo",
         "lexical",
         "natlog",
+        "people",
         "train",
         "papers",
         "report",

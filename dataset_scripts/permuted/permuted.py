@@ -15,6 +15,7 @@ from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
 from unbag.perturb.permuted import SCHEMA, permuted_tables
 from unbag.requirements import Requirement
+from unbag.scoring.pos_minitree import check_definition
 from unbag.sources import Example, Source
 from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
@@ -37,6 +38,7 @@ class PermutedConfig(SourceConfig):
         min_words: words, beside punctuation, that both sentences must have.
         minitrees: corpora, whose train splits are taken, and files: where it is counted among which parts of speech a
             word usually stands, for the columns `*_minitree`; they are null without.
+        minitree_by: code or text: as the authors' code computes them, or as the paper's text says.
         pipeline: the spaCy pipeline that tags for them.
         seed: decides every permutation.
     """
@@ -47,6 +49,7 @@ class PermutedConfig(SourceConfig):
     q: int = DEFAULT_Q
     min_words: int = DEFAULT_MIN_WORDS
     minitrees: Sequence[str] | None = None
+    minitree_by: str = "code"
     pipeline: str = PIPELINE
     seed: int = DEFAULT_SEED
 
@@ -60,6 +63,7 @@ class PermutedConfig(SourceConfig):
         Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
         if self.min_words < _LEAST_WORDS:
             raise ValueError(f"expected min_words of at least {_LEAST_WORDS}, found {self.min_words}")
+        check_definition(self.minitree_by)
         if self.minitrees and self.language != "en":
             raise ValueError(f"expected English pairs for mini-trees, found the language {self.language!r}")
 
@@ -73,7 +77,7 @@ class Permuted(ChallengeSetBuilder):
     """Every used example of a corpus split, unpermuted and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes
-    data of your own. Options: `q`, `min_words`, `seed`, `minitrees`, `pipeline`.
+    data of your own. Options: `q`, `min_words`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -104,7 +108,8 @@ class Permuted(ChallengeSetBuilder):
         tagger = Tagger(self.config.pipeline)
         sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))
         pairs = (example for source in sources for example in source.examples())
-        return Ratios(MiniTrees.of((text for pair in pairs for text in pair[1:3]), tagger), tagger)
+        texts = (text for pair in pairs for text in pair[1:3])
+        return Ratios(MiniTrees.of(texts, tagger, definition=self.config.minitree_by), tagger)
 
 
 Permuted.BUILDER_CONFIGS = [

@@ -63,11 +63,13 @@ def test_mini_trees_are_counted_where_asked_for(pairs, shared, monkeypatch, tmp_
     assert set(_load(pairs)["premise_minitree"]) == {None}
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     rows = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline)
-    assert rows[0]["premise_minitree"] == rows[0]["hypothesis_minitree"] == 1.0
-    ratios = [row["premise_minitree"] for row in rows if row["permutation"] >= 0]
-    assert all(0 < ratio < 2 for ratio in ratios)
-    assert np.mean(ratios) < 1  # the sentences themselves are what was counted
+    in_order = {row["source_id"]: row["premise_minitree"] for row in rows if row["permutation"] < 0}
+    assert all(0.5 < overlap <= 1 for overlap in in_order.values())
+    permuted = [(row["premise_minitree"], in_order[row["source_id"]]) for row in rows if row["permutation"] >= 0]
+    assert np.mean([above / below for above, below in permuted]) < 1  # the sentences themselves are what was counted
     assert rows.to_list() == _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, num_proc=2).to_list()
+    by_text = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, minitree_by="text")
+    assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
 
 
 def test_min_words_lets_shorter_sentences_in(pairs):
@@ -93,6 +95,7 @@ def test_what_was_built_is_not_reused_for_other_data(pairs):
         ({"q": 0}, "q = 0"),
         ({"mode": "backwards"}, "'backwards'"),
         ({"min_words": 1}, "min_words of at least 2, found 1"),
+        ({"minitree_by": "both"}, "one of the definitions code, text, found 'both'"),
     ],
 )
 def test_options_that_cannot_be_are_refused(pairs, options, words):

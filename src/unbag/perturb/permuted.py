@@ -26,7 +26,7 @@ SCHEMA: Final = pa.schema(
         ("label", pa.int64()),
         *((f"{side}_words", pa.int32()) for side in _SIDES),
         *((name, pa.float32()) for name in BLEU_COLUMNS),
-        *((name, pa.float32()) for name in MINITREE_COLUMNS),  # null where not asked for, or not defined
+        *((name, pa.float32()) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
     ]
 )
 _ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
@@ -42,7 +42,7 @@ def permuted_tables(
 ) -> Iterator[pa.Table]:
     """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
 
-    With `ratios`, the columns `*_minitree` have the mini-tree overlap of each sentence by that of its original.
+    With `ratios`, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
 
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
     different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
@@ -87,10 +87,11 @@ def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, S
 def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
     if ratios is not None:
         for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
-            overlaps = ratios.of([block[side][0] for block in blocks], [block["orders"][number] for block in blocks])
-            for block, ratio in zip(blocks, overlaps, strict=True):
-                own = np.nan if np.isnan(ratio).all() else 1.0
-                block[name] = np.concatenate([[own], ratio])
+            texts = [block[side] for block in blocks]
+            orders = [block["orders"][number] for block in blocks]
+            overlaps = ratios.terms([text[0] for text in texts], [text[1:] for text in texts], orders)
+            for block, overlap in zip(blocks, overlaps, strict=True):
+                block[name] = overlap
     columns = []
     for name, kind in zip(SCHEMA.names, SCHEMA.types, strict=True):
         parts = [block[name] for block in blocks]

@@ -46,15 +46,20 @@ class Tagger:
         self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
         self._store = Store("tagged", self.identity, cache)
 
-    def tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        """Return the universal tags of each different sentence."""
-        return self._tags(sentences, _UNIVERSAL)
+    def tags(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
+        """Return the universal tags of each different sentence.
+
+        Args:
+            sentences: any.
+            keep: whether those tagged now are kept on disk; not worth its room for what is asked once.
+        """
+        return self._tags(sentences, _UNIVERSAL, keep=keep)
 
     def fine_tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
         """Return the tags of each different sentence that are the pipeline's own (`fine`)."""
-        return self._tags(sentences, _FINE)
+        return self._tags(sentences, _FINE, keep=True)
 
-    def _tags(self, sentences: Iterable[str], kind: int) -> dict[str, Tagged]:
+    def _tags(self, sentences: Iterable[str], kind: int, *, keep: bool) -> dict[str, Tagged]:
         wanted = sorted(set(sentences))
         tags: dict[str, Tagged] = {}
         for start in range(0, len(wanted), _AT_ONCE):
@@ -62,7 +67,9 @@ class Tagger:
             known = {sentence: json.loads(text) for sentence, text in self._store.get(some).items()}
             new = [sentence for sentence in some if sentence not in known]
             computed = dict(zip(new, map(_tagged, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
-            self._store.put((sentence, json.dumps(tokens, ensure_ascii=False)) for sentence, tokens in computed.items())
+            if keep:
+                kept = ((sentence, json.dumps(tokens, ensure_ascii=False)) for sentence, tokens in computed.items())
+                self._store.put(kept)
             for sentence, tokens in (known | computed).items():
                 tags[sentence] = tuple((token[0], token[kind]) for token in tokens)
         return tags
