@@ -1,7 +1,7 @@
 """Sentences as tokens: spaCy's blank tokenizer of the language, which needs no trained pipeline.
 
-Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy knows; the other,
-pkuseg, has its models where no package registry brings them.
+Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy knows: the other,
+pkuseg, does not come with its models.
 """
 
 import warnings
