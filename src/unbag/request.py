@@ -72,7 +72,9 @@ def build(request: Request) -> BuiltSet:
     counts: Counter[str] = sum((source.count() for source in sources), Counter())
     rows = sets.prepare(builder)
     used = len(rows.unique("source_id"))
-    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], builder.UNFIT: counts["labelled"] - used}
+    otherwise = builder.unfit_otherwise()
+    unfit = counts["labelled"] - used - sum(otherwise.values())
+    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], builder.UNFIT: unfit, **otherwise}
     read_as = builder.config.read_as()
     drawn = {}
     if request.examples is not None and request.examples < used:

@@ -1,5 +1,6 @@
 """The rows of the permuted set: each used example unpermuted, then its q permutations."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ SCHEMA: Final = pa.schema(
         *((name, pa.float32()) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
     ]
 )
+TOO_FEW: Final = "too few permutations"
 _ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
 
 
@@ -38,23 +40,40 @@ def permuted_tables(
     *,
     min_words: int,
     language: str,
+    characters: bool = False,
     ratios: Ratios | None = None,
+    counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
 
-    With `ratios`, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
-
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
     different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
+
+    Args:
+        examples: the pairs.
+        permuter: how they are permuted.
+        min_words: words that both sentences must have.
+        language: of the sentences, as `text.tokens` knows them.
+        characters: cut Chinese into characters, not into words.
+        ratios: with these, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
+        counts: counts up, while tables are taken, under `TOO_FEW` the examples of enough words that have no q
+            different permutations.
+
+    Raises:
+        ImportError: without spaCy, or for Chinese words without jieba.
     """
+    counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []
     for example in examples:
-        premise, hypothesis = (tokenize(text, language) for text in (example.premise, example.hypothesis))
+        premise, hypothesis = (
+            tokenize(text, language, characters=characters) for text in (example.premise, example.hypothesis)
+        )
         if min(premise.length, hypothesis.length) < min_words:
             continue
         try:
             sides = permuter.pair(example.source_id, premise, hypothesis)
         except TooFewPermutationsError:
+            counts[TOO_FEW] += 1
             continue
         blocks.append(_block(example, (premise, hypothesis), sides))
         if len(blocks) * (permuter.q + 1) >= _ROWS_PER_TABLE:
