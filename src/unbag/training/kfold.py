@@ -118,7 +118,8 @@ def cross_validate(
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
-        "config": config.plain() | {"out": config.out.name, "file": None},  # where they lie does not matter
+        # Where they lie does not matter; the seeds that were run stand beside.
+        "config": config.plain() | {"out": config.out.name, "file": None, "seed": None},
         "seeds": seeds,
         "model": model,
         "set": dict(built.config),
