@@ -75,7 +75,7 @@ def main(recipe: Recipe, arguments: Sequence[str] | None = None) -> int:
 
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
-    declared = {each.name: each for each in fields(recipe.config) if each.init}
+    declared = {each.name: each for each in fields(recipe.config) if each.init and each.metadata}
     shared = [each for each in _SHARED if recipe.protocol is None or each.name != "evaluate"]
 
     def command(**arguments: Any) -> None:
