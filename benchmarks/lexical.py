@@ -29,7 +29,8 @@ import numpy as np
 
 from children import at_once, ended, peak_mb, started
 from unbag.labels import LABELS, label_id
-from unbag.lexical.features import Vocabulary, Words, content_words, features
+from unbag.lexical.content import Words, content_words
+from unbag.lexical.features import Vocabulary, features
 from unbag.lexical.regression import fit, lms
 from unbag.sources import open_data
 from unbag.text.tags import Tagger
@@ -102,7 +103,7 @@ def tag(engine: str, args: argparse.Namespace, path: Path) -> dict[str, float]:
             for _ in tagger._nlp.pipe(sentences, batch_size=256):
                 pass
         else:
-            tagged = tagger.tags(sentences)
+            tagged = tagger.fine_tags(sentences)
         cpu_seconds = time.process_time() - begin
     if engine == OURS:
         words = {sentence: content_words(found) for sentence, found in tagged.items()}

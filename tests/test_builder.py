@@ -11,7 +11,7 @@ from unbag import challenge_sets, scripts, sets
 from unbag.builder import builder_hash
 
 MAY_NAME_FILES = {
-    "breaking_nli": {"data", "file", "training", "embeddings"},
+    "breaking_nli": {"data", "file", "training", "embeddings", "bigrams"},
     "cs_lambda": {"data", "training", "lexical", "pipeline"},
     "permuted": {"data", "minitrees", "pipeline"},
     "plain": {"data"},

@@ -51,6 +51,7 @@ def folder(tmp_path):
         "demo",
         "lexical",
         "natlog",
+        "people",
         "train",
         "papers",
         "report",
@@ -325,7 +326,7 @@ def test_an_option_is_read_by_its_type():
         ("evaluate m --sets permuted --sets sicck -o m", {"min_words=", "minitrees=", "mode="}),
         ("build resnli -o ", {"embeddings=", "test_size=", "validation_size=", "seed="}),
         ("score mine.csv -o q", {"q="}),
-        ("publish all --to org -o w", {"wordnet=", "whole_seeds="}),
+        ("publish all --to org -o w", {"wordnet="}),
     ],
 )
 def test_a_shell_completes_the_options_of_the_sets_named_so_far(line, expected):

@@ -4,10 +4,13 @@
 # ///
 """Fine-tune a sequence classifier by HEX: on what the words alone do not explain of its outputs.
 
-The model it leaves is the unchanged architecture; beside it lies what
-`unbag evaluate … --head residual` needs.
+The model it leaves is the unchanged architecture, which answers with
+f([h, 0]) as the authors' code does; beside it lies what `unbag evaluate …
+--head residual` needs to answer with F_L, as the paper's text does.
 
   unbag train hex --model ORG/MODEL --corpus snli --out runs/a
+  unbag train hex --model ORG/NLI-MODEL --warm-start 0 --out runs/a
+  unbag train hex --model ORG/MODEL --superficial-weight 0.5 --out runs/a
 
 or without the command:
 
@@ -18,28 +21,15 @@ or without the command:
 """
 
 import sys
-from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unbag.training.config import TrainConfig
-from unbag.training.options import HexOptions
+from unbag.training.hex_config import HexConfig
 from unbag.training.recipe import Recipe
 
 if TYPE_CHECKING:
     from unbag.inference.loading import Classifier
     from unbag.training.data import TrainingData
     from unbag.training.objective import Objective
-
-
-@dataclass(frozen=True, kw_only=True)
-class HexConfig(TrainConfig, HexOptions):
-    """The options of HEX, and those of every recipe."""
-
-    def problems(self) -> Iterator[str]:
-        """Yield what is impossible: what was expected, and what was found."""
-        yield from TrainConfig.problems(self)
-        yield from HexOptions.problems(self)
 
 
 def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData") -> "Objective":
@@ -49,11 +39,14 @@ def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData")
     return Hex(classifier.network, classifier.tokenizer, config, accumulation=config.accumulation)
 
 
-ABOUT = """HEX: a superficial branch that sees no more than the mean of the word embeddings is trained along, what it \
-explains of a batch's logits is projected out of them, and the cross-entropy of the rest is minimised ("Refining \
-Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference", anonymous \
-EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. 2019](https://arxiv.org/abs/1903.06256)). The model itself \
-is the unchanged architecture; the branch lies beside it, in `hex.safetensors`."""
+ABOUT = """HEX: a superficial branch that sees no more than the mean of fixed word embeddings is trained along, what \
+it explains of a batch's logits is projected out of them, and the cross-entropy of the rest, F_L, is minimised \
+("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language Inference", \
+anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. 2019](https://arxiv.org/abs/1903.06256)); with \
+a superficial weight λ above 0, that of F_L + λ F_G, their second form, by which the branch learns to predict the \
+label. The first steps, a share of all (the warm start), are ordinary fine-tuning. The model itself is the unchanged \
+architecture, whose answer f([h, 0]) is the one that the authors' code evaluates; the paper's text predicts by F_L, \
+which the branch beside the model, in `hex.safetensors`, gives for a single pair (the residual head)."""
 
 RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
 

@@ -17,14 +17,16 @@ import pyarrow as pa
 from unbag import requirements
 from unbag.builder import source_configs
 from unbag.corpora import OFFICIAL
+from unbag.fingerprint import file_hash
 from unbag.lexical import embeddings
 from unbag.lexical.training import Recipe, training_sources
 from unbag.official import OfficialConfig, OfficialSet
-from unbag.perturb import substituted
+from unbag.perturb import bigrams, substituted
+from unbag.perturb.bigrams import Bigrams, is_text
 from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
 from unbag.perturb.substituted import Row, WordPair
 from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
-from unbag.perturb.word_lists import WORD_LISTS
+from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.pinned import PinnedFile
 from unbag.requirements import Requirement
 from unbag.rows import DataError
@@ -43,6 +45,9 @@ PINNED: Final = PinnedFile(
     sha256="b209e8d4ab15bcd8a5fc76be1c70452e4e253a92eaccb1c66c0b1b973e445371",
     name="breaking_nli_dataset.zip",
 )
+PAPERS_LEAST_BIGRAMS: Final = 10
+"""How often Wikipedia has a bigram that a replacement makes (Glockner et al. 2018, section 3.1)."""
+
 _MEMBER: Final = "data/dataset.jsonl"
 _COLUMNS: Final = {"id": "pairID", "premise": "sentence1", "hypothesis": "sentence2", "label": "gold_label"}
 
@@ -76,18 +81,31 @@ class BreakingNliConfig(OfficialConfig):
         embeddings: word embeddings for the column `similarity`: a model of the Hub or a folder, a spaCy pipeline, or a
             text file of word vectors (`unbag.lexical.embeddings.find`); none by default.
         wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
+        least_similarity: the least cosine, by `embeddings`, of a word and an antonym that WordNet has for it; a word
+            that the table lacks has none. The paper has such a threshold, by GloVe, and does not say which.
+        neutral: whether nouns are replaced by such as are below them too (dog for animal), whose label is neutral.
+        prepositions: whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper; else
+            what would need another one is not made.
+        bigrams: corpora, whose train splits are taken, files of pairs, and texts (`.txt`, `.txt.gz`: a sentence a line,
+            or a table of two words and their count a line), which must have each bigram that a replacement makes. By
+            default the training corpus; the paper's are Wikipedia's.
+        least_bigrams: how often they must have it: by default 10 times where `bigrams` are named, as in the paper, and
+            once in a training corpus, which is far smaller than Wikipedia.
         q: replacements of each premise at most.
-        least_bigrams: how often the training corpus must have each bigram that a replacement makes.
         seed: decides what is replaced and by what.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "training", "embeddings")
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "training", "embeddings", "bigrams")
 
     training: Sequence[str] | None = None
     embeddings: str | None = None
     wordnet: bool = False
+    least_similarity: float | None = None
+    neutral: bool = False
+    prepositions: bool = True
+    bigrams: Sequence[str] | None = None
+    least_bigrams: int | None = None
     q: int = DEFAULT_Q
-    least_bigrams: int = 1
     seed: int = DEFAULT_SEED
 
     def check(self) -> None:
@@ -97,9 +115,22 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: if an option has no such value.
         """
         super().check()
-        if self.is_official and self.wordnet:
-            raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no WordNet")
-        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.least_bigrams)  # refuses what cannot be
+        if self.is_official and (taken := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
+            raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no {' or '.join(taken)}")
+        least = self.least_similarity
+        if least is not None and not (self.wordnet and self.embeddings and -1 <= least <= 1):
+            raise ValueError(
+                "expected least_similarity from -1 to 1 beside wordnet=true and embeddings, of whose antonyms and by "
+                f"which it is, found {least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
+            )
+        Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.bigrams_at_least)  # refuses what cannot
+
+    @property
+    def bigrams_at_least(self) -> int:
+        """How often each bigram must be attested."""
+        if self.least_bigrams is None:
+            return PAPERS_LEAST_BIGRAMS if self.bigrams else 1
+        return self.least_bigrams
 
 
 class BreakingNli(OfficialSet):
@@ -148,6 +179,13 @@ class BreakingNli(OfficialSet):
                 for source in self._training()
             ]
         }
+        if self.config.bigrams:
+            options["bigrams_of"] = [
+                {"origin": source.origin, "split": source.split, "revision": source.revision}
+                for source in self._bigram_sources()
+            ] + [{"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()]
+        if not self.config.is_official:
+            options["least_bigrams"] = self.config.bigrams_at_least
         if self.config.embeddings:
             options["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
@@ -163,6 +201,7 @@ class BreakingNli(OfficialSet):
         yield from super().requirements()
         config = self.config
         yield from requirements.of_corpora(config.training or ([config.corpus] if config.corpus else []))
+        yield from requirements.of_corpora(config.bigrams or [])
         if config.embeddings:
             yield requirements.embeddings(config.embeddings)
         if config.wordnet:
@@ -180,6 +219,21 @@ class BreakingNli(OfficialSet):
             names = tuple(config.training or (config.corpus,))
             return training_sources(Recipe(names, config.language))
         return [] if config.is_official else self.sources()
+
+    def _bigram_texts(self) -> list[Path]:
+        return [Path(name) for name in self.config.bigrams or () if is_text(name)]
+
+    def _bigram_sources(self) -> list[Source]:
+        names = tuple(name for name in self.config.bigrams or () if not is_text(name))
+        return training_sources(Recipe(names, self.config.language)) if names else []
+
+    @cached_property
+    def _bigrams(self) -> Bigrams | None:
+        """What must have the bigrams; None for the training corpus."""
+        if not self.config.bigrams:
+            return None
+        of_pairs = (bigrams.of_examples(source.examples()) for source in self._bigram_sources())
+        return bigrams.together(chain(of_pairs, map(bigrams.of_file, self._bigram_texts())))
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:
@@ -199,7 +253,18 @@ class BreakingNli(OfficialSet):
             from unbag.wordnet.database import open_wordnet
 
             more = WordNetCandidates(open_wordnet())
-        return Substituter(self._corpus_counts, config.q, config.least_bigrams, config.seed, more=more)
+        return Substituter(
+            self._corpus_counts,
+            config.q,
+            config.bigrams_at_least,
+            config.seed,
+            lists=(*WORD_LISTS, *(NEUTRAL_LISTS if config.neutral else ())),
+            more=more,
+            bigrams=self._bigrams,
+            prepositions=config.prepositions,
+            similarity=self._similarity,
+            least_similarity=config.least_similarity,
+        )
 
     def _measure(self, old: str, new: str) -> WordPair:
         frequency = self._corpus_counts.pairs.get((old, new), 0) if self._counts(old, new) else None

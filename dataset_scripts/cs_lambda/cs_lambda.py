@@ -18,7 +18,7 @@ from unbag.lexical.hub import open_lexical_model
 from unbag.lexical.model import CONFIG_FILE
 from unbag.lexical.scorer import Scorer, scorer_folders
 from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
-from unbag.lexical.words import ALL, PIPELINES
+from unbag.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
 from unbag.sources import Example, Source
@@ -38,8 +38,8 @@ class CsLambdaConfig(SourceConfig):
         training: corpora, whose train splits are taken, and files of pairs: what the lexical model is fitted to. By
             default SNLI and MNLI, for Chinese OCNLI.
         lexical: a fitted model instead: a folder or Hub repository.
-        pipeline: which words count: those that a spaCy pipeline tags as content words, by default the language's own
-            one, or `all`.
+        pipeline: which words count: those that a spaCy pipeline tags as nouns, verbs, adjectives, adverbs or *there* in
+            their sentence, by default the language's own one, or `all`.
         pairs: how many training pairs to draw; None for all.
         folds: into how many parts the training pairs are cut, where the pairs to score are among them.
         least_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
@@ -112,7 +112,7 @@ class CsLambda(ChallengeSetBuilder):
         if config.lexical:
             return (open_lexical_model(config.lexical, unseen=source),)
         training = tuple(config.training) if config.training else None
-        recipe = Recipe(training, source.language, config.pipeline, pairs=config.pairs, seed=config.seed)
+        recipe = Recipe(training, source.language, config.pipeline, BY_CONTEXT, pairs=config.pairs, seed=config.seed)
         return tuple(scorer_folders(recipe, source, folds=config.folds))
 
 

@@ -1,9 +1,10 @@
 """The permuted set: NLI pairs whose words are in no order, with the gold label of the original."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import datasets
 import pyarrow as pa
@@ -13,12 +14,14 @@ from unbag.builder import ChallengeSetBuilder, SourceConfig
 from unbag.corpora import CORPORA, Corpus
 from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
-from unbag.perturb.permuted import SCHEMA, permuted_tables
+from unbag.perturb.permuted import SCHEMA, TOO_FEW, permuted_tables
 from unbag.requirements import Requirement
+from unbag.scoring.pos_minitree import check_definition
 from unbag.sources import Example, Source
 from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
 from unbag.text.tags import Tagger
+from unbag.text.tokens import is_segmented, tokenizer_identity
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -35,8 +38,10 @@ class PermutedConfig(SourceConfig):
         mode: both, hypothesis, clumped_25, clumped_50 or clumped_75.
         q: permutations of each pair.
         min_words: words, beside punctuation, that both sentences must have.
+        characters: whether the words of Chinese sentences are their characters; by default a segmenter cuts them.
         minitrees: corpora, whose train splits are taken, and files: where it is counted among which parts of speech a
             word usually stands, for the columns `*_minitree`; they are null without.
+        minitree_by: code or text: as the authors' code computes them, or as the paper's text says.
         pipeline: the spaCy pipeline that tags for them.
         seed: decides every permutation.
     """
@@ -46,7 +51,9 @@ class PermutedConfig(SourceConfig):
     mode: str = BOTH
     q: int = DEFAULT_Q
     min_words: int = DEFAULT_MIN_WORDS
+    characters: bool = False
     minitrees: Sequence[str] | None = None
+    minitree_by: str = "code"
     pipeline: str = PIPELINE
     seed: int = DEFAULT_SEED
 
@@ -60,8 +67,16 @@ class PermutedConfig(SourceConfig):
         Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
         if self.min_words < _LEAST_WORDS:
             raise ValueError(f"expected min_words of at least {_LEAST_WORDS}, found {self.min_words}")
-        if self.minitrees and self.language != "en":
-            raise ValueError(f"expected English pairs for mini-trees, found the language {self.language!r}")
+        check_definition(self.minitree_by)
+        if self.minitrees and self.sentences_in != "en":
+            raise ValueError(f"expected English pairs for mini-trees, found the language {self.sentences_in!r}")
+        if self.characters and self.sentences_in != "zh":
+            raise ValueError(f"expected Chinese pairs for characters, found the language {self.sentences_in!r}")
+
+    @property
+    def sentences_in(self) -> str:
+        """The language of the pairs, whether a corpus's or a user's own."""
+        return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
 
 def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
@@ -73,7 +88,7 @@ class Permuted(ChallengeSetBuilder):
     """Every used example of a corpus split, unpermuted and in q permutations.
 
     Configs: `<corpus>-<split>` permutes both sentences, `<corpus>-<split>-<mode>` what the mode says; `data=…` takes
-    data of your own. Options: `q`, `min_words`, `seed`, `minitrees`, `pipeline`.
+    data of your own. Options: `q`, `min_words`, `characters`, `seed`, `minitrees`, `minitree_by`, `pipeline`.
     """
 
     VERSION = datasets.Version("1.0.0")
@@ -86,9 +101,28 @@ class Permuted(ChallengeSetBuilder):
         """Yield each used example's rows: in order, then permuted."""
         config = self.config
         permuter = Permuter(config.q, config.mode, config.seed)
-        return permuted_tables(
-            examples, permuter, min_words=config.min_words, language=source.language, ratios=self._ratios
+        counts: Counter[str] = Counter()
+        yield from permuted_tables(
+            examples,
+            permuter,
+            min_words=config.min_words,
+            language=source.language,
+            characters=config.characters,
+            ratios=self._ratios,
+            counts=counts,
         )
+        self.keep_counts(counts)
+
+    def unfit_otherwise(self) -> dict[str, int]:
+        """Return how many examples had enough words but no q different permutations."""
+        return {f"with fewer than {self.config.q} different permutations": self.kept_counts().get(TOO_FEW, 0)}
+
+    def made_with(self) -> dict[str, Any]:
+        """Return what cut the sentences where that is more than spaCy, whose version is on record anyway."""
+        language, characters = self.config.sentences_in, self.config.characters
+        if not is_segmented(language, characters=characters):
+            return {}
+        return {"tokenizer": tokenizer_identity(language, characters=characters)}
 
     def requirements(self) -> Iterator[Requirement]:
         """Yield the pairs, and for mini-trees the corpora and the pipeline."""
@@ -104,7 +138,8 @@ class Permuted(ChallengeSetBuilder):
         tagger = Tagger(self.config.pipeline)
         sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))
         pairs = (example for source in sources for example in source.examples())
-        return Ratios(MiniTrees.of((text for pair in pairs for text in pair[1:3]), tagger), tagger)
+        texts = (text for pair in pairs for text in pair[1:3])
+        return Ratios(MiniTrees.of(texts, tagger, definition=self.config.minitree_by), tagger)
 
 
 Permuted.BUILDER_CONFIGS = [

@@ -16,7 +16,7 @@ from unbag.perturb import modified, sicck
 from unbag.perturb.modified import FOUR_WAY, SPACES
 from unbag.perturb.modifiers import NONE
 from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.perturb.sicck import FILE, Row
+from unbag.perturb.sicck import CONTIGUOUS, FILE, FOLDINGS, Row
 from unbag.requirements import Requirement
 from unbag.sources import Example, Source
 from unbag.text.tags import Tagger
@@ -36,8 +36,9 @@ class SicckConfig(OfficialConfig):
         space: the labels of the column `target`: `four_way`, `seven_way` or `three_way`. Pairs that the space has no
             label for (four-way: equivalence) are left out.
         folds: the official configs: how many folds for cross-validation the column `fold` has.
-        whole_seeds: keep all pairs of a seed in one fold; by default each seed's are spread over all.
-        seed: decides the folds.
+        folding: which pairs a fold has: `contiguous`, blocks of the file as the authors' folds are, `spread`, each
+            seed's dealt to all folds, or `whole_seeds`, all of a seed in one.
+        seed: decides the folds that are `spread` or of `whole_seeds`.
         combinations: generated configs: also modify subject and object, or verb and object, at a time.
         pipeline: generated configs: a spaCy pipeline (a Hub repository, a package or a folder) that tags sentences
             whose verb has no auxiliary; without it these make no seeds.
@@ -47,7 +48,7 @@ class SicckConfig(OfficialConfig):
 
     space: str = FOUR_WAY
     folds: int = 5
-    whole_seeds: bool = False
+    folding: str = CONTIGUOUS
     seed: int = DEFAULT_SEED
     combinations: bool = False
     pipeline: str | None = None
@@ -60,6 +61,8 @@ class SicckConfig(OfficialConfig):
         """
         if self.space not in SPACES:
             raise ValueError(f"expected one of the label spaces {', '.join(SPACES)}, found {self.space!r}")
+        if self.folding not in FOLDINGS:
+            raise ValueError(f"expected a folding of {', '.join(FOLDINGS)}, found {self.folding!r}")
         super().check()
         if self.is_official and (self.combinations or self.pipeline):
             raise ValueError(f"the config {self.name!r} modifies nothing, so it takes no combinations or pipeline")
@@ -113,7 +116,7 @@ class Sicck(OfficialSet):
             pairs = modified.generated(examples, combinations=config.combinations, tagger=tagger)
             return modified.tables(pairs, config.space)
         rows = self._official()
-        folds = sicck.folds([row.seed for row in rows], config.folds, seed=config.seed, whole=config.whole_seeds)
+        folds = sicck.folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
         source_ids = {example.source_id for example in examples}
         pairs = (pair for pair in modified.official(rows, folds) if pair.source_id in source_ids)
         return modified.tables(pairs, config.space)

@@ -5,6 +5,7 @@ from typing import Any
 import datasets
 import evaluate
 
+from unbag.scoring.annotators import Kappa
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
 
@@ -15,7 +16,8 @@ _CITATION = """@inproceedings{glockner-etal-2018-breaking,
 _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {CategoryAccuracyScores.__doc__}
 {SimilarityBin.__doc__}
-{FrequencyBin.__doc__}"""
+{FrequencyBin.__doc__}
+{Kappa.__doc__}"""
 
 
 class CategoryAccuracy(evaluate.Metric):

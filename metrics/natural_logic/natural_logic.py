@@ -6,7 +6,7 @@ import datasets
 import evaluate
 
 from unbag.scoring.bootstrap import plain
-from unbag.scoring.natural_logic import LabelScores, MacroScores, NaturalLogicScores, natural_logic
+from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -15,6 +15,7 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}}"""
 _DOCUMENTATION = f"""{natural_logic.__doc__}
 {NaturalLogicScores.__doc__}
+{GroupScores.__doc__}
 {MacroScores.__doc__}
 {LabelScores.__doc__}"""
 

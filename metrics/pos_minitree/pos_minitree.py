@@ -9,6 +9,7 @@ import evaluate
 from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
+    Definition,
     MiniTreeBin,
     MiniTreeScores,
     pos_minitree,
@@ -50,10 +51,14 @@ class PosMiniTree(evaluate.Measurement):
         usual: Mapping[str, Sequence[float]],
         radius: int = DEFAULT_RADIUS,
         k: int = DEFAULT_K,
+        definition: Definition = "code",
         **options: Any,
     ) -> dict[str, Any]:
         permuted, original = (
-            [sentence_signature(*row, usual, radius=radius, k=k) for row in zip(*columns, strict=True)]
+            [
+                sentence_signature(*row, usual, radius=radius, k=k, definition=definition)
+                for row in zip(*columns, strict=True)
+            ]
             for columns in ((words, tags), (original_words, original_tags))
         )
         scores: dict[str, Any] = {**pos_minitree(permuted, original, **options)}

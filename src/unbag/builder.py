@@ -4,6 +4,7 @@ import hashlib
 import json
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from importlib.metadata import PackageNotFoundError, version
@@ -21,7 +22,7 @@ from unbag.requirements import Requirement
 from unbag.rows import hub_commit, is_hub_id
 from unbag.sources import Example, Source, open_corpus, open_data
 
-_COUNTS: Final = "counts.json"
+_COUNTS: Final = "counts"
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (
     *("labels.py", "corpora.py", "sources.py", "rows.py", "columns.py", "plain.py", "builder.py", "official.py"),
@@ -116,6 +117,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     UNFIT: ClassVar[str] = "unfit"
     EVALUATED: ClassVar[str | None] = None
 
+    _span: int  # of the source, by its first row, of which `tables` is making rows
+
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         module = str(sys.modules[type(self).__module__].__file__)
         if is_hub_id(data := str(kwargs.get("data") or "")):
@@ -145,22 +148,24 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         elif not config.data or is_hub_id(str(config.data)):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 
+    def unfit_otherwise(self) -> dict[str, int]:
+        """Return how many labelled examples were left out for other reasons than `UNFIT`, by reason, in such words."""
+        return {}
+
     def keep_counts(self, counts: Mapping[str, int]) -> None:
-        """Keep what was counted while the rows were made, such as why others were not, beside them."""
-        if self._counts_file.parent.suffix == ".incomplete":  # being prepared, not streamed
-            with atomic_write(self._counts_file) as tmp:
+        """Keep what was counted while `tables` made rows, such as why others were not, beside them."""
+        if Path(self._output_dir).suffix == ".incomplete":  # being prepared, not streamed
+            # A file for each call of `tables`: several processes may share the work.
+            with atomic_write(Path(self._output_dir) / f"{_COUNTS}-{self._span}.json") as tmp:
                 tmp.write_text(json.dumps(dict(sorted(counts.items()))))
 
     def kept_counts(self) -> dict[str, int]:
-        """Return what `keep_counts` kept when the rows were made; nothing if it kept nothing."""
-        if not self._counts_file.is_file():
-            return {}
-        kept: dict[str, int] = json.loads(self._counts_file.read_text())
-        return kept
-
-    @property
-    def _counts_file(self) -> Path:
-        return Path(self._output_dir) / _COUNTS  # where the rows are: it moves and is kept with them
+        """Return what `keep_counts` kept when the rows were made, summed up; nothing if it kept nothing."""
+        files = Path(self._output_dir).glob(f"{_COUNTS}-*.json")  # where the rows are: they move and are kept with them
+        kept: Counter[str] = Counter()
+        for file in files:
+            kept.update(json.loads(file.read_text()))
+        return dict(sorted(kept.items()))
 
     def _info(self) -> datasets.DatasetInfo:
         self.config.check()  # here, since `datasets` sets options one by one, after a config is made
@@ -181,6 +186,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         self, source: Source, spans: list[tuple[int, int | None]]
     ) -> Iterator[tuple[tuple[int, int], pa.Table]]:
         for start, stop in spans:
+            self._span = start
             for number, table in enumerate(self.tables(source, source.examples(start, stop))):
                 yield (start, number), table
 
@@ -220,7 +226,7 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
         for file in _files(_PACKAGE / name):
             if file.suffix == ".py":
                 digest.update(file.read_bytes())
-    for package in ("spacy", "spacy-pkuseg"):
+    for package in ("spacy", "jieba"):
         try:
             digest.update(version(package).encode())
         except PackageNotFoundError:

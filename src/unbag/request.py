@@ -12,13 +12,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unbag import counter_rng, sets
+from unbag import challenge_sets, counter_rng, sets
 from unbag.columns import column
 from unbag.files import atomic_write
 from unbag.fingerprint import content_hash
 from unbag.perturb.permutation import DEFAULT_SEED
 
 _BATCH: Final = 10_000  # rows read from disk at a time
+_PARQUET: Final = ".parquet"
 _IDENTIFYING: Final = ("id", "premise", "hypothesis", "label")
 
 
@@ -71,7 +72,9 @@ def build(request: Request) -> BuiltSet:
     counts: Counter[str] = sum((source.count() for source in sources), Counter())
     rows = sets.prepare(builder)
     used = len(rows.unique("source_id"))
-    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], builder.UNFIT: counts["labelled"] - used}
+    otherwise = builder.unfit_otherwise()
+    unfit = counts["labelled"] - used - sum(otherwise.values())
+    left_out = {"unlabelled": counts["unlabelled"], "empty": counts["empty"], builder.UNFIT: unfit, **otherwise}
     read_as = builder.config.read_as()
     drawn = {}
     if request.examples is not None and request.examples < used:
@@ -108,19 +111,60 @@ def draw_examples(rows: Any, n: int, seed: int) -> Any:
 
 
 def export(request: Request, path: Path) -> dict[str, Any]:
-    """Write a challenge set as a Parquet file, and return its record: `examples`, `rows`, `config` and `data`.
+    """Write a challenge set as Parquet, and return its record: `examples`, `rows`, `config` and `data`.
 
-    The record is also in the file's schema metadata, under `unbag`.
+    The record is also in the schema metadata of each file, under `unbag`.
+
+    Args:
+        request: the set.
+        path: a name that ends in `.parquet` is a file, of the split that models are evaluated on. Any other is a
+            folder with a file for each split, which `datasets.load_dataset` reads as splits; the record then has
+            `splits`, the `examples` and `rows` of each.
+
+    Raises:
+        ValueError: as `build`.
     """
     built = build(request)
+    if path.suffix == _PARQUET:
+        return _write(built, built.rows, built.data, path)
+    rows_of = splits_of(built)
+    if len(rows_of) == 1:
+        [(name, rows)] = rows_of.items()
+        record = _write(built, rows, built.data, path / f"{name}{_PARQUET}")
+        return record | {"splits": {name: {key: record[key] for key in ("examples", "rows")}}}
+    # What is in another split was left out of one, and not of the folder.
+    elsewhere = challenge_sets.get(request.name).builder_class().UNFIT
+    left_out = {reason: n for reason, n in built.data["left_out"].items() if reason != elsewhere}
+    examples = {name: len(rows.unique("source_id")) for name, rows in rows_of.items()}
+    counted: dict[str, dict[str, int]] = {}
+    for name, rows in rows_of.items():
+        data = {
+            **built.data,
+            "left_out": left_out | {elsewhere: sum(examples.values()) - examples[name]},
+            "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
+        }
+        record = _write(built, rows, data, path / f"{name}{_PARQUET}")
+        counted[name] = {key: record[key] for key in ("examples", "rows")}
+    totals = {key: sum(each[key] for each in counted.values()) for key in ("examples", "rows")}
+    return record | totals | {"data": {**built.data, "left_out": left_out}, "splits": counted}
+
+
+def splits_of(built: BuiltSet) -> dict[str, Any]:
+    """Return the rows of each split of a set that was built; of one whose examples were drawn, the evaluated one's."""
+    builder = sets.builder(built.request.name, built.request.config, **built.request.options)
+    evaluated = sets.prepare(builder)  # from the cache
+    return builder.as_dataset() if built.request.examples is None else {str(evaluated.split): built.rows}
+
+
+def _write(built: BuiltSet, rows: Any, data: Mapping[str, Any], path: Path) -> dict[str, Any]:
     record = {
-        "set": request.name,
-        "examples": len(built.rows.unique("source_id")),
-        "rows": len(built.rows),
+        "set": built.request.name,
+        "examples": len(rows.unique("source_id")),
+        "rows": len(rows),
         "config": dict(built.config),
-        "data": dict(built.data),
+        "data": dict(data),
     }
-    tables = built.rows.with_format("arrow").iter(batch_size=_BATCH)
+    tables = rows.with_format("arrow").iter(batch_size=_BATCH)
     first = next(tables)
     schema = first.schema.with_metadata({**(first.schema.metadata or {}), b"unbag": json.dumps(record).encode()})
     with atomic_write(path) as tmp, pq.ParquetWriter(tmp, schema, compression="zstd") as writer:

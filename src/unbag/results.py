@@ -20,6 +20,7 @@ _PACKAGES: Final = (
     "unbag",
     "datasets",
     "huggingface_hub",
+    "jieba",
     "numpy",
     "pyarrow",
     "scikit-learn",

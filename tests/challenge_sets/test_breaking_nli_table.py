@@ -3,6 +3,7 @@ import io
 import pytest
 from rich.console import Console
 
+from unbag.challenge_sets.breaking_nli.figures import measures
 from unbag.challenge_sets.breaking_nli.table import table, verdict
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
@@ -70,3 +71,25 @@ def test_the_table_shows_every_view_that_is_there():
     assert "cosine 0.9 to 1" in shown
     assert "no answer to 3" in shown
     assert "1-4" not in shown  # no example
+
+
+def test_people_stand_beside_the_model():
+    shown = Estimate(0.94, 0.93, 0.95, 200)
+    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": [{"label": 0, "kappa": shown}]}
+    result = _result(0.7, 0.9, human=shown, kappa=kappa)
+    for row in (*result.scores["by_label"], *result.scores["by_category"]):
+        row["human"] = shown
+    console = Console(width=80, file=io.StringIO())
+    console.print(table(result))
+    text = console.file.getvalue()
+    assert "human" in text
+    assert text.count("0.940") == 6  # all, two labels, two categories, a label's κ
+    assert "Fleiss' κ of 3 annotators: 0.610 (entailment 0.940)" in text
+
+
+def test_the_report_says_what_people_score():
+    shown = Estimate(0.94, 0.93, 0.95, 200)
+    kappa = {"annotators": 3, "overall": Estimate(0.61, 0.6, 0.62, 200), "by_label": []}
+    with_people = {name: estimate for name, _, estimate in measures(_result(0.7, 0.9, human=shown, kappa=kappa).scores)}
+    assert (with_people["human"].value, with_people["κ"].value) == (0.94, 0.61)
+    assert "human" not in {name for name, *_ in measures(_result(0.7, 0.9).scores)}

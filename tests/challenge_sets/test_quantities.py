@@ -86,7 +86,7 @@ def test_numbers_are_in_what_the_sets_are_scored_by(name):
     names = [quantity.name for quantity in described.quantities]
     assert len(set(names)) == len(names)
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
-    for role in ("quoted", "compared", "profile", "harness"):
+    for role in ("quoted", "compared", "beside_papers", "harness"):
         values = [estimate for _, estimate in described.measured(scores, role)]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)

@@ -14,13 +14,24 @@ def _group(value, n):
     return {name: Estimate(value, value - 0.1, value + 0.1, n) for name in MEASURES}
 
 
+_NEGATED = {"neutral": {"contradiction": 7, "forward_entailment": 2, "neutral": 3}, "contradiction": {"neutral": 5}}
+
+
 def _scores(f1=0.52, negation=0.3, n=1304):
     return {
         "n_examples": n,
         **_group(f1, n),
         "by_label": {label: {} for label in "abcd"},
         "by": {
-            "modifier_type": {"none": _group(1.0, 15), "negation": _group(negation, 167), "universal": _group(f1, 217)},
+            "modifier_type": {
+                "none": _group(1.0, 15),
+                "negation": _group(negation, 167) | {"confusion": _NEGATED},
+                "universal": _group(f1, 217),
+            },
+            "modifier_type+part": {
+                "negation+verb": _group(f1, 9) | {"confusion": {"neutral": {"neutral": 9}}},
+                "negation+object": _group(f1, 4) | {"confusion": {"contradiction": {"neutral": 4}}},
+            },
             "part": {"subject": _group(f1, 560), "verb": _group(f1, 220)},
         },
     }
@@ -46,6 +57,22 @@ def test_the_table_fits_a_terminal_and_groups_by_modifier_and_part():
     assert verb.split()[2:] == ["0.520"] * 4 + ["220"]
     text = " ".join(" ".join(lines).split())
     assert "F1 0.520 [0.420, 0.620], accuracy 0.520 [0.420, 0.620], 95 % over seeds; seeds: 15 rows" in text
+
+
+def test_what_neutral_pairs_become_is_told_where_some_were_asked():
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        console.print(sicck.table(RESULT))
+    lines = capture.get().splitlines()
+    [heading] = [number for number, line in enumerate(lines) if "Neutral pairs, and what" in line]
+    told = [line.split() for line in lines[heading + 4 : heading + 7]]
+    assert told[0] == ["negation", "17", "12", "75.0%", "7", "2", "0"]
+    assert told[1] == ["verb", "9", "9", "0.0%", "0", "0", "0"]
+    assert not told[2], "no neutral pair has a negation at its object"
+    scores = {**RESULT.scores, "by": {name: {"x": _group(0.5, 9)} for name in ("modifier_type", "part")}}
+    with console.capture() as capture:  # of a model that has no such label
+        console.print(sicck.table(replace(RESULT, scores=scores)))
+    assert "Table 10" not in capture.get()
 
 
 @pytest.mark.parametrize(

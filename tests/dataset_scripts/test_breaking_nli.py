@@ -141,6 +141,59 @@ def test_similarities_come_from_a_table_of_embeddings(official, tmp_path):
     assert rows["similarity"][:] == [pytest.approx(0.5**0.5), -1.0, None, None]  # None: words it lacks
 
 
+def test_bigrams_of_a_text_must_be_there_ten_times(pairs, tmp_path):
+    text = tmp_path / "text.txt"
+    text.write_text("A woman plays.\n" * 10 + "Three dogs.\n" * 9)
+    made = build(Request("breaking_nli", options={"data": pairs, "bigrams": (str(text),)}))
+    assert set(made.rows["hypothesis"][:]) == {"A woman plays a guitar.", "A woman plays an accordion."}
+    assert made.config["least_bigrams"] == 10
+    assert made.config["bigrams_of"][0]["origin"] == "text.txt"
+    fewer = sets.load("breaking_nli", data=pairs, bigrams=(str(text),), least_bigrams=9)
+    assert "Three dogs run in a park." in fewer["hypothesis"][:]
+
+
+def test_bigrams_of_pairs_and_of_another_content_are_another_set(pairs, tmp_path):
+    other = tmp_path / "other.jsonl"
+    row = {"premise": "Three dogs run in a park.", "hypothesis": "-", "label": "neutral"}
+    other.write_text(json.dumps(row) + "\n")
+    options = {"bigrams": (str(other),), "least_bigrams": 1}
+    assert sets.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Three dogs run in a park."]
+    other.write_text(json.dumps({**row, "premise": "Two animals run in a park."}) + "\n")
+    assert sets.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Two animals run in a park."]
+
+
+def test_neutral_pairs_on_demand(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    row = {"premise": "An animal runs.", "hypothesis": "A dog runs.", "label": "neutral"}
+    path.write_text(json.dumps(row) + "\n")
+    [made] = sets.load("breaking_nli", data=str(path), neutral=True)
+    assert (made["hypothesis"], LABELS[made["label"]], made["relation"]) == ("A dog runs.", "neutral", "hypernym")
+    with pytest.raises(sets.UnfitError, match="none of the pairs can be used"):
+        sets.load("breaking_nli", data=str(path))
+
+
+def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
+    path, vectors = tmp_path / "pairs.jsonl", tmp_path / "vectors.txt"
+    row = {
+        "premise": "A beautiful house stands here.",
+        "hypothesis": "An ugly house stands here.",
+        "label": "contradiction",
+    }
+    path.write_text(json.dumps(row) + "\n")
+    options = {"data": str(path), "wordnet": True, "embeddings": str(vectors), "q": 9}
+
+    def made(cosine, least):
+        vectors.write_text(f"beautiful 1 0\nugly {cosine} {(1 - cosine**2) ** 0.5}\n")
+        try:
+            rows = sets.load("breaking_nli", least_similarity=least, **options)
+        except sets.UnfitError:
+            return []
+        return [row["replacement"] for row in rows if row["category"] == "antonyms_wordnet"]
+
+    assert made(0.6, None) == made(0.6, 0.5) == ["ugly"]
+    assert made(0.4, 0.5) == []
+
+
 def test_another_file_is_refused(official, tmp_path):
     other = tmp_path / "other.zip"
     other.write_bytes(b"something else")
@@ -153,7 +206,9 @@ def test_another_file_is_refused(official, tmp_path):
 @pytest.mark.parametrize(
     ("config", "options", "words"),
     [
-        ("official", {"wordnet": True}, "takes no WordNet"),
+        ("official", {"wordnet": True}, "takes no wordnet"),
+        ("official", {"neutral": True, "bigrams": ("snli",)}, "takes no neutral or bigrams"),
+        (None, {"data": "pairs.csv", "least_similarity": 0.5}, "found 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
         (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
@@ -201,10 +256,30 @@ def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
     request = Request("breaking_nli", "official", {"file": str(path)})
     [result] = evaluate("wordnet", [request], out=tmp_path / "out")
-    assert result.scores["accuracy"].value == pytest.approx(0.858, abs=0.005)  # Table 3
-    ours = {row["category"]: row["accuracy"].value for row in result.scores["by_category"]}
-    published = {  # Table 4, where it comes out
-        **{"cardinals": 0.986, "drinks": 0.948, "colors": 0.987, "ordinals": 0.407, "countries": 1, "planets": 1},
-        **{"materials": 0.753, "antonyms": 0.955, "antonyms_wordnet": 0.945},
+    ours = {row["category"]: round(100 * row["accuracy"].value, 1) for row in result.scores["by_category"]}
+    theirs = {  # Table 4
+        **{"antonyms": 95.5, "cardinals": 98.6, "nationalities": 78.5, "drinks": 94.8, "antonyms_wordnet": 94.5},
+        **{"colors": 98.7, "ordinals": 40.7, "countries": 100.0, "rooms": 89.9, "materials": 75.3, "vegetables": 86.2},
+        **{"instruments": 67.7, "planets": 100.0, "synonyms": 70.5},
     }
-    assert {name: ours[name] for name in published} == pytest.approx(published, abs=0.01)
+    differences = {name: round(ours[name] - theirs[name], 1) for name in theirs}
+    assert differences == {  # as the card has them: what the paper's text says does not give its table
+        **{"antonyms": -0.4, "cardinals": 0.0, "nationalities": 17.0, "drinks": -23.4, "antonyms_wordnet": -0.7},
+        **{"colors": -0.6, "ordinals": 0.0, "countries": -2.4, "rooms": -14.3, "materials": -28.7, "vegetables": 0.0},
+        **{"instruments": -23.1, "planets": 0.0, "synonyms": -14.9},
+    }
+    assert round(100 * result.scores["accuracy"].value, 1) == 80.7  # 85.8 in Table 3
+
+
+def test_the_official_pairs_have_the_people_of_table_2(shared, tmp_path):
+    path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
+
+    def contradicts(premises, hypotheses):
+        return [[0, 0, 1]] * len(premises)
+
+    [result] = evaluate(contradicts, [Request("breaking_nli", "official", {"file": str(path)})], out=tmp_path / "out")
+    kappa = result.scores["kappa"]
+    assert round(100 * result.scores["human"].value, 1) == 94.1
+    assert [round(each.value, 2) for each in (kappa["overall"], *(row["kappa"] for row in kappa["by_label"]))] == [
+        *(0.61, 0.90, -0.02, 0.61)  # the paper gives no κ of neutral
+    ]

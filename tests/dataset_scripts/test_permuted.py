@@ -1,14 +1,24 @@
+import inspect
 import json
 import re
+import sys
+from dataclasses import replace
+from importlib.metadata import version
 
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
-from unbag import sets
+from unbag import challenge_sets, sets
+from unbag.builder import SourceConfig, builder_hash
+from unbag.cli import app
 from unbag.corpora import CORPORA
 from unbag.labels import LABELS
 from unbag.perturb.permutation import MODES, Permuter
+from unbag.request import Request, build
 from unbag.rows import DataError
+from unbag.text import tokens
 from unbag.text.tokens import tokenize
 
 PAIRS = [
@@ -30,6 +40,11 @@ def pairs(tmp_path):
     rows = [dict(zip(keys, (f"p{i}", *pair), strict=True)) for i, pair in enumerate(PAIRS)]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
+
+
+@pytest.fixture
+def own_cache(monkeypatch, tmp_path):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
 
 
 def _load(pairs, **options):
@@ -63,11 +78,13 @@ def test_mini_trees_are_counted_where_asked_for(pairs, shared, monkeypatch, tmp_
     assert set(_load(pairs)["premise_minitree"]) == {None}
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     rows = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline)
-    assert rows[0]["premise_minitree"] == rows[0]["hypothesis_minitree"] == 1.0
-    ratios = [row["premise_minitree"] for row in rows if row["permutation"] >= 0]
-    assert all(0 < ratio < 2 for ratio in ratios)
-    assert np.mean(ratios) < 1  # the sentences themselves are what was counted
+    in_order = {row["source_id"]: row["premise_minitree"] for row in rows if row["permutation"] < 0}
+    assert all(0.5 < overlap <= 1 for overlap in in_order.values())
+    permuted = [(row["premise_minitree"], in_order[row["source_id"]]) for row in rows if row["permutation"] >= 0]
+    assert np.mean([above / below for above, below in permuted]) < 1  # the sentences themselves are what was counted
     assert rows.to_list() == _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, num_proc=2).to_list()
+    by_text = _load(pairs, minitrees=[str(pairs)], pipeline=pipeline, minitree_by="text")
+    assert by_text["premise_minitree"][:] != rows["premise_minitree"][:]
 
 
 def test_min_words_lets_shorter_sentences_in(pairs):
@@ -78,6 +95,134 @@ def test_streaming_and_processes_change_nothing(pairs):
     rows = _load(pairs).to_list()
     assert list(_load(pairs, streaming=True)) == rows
     assert _load(pairs, num_proc=2, seed=13).to_list() == rows
+
+
+def test_hypothesis_only_leaves_each_premise_byte_for_byte(tmp_path):
+    premise = " Two  young dogs, chase a\u00a0red ball in the park . "
+    path = tmp_path / "odd.jsonl"
+    path.write_text(json.dumps({"premise": premise, "hypothesis": PAIRS[0][1], "label": "neutral"}) + "\n")
+    rows = _load(path, mode="hypothesis")
+    assert len(rows) == 5
+    assert set(rows["premise"]) == {rows[0]["premise"]}
+    assert rows[0]["premise"] == premise
+    assert {rows[1][f"premise_bleu_{n}"] for n in (2, 3, 4)} == {1.0}
+    assert len(set(rows["hypothesis"])) == 5
+
+
+FEW = (  # 8 words each: in a run of int(.75 × 8) = 6 and two others there are 8 ways to move a side, and 64 pairs
+    ("Two young dogs chase a very red ball", "Some small animals play with a toy today"),
+    ("Three old women wait for the last bus", "The women are waiting for a bus now"),
+)
+ENOUGH = (
+    "Two young dogs chase a red ball in the green park near here",
+    "Some small animals play with a toy outside of their house today",
+)
+
+
+@pytest.fixture
+def few_orders(tmp_path):
+    path = tmp_path / "few.jsonl"
+    rows = [{"premise": p, "hypothesis": h, "label": "neutral"} for p, h in (*FEW, ENOUGH, ("A dog", "It runs"))]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, own_cache):
+    def left_out(**options):
+        return build(Request("permuted", options={"data": str(few_orders), "q": 70, **options})).data["left_out"]
+
+    assert left_out() == {"too short to permute": 1}
+    reasons = {"too short to permute": 1, "with fewer than 70 different permutations": 2}
+    assert left_out(mode="clumped_75") == reasons
+    assert left_out(mode="clumped_75") == reasons, "from the cache"
+    out = tmp_path / "set.parquet"
+    options = ["-o", "mode=clumped_75", "-o", "q=70"]
+    built = CliRunner().invoke(app, ["build", "permuted", "--data", str(few_orders), *options, "--out", str(out)])
+    assert built.exit_code == 0
+    told = "1 examples, 71 rows (4 rows; left out 1 too short to permute, 2 with fewer than 70 different permutations)"
+    assert told in " ".join(built.output.split())
+    record = json.loads(pq.read_schema(out).metadata[b"unbag"])
+    assert record["data"]["left_out"] == reasons
+
+
+def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
+    spans = ((0, 1), (1, 2), (2, None))  # the first two examples are dropped, by processes of their own
+    data = SourceConfig.open
+    monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), spans=spans))
+    options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
+    builder = sets.builder("permuted", **options)
+    sets.prepare(builder, num_proc=2)
+    assert builder.unfit_otherwise() == {"with fewer than 70 different permutations": 2}
+
+
+CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。")
+
+
+@pytest.fixture
+def chinese(tmp_path):
+    path = tmp_path / "zh.jsonl"
+    path.write_text(json.dumps(dict(zip(("premise", "hypothesis"), CHINESE, strict=True)) | {"label": "neutral"}))
+    return path
+
+
+def test_chinese_is_permuted_in_words(chinese):
+    rows = _load(chinese, language="zh")
+    sides = [tokenize(sentence, "zh") for sentence in CHINESE]
+    assert "图书馆" in sides[0].texts
+    assert (rows[0]["premise_words"], rows[0]["hypothesis_words"]) == tuple(len(side.words) for side in sides)
+    assert (rows[1]["premise"], rows[1]["hypothesis"]) == Permuter(q=4).one(rows[0]["source_id"], *sides, 0)
+    assert all("图书馆" in sentence for sentence in rows["premise"])
+
+
+def test_characters_may_be_permuted_instead(chinese):
+    rows = _load(chinese, language="zh", characters=True)
+    assert rows[0]["premise_words"] == sum(character not in "，。" for character in CHINESE[0])
+    assert not all("图书馆" in sentence for sentence in rows["premise"])
+    for row in rows:
+        assert sorted(row["premise"]) == sorted(CHINESE[0])
+
+
+def test_what_cuts_chinese_is_on_record(chinese, own_cache):
+    request = Request("permuted", options={"data": str(chinese), "language": "zh", "q": 2})
+    assert build(request).config["tokenizer"] == f"spaCy {version('spacy')}, blank zh, jieba {version('jieba')}"
+    by_character = build(replace(request, options={**request.options, "characters": True}))
+    assert by_character.config["characters"] is True
+    assert "tokenizer" not in by_character.config
+
+
+def test_another_segmenter_makes_the_set_anew(monkeypatch):
+    from unbag import builder
+
+    def key():
+        return builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
+
+    cls = challenge_sets.get("permuted").builder_class()
+    before = key()
+    assert key() == before
+    monkeypatch.setattr(builder, "version", lambda name: "0.43" if name == "jieba" else version(name))
+    assert key() != before
+
+
+def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
+    monkeypatch.setitem(sys.modules, "jieba", None)
+    tokens._tokenizer.cache_clear()
+    tokenize.cache_clear()
+    with pytest.raises(ImportError, match=re.escape("needs jieba: pip install 'unbag[zh]'")):
+        _load(chinese, language="zh")
+    assert len(_load(chinese, language="zh", characters=True)) == 5
+
+
+@pytest.mark.parametrize(
+    ("pairs_of", "option", "words"),
+    [
+        ({"config": "ocnli-validation"}, {"minitrees": ["snli"]}, "expected English pairs for mini-trees, found"),
+        ({"config": "snli-validation"}, {"characters": True}, "expected Chinese pairs for characters, found"),
+        ({"data": "pairs.jsonl"}, {"characters": True}, "the language 'en'"),
+    ],
+)
+def test_options_for_the_other_language_are_refused(pairs_of, option, words):
+    with pytest.raises(ValueError, match=words):
+        sets.builder("permuted", **pairs_of, **option)
 
 
 def test_what_was_built_is_not_reused_for_other_data(pairs):
@@ -93,6 +238,7 @@ def test_what_was_built_is_not_reused_for_other_data(pairs):
         ({"q": 0}, "q = 0"),
         ({"mode": "backwards"}, "'backwards'"),
         ({"min_words": 1}, "min_words of at least 2, found 1"),
+        ({"minitree_by": "both"}, "one of the definitions code, text, found 'both'"),
     ],
 )
 def test_options_that_cannot_be_are_refused(pairs, options, words):

@@ -1,7 +1,9 @@
 import json
 import random
 
+import datasets
 import numpy as np
+import pyarrow.parquet as pq
 import pytest
 
 from tests.hub_server.client_process import runs_in
@@ -11,7 +13,7 @@ from unbag.labels import LABELS, label_id
 from unbag.lexical import embeddings
 from unbag.lexical.averaged import fit
 from unbag.lexical.rearrangement import rearrange
-from unbag.request import Request, build
+from unbag.request import Request, build, export
 from unbag.rows import DataError
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
@@ -198,3 +200,22 @@ def test_ids_must_be_unique_over_splits(pairs, words):
     twice = made.sources() * 2
     with pytest.raises(DataError, match="the id 'p1' was met before"):
         made.plan(twice)
+
+
+def test_all_splits_are_exported_and_load_with_plain_datasets(pairs, words, tmp_path):
+    options = {"data": str(pairs), "embeddings": str(words)}
+    record = export(Request("resnli", options=options), tmp_path / "resnli")
+    loaded = datasets.load_dataset(str(tmp_path / "resnli"), cache_dir=str(tmp_path / "cache"))
+    ours = _splits(pairs, words)
+    assert set(loaded) == {"train", "validation", "test"} == set(record["splits"])
+    labelled = len(_labelled(pairs))
+    for split, rows in loaded.items():
+        assert rows.to_list() == ours[split].to_list()
+        assert record["splits"][split] == {"examples": len(rows), "rows": len(rows)}
+        metadata = pq.read_schema(tmp_path / "resnli" / f"{split}.parquet").metadata
+        data = json.loads(metadata[b"unbag"])["data"]
+        assert data["left_out"] == {"unlabelled": 400 - labelled, "in the other splits": labelled - len(rows)}
+    assert record["rows"] == sum(map(len, loaded.values())) == labelled
+    assert record["data"]["left_out"] == {"unlabelled": 400 - labelled}
+    alone = export(Request("resnli", options=options), tmp_path / "resnli.parquet")
+    assert alone["rows"] == len(ours["test"]), "a single file has the split that models are evaluated on"

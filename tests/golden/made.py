@@ -129,7 +129,7 @@ def shared_requests(shared: Path) -> dict[str, Request]:
         "permuted-minitrees": Request("permuted", options=_OWN | parser | {"q": 2, "minitrees": ("train.jsonl",)}),
         "breaking_nli-official": Request("breaking_nli", OFFICIAL, files["breaking_nli"]),
         "sicck-official": Request("sicck", OFFICIAL, files["sicck"]),
-        "sicck-three_way": Request("sicck", f"{OFFICIAL}-three_way", files["sicck"] | {"whole_seeds": True}),
+        "sicck-three_way": Request("sicck", f"{OFFICIAL}-three_way", files["sicck"] | {"folding": "whole_seeds"}),
     }
 
 

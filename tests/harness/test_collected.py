@@ -33,7 +33,8 @@ def rows_of(name):
             "cs_lambda": {"lms": float(draw.random()), "annotator_labels": []},
             "permuted": {"source_id": f"s{i // 6}", "permutation": i % 6 - 1, "label": label[i // 6]}
             | {f"{side}_words": 8 for side in ("premise", "hypothesis")}
-            | {f"{side}_{what}": 0.5 for side in ("premise", "hypothesis") for what in ("bleu_2", "minitree")},
+            | {f"{side}_bleu_{n}": 0.5 for side in ("premise", "hypothesis") for n in (2, 3, 4)}
+            | {f"{side}_minitree": 0.5 for side in ("premise", "hypothesis")},
             "plain": {},
             "resnli": {"partition": i % 20, "source_split": "test"},
             "sicck": {"pair": f"r{half}", "reverse": bool(i % 2), "four_way": [*FOUR_WAY, None][half % 5]}

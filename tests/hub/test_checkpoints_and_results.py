@@ -61,7 +61,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
         AcceleratorState._reset_state(reset_partial_state=True)
         recipe = scripts.file("trainers", name).RECIPE
         folder = tmp_path_factory.mktemp("runs") / name
-        own = {"warm_start": 6} if name == "hex" else {}
+        own = {"warm_start": 0.5} if name == "hex" else {}
         config = recipe.config(
             model=str(pretrained),
             corpus=(str(pairs_file),),

@@ -183,3 +183,12 @@ def test_caches_and_hidden_files_stay_behind(run):
         *("README.md", "config.json", "evaluation/results.json"),
         *("model.safetensors", "tokenizer_config.json", "training.json"),
     }
+
+
+def test_word_vectors_that_hex_was_told_of_are_among_what_it_is_made_of(run):
+    """They lie beside the model, in `hex.safetensors`, and nobody knows their terms."""
+    about = card(checkpoint(run(recipe="hex", embeddings="glove.txt"), "me/model"))
+    assert about.data.license == "other"
+    assert "glove.txt (not known)" in about.text
+    assert "warm start 0.2, embeddings glove.txt, superficial weight 0" in about.text
+    assert "glove" not in card(checkpoint(run(recipe="hex", name="own"), "me/own")).text

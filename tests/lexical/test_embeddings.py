@@ -255,10 +255,10 @@ def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
         assert mean == pytest.approx(np.mean(known, axis=0, dtype=np.float64))
 
 
-def test_chinese_words_are_single_characters(tmp_path):
+def test_chinese_words_are_those_of_a_segmenter(tmp_path):
     path = tmp_path / "zh.txt"
-    path.write_text("狗 1 0\n跑 0 1\n", encoding="utf-8")
-    assert load(str(path), language="zh").means([("狗跑跑",)])[0] == pytest.approx([1 / 3, 2 / 3])
+    path.write_text("他 1 0\n看书 0 1\n看 7 7\n书 7 7\n", encoding="utf-8")
+    assert load(str(path), language="zh").means([("他看书",)])[0] == pytest.approx([1 / 2, 1 / 2])
 
 
 def test_the_fixture_model_is_read_as_its_own_library_reads_it(shared):

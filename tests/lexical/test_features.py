@@ -4,16 +4,11 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.lexical.features import Feature, Vocabulary, _ranked, content_words, features
+from unbag.lexical.features import Feature, Vocabulary, _ranked, features
 
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
     lambda some: tuple(sorted(some))
 )
-
-
-def test_only_content_words_count_and_each_once():
-    tagged = (("The", "DET"), ("Dogs", "NOUN"), ("dogs", "NOUN"), ("in", "ADP"), ("Rome", "PROPN"), ("quickly", "ADV"))
-    assert content_words(tagged) == ("dogs", "quickly", "rome")
 
 
 @given(WORDS, WORDS)

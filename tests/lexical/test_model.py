@@ -66,6 +66,14 @@ def test_what_is_no_lexical_model_is_said(tmp_path):
         LexicalModel.load(tmp_path)
 
 
+def test_a_model_of_the_format_before_is_refused_with_the_reason(model, tmp_path):
+    model.save(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {"format": 2}))
+    with pytest.raises(ValueError, match=r"found format 2, whose words were chosen by universal tags.*fit it again"):
+        LexicalModel.load(tmp_path)
+
+
 def test_too_few_pairs_are_refused():
     with pytest.raises(ValueError, match="name a penalty instead"):
         fit_lexical_model([(("dog",), ("cat",))], ["neutral"])

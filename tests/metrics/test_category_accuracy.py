@@ -6,6 +6,7 @@ from unbag.scoring.category_accuracy import CategoryAccuracyScores, category_acc
 
 ROWS = {"predictions": [2, 2, 0, 1], "references": [2, 2, 0, 0], "categories": ["colors", "colors", "ends", "ends"]}
 OPTIONS = {"similarities": [0.5, 0.9, None, None], "frequencies": [0, 7, None, None], "seed": 3}
+VOTES = [[2, 2, 2], [2, 2, 0], [0, 0, 0], [0, 1, 2]]
 
 
 @pytest.fixture(scope="module")
@@ -19,6 +20,12 @@ def test_the_module_gives_what_the_function_gives(metric):
     computed = metric.compute(**ROWS, **OPTIONS)
     assert computed == plain(category_accuracy(**ROWS, **OPTIONS))
     assert {"by_similarity", "by_frequency"} <= set(computed)
+
+
+def test_annotators_reach_the_function(metric):
+    computed = metric.compute(**ROWS, annotator_labels=VOTES)
+    assert computed["human"]["value"] == pytest.approx((1 + 2 / 3 + 1 + 1 / 3) / 4)
+    assert computed["kappa"]["annotators"] == 3
 
 
 def test_optional_inputs_may_be_left_out(metric):

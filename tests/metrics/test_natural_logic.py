@@ -36,6 +36,16 @@ def test_the_card_says_what_comes_out(metric):
     assert (scores["accuracy"]["value"], scores["by"]["part"]["subject"]["f1"]["value"]) == (2 / 3, 1.0)
 
 
+def test_the_card_says_what_becomes_of_neutral_pairs(metric):
+    scores = metric.compute(
+        predictions=["contradiction", "neutral", "forward_entailment"],
+        references=["neutral", "neutral", "forward_entailment"],
+        groups={"type": ["universal"] * 3, "part": ["verb"] * 3},
+        crossed=[["type", "part"]],
+    )
+    assert scores["by"]["type+part"]["universal+verb"]["confusion"]["neutral"] == {"contradiction": 1, "neutral": 1}
+
+
 def test_rows_may_come_in_batches(metric):
     for half in (slice(0, 2), slice(2, 3)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})

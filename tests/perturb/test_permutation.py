@@ -6,11 +6,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.perturb.permutation import MODES, Permuter, TooFewPermutationsError
+from unbag.corpora import CORPORA
+from unbag.perturb.permutation import (
+    CLUMPS,
+    DEFAULT_MIN_WORDS,
+    MODES,
+    Permuter,
+    TooFewPermutationsError,
+    _clumped_count,
+    _placements,
+)
+from unbag.sources import open_data
 from unbag.text.tokens import tokenize
 
 PREMISE = tokenize("Two young dogs, and a cat, chase a red ball in the park.")
 HYPOTHESIS = tokenize("Some small animals aren't playing with a toy outside today!")
+
+TWELVE = tokenize("zero one two three four five six seven eight nine ten eleven.")  # 12 words, 13 tokens
 
 
 def _word_places(tokens, text):
@@ -52,9 +64,9 @@ def test_more_permutations_than_there_are_is_refused():
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_permutation_is_rebuilt_alone(mode):
-    many = Permuter(q=40, mode=mode).pair("a", PREMISE, HYPOTHESIS)
+    many = Permuter(q=40, mode=mode).pair("a", TWELVE, HYPOTHESIS)
     for k in (0, 1, 17, 39):
-        alone = Permuter(q=1, mode=mode).one("a", PREMISE, HYPOTHESIS, k)
+        alone = Permuter(q=1, mode=mode).one("a", TWELVE, HYPOTHESIS, k)
         assert alone == (many[0].texts[k], many[1].texts[k])
 
 
@@ -87,28 +99,142 @@ def test_premise_and_hypothesis_move_independently():
     assert not set(premise.texts) & set(hypothesis.texts)
 
 
+@pytest.fixture(scope="module")
+def snli(shared):
+    """Give id, premise and hypothesis of the used examples of SNLI dev, as tokens."""
+    [path] = (shared / "hub/datasets" / CORPORA["snli"].hub_id).glob("*/validation-*.parquet")
+    examples = open_data(str(path), columns={"id": ""}, labels=CORPORA["snli"].labels).examples()
+    pairs = [(example.source_id, tokenize(example.premise), tokenize(example.hypothesis)) for example in examples]
+    return [pair for pair in pairs if min(side.length for side in pair[1:]) >= DEFAULT_MIN_WORDS]
+
+
 def test_hypothesis_only_leaves_the_premise():
     premise, hypothesis = Permuter(q=5, mode="hypothesis").pair("a", PREMISE, HYPOTHESIS)
-    assert set(premise.texts) == {" ".join(PREMISE.texts)}
+    assert set(premise.texts) == {"Two young dogs, and a cat, chase a red ball in the park."}
     assert (premise.bleu == 1).all()
     assert len(set(hypothesis.texts)) == 5
 
 
+@pytest.mark.parametrize(
+    "odd", ["two  spaces", " around ", "no-break\u00a0space", "tab\t.", "e\u0301 is not \u00e9", "x ,y"]
+)
+def test_hypothesis_only_leaves_white_space_and_composition_too(odd):
+    premise, _ = Permuter(q=3, mode="hypothesis").pair("a", tokenize(odd), HYPOTHESIS)
+    assert premise.texts == [odd] * 3
+    assert Permuter(mode="hypothesis").one("a", tokenize(odd), HYPOTHESIS, 2)[0] == odd
+
+
+def test_hypothesis_only_leaves_every_premise_of_snli(snli):
+    assert len(snli) == 3697
+    verbatim = [
+        Permuter(q=1, mode="hypothesis").one(source_id, premise, hypothesis, 0)[0] == premise.sentence
+        for source_id, premise, hypothesis in snli
+    ]
+    assert all(verbatim)
+    assert any(" ".join(premise.texts) != premise.sentence for _, premise, _ in snli), "then this shows nothing"
+
+
 @pytest.mark.parametrize(("mode", "run"), [("clumped_25", 3), ("clumped_50", 6), ("clumped_75", 9)])
-def test_a_clump_moves_as_one(mode, run):
-    tokens = tokenize("zero one two three four five six seven eight nine ten eleven.")  # 12 words
-    premise, _ = Permuter(q=30, mode=mode).pair("a", tokens, tokens)
+def test_a_clump_moves_as_one_and_every_word_leaves_its_place(mode, run):
+    assert run == int(CLUMPS[mode] * 13)
+    premise, _ = Permuter(q=30, mode=mode).pair("a", TWELVE, TWELVE)
     starts = set()
     for text in premise.texts:
-        places = _word_places(tokens, text)
+        places = _word_places(TWELVE, text)
+        assert all(place != word for place, word in enumerate(places))
         runs = [
-            places[i]
-            for i in range(12 - run + 1)
-            if places[i : i + run] == list(range(places[i], places[i] + run)) and i != places[i]
+            places[i] for i in range(12 - run + 1) if places[i : i + run] == list(range(places[i], places[i] + run))
         ]
         assert runs, f"no run of {run} words stayed together in {text!r}"
         starts.update(runs)
     assert len(starts) > 1, "the run should begin anywhere"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "longest"),
+    [
+        ("a b c d e f g h", 4),  # 8 tokens
+        ("a b c d e f g h .", 4),  # int(4.5)
+        ("a , b , c d e f g h", 5),  # 10 tokens, of which 8 are words: punctuation counts
+    ],
+)
+def test_a_clump_is_as_long_as_its_share_of_all_tokens_says(sentence, longest):
+    tokens = tokenize(sentence)
+    premise, _ = Permuter(q=20, mode="clumped_50").pair("a", tokens, tokens)
+    together = []
+    for text in premise.texts:
+        order = _word_places(tokens, text)
+        order = [tokens.words.index(word) for word in order]
+        lengths = [len(list(run)) for _, run in itertools.groupby(enumerate(order), lambda pair: pair[1] - pair[0])]
+        together.append(max(lengths))
+    assert min(together) == longest  # words beside the run may follow it by chance
+
+
+def test_a_clump_of_all_words_has_nowhere_to_go():
+    dotted = tokenize("a , b , c , d , e")  # int(.75 × 9) = 6 of 5 words
+    for q in (1, 100):
+        with pytest.raises(TooFewPermutationsError, match=f"fewer than {q} different"):
+            Permuter(q=q, mode="clumped_75").pair("a", dotted, HYPOTHESIS)
+
+
+def test_a_quarter_of_few_tokens_is_no_clump():
+    few = tokenize("a b c d e f g")  # int(.25 × 7) = 1
+    premise, _ = Permuter(q=200, mode="clumped_25").pair("a", few, HYPOTHESIS)
+    assert all(place != word for text in premise.texts for place, word in enumerate(_word_places(few, text)))
+    assert len(set(premise.texts)) > 150, "of 1,854 derangements"
+
+
+@pytest.mark.parametrize("mode", CLUMPS)
+def test_no_word_of_snli_stays_where_it_was(snli, mode):
+    moved = dropped = 0
+    for source_id, *sentences in snli[::16]:
+        try:
+            sides = Permuter(q=10, mode=mode).pair(source_id, *sentences)
+        except TooFewPermutationsError:
+            dropped += 1
+            continue
+        for tokens, side in zip(sentences, sides, strict=True):
+            words = np.array(tokens.words)
+            assert (side.orders[:, words] != words).all()
+            moved += side.orders.shape[0] * len(words)
+    assert moved > 40_000
+    assert dropped < 10
+
+
+def _clumped_orders(n, run):
+    """Yield every way to choose a run of so many of n words and to move it and the others, by looking at them all."""
+    for start in range(n - run + 1):
+        units = [(word,) for word in range(start)] + [tuple(range(start, start + run))]
+        units += [(word,) for word in range(start + run, n)]
+        for order in itertools.permutations(units):
+            words = [word for unit in order for word in unit]
+            if all(place != word for place, word in enumerate(words)):
+                yield start, tuple(words)
+
+
+@pytest.mark.parametrize(("n", "run"), [(n, run) for n in range(1, 7) for run in range(1, 8)])
+def test_clumped_orders_are_counted(n, run):
+    assert _clumped_count(n, run) == sum(1 for _ in _clumped_orders(n, run))
+    assert _placements(n, n) == sum(1 for _ in _clumped_orders(n, 1)) / n
+
+
+@pytest.mark.slow
+def test_clumped_orders_are_uniform_given_the_run():
+    """Each way to move a run of 3 of 5 words: chi-square, within each of its three beginnings."""
+    tokens = tokenize("a b c d e .")  # int(.5 × 6) = 3
+    ways = Counter(order for _, order in _clumped_orders(5, 3))
+    shares = Counter()
+    for start in range(3):
+        orders = [order for begin, order in _clumped_orders(5, 3) if begin == start]
+        for order in orders:
+            shares[order] += 1 / 3 / len(orders)
+    draws = 1500
+    permuters = (Permuter(q=1, mode="clumped_50", seed=seed) for seed in range(draws))
+    seen = Counter(tuple(_word_places(tokens, each.one("x", tokens, HYPOTHESIS, 0)[0])) for each in permuters)
+    assert set(seen) == set(ways)
+    chi_square = sum((seen[order] - draws * share) ** 2 / (draws * share) for order, share in shares.items())
+    assert len(shares) - 1 < 10
+    assert chi_square < 27.9, "p < .001 of 9 degrees of freedom"
 
 
 @pytest.mark.slow
@@ -138,10 +264,11 @@ def test_words_are_neither_lost_nor_made(words, mode):
         assert Counter(text.split(" ")) == Counter(tokens.texts)
 
 
-def test_chinese_is_joined_without_spaces():
-    tokens = tokenize("身上裹一件工厂发的棉大衣,手插在袖筒里", "zh")
+@pytest.mark.parametrize("characters", [False, True])
+def test_chinese_is_joined_without_spaces(characters):
+    tokens = tokenize("身上裹一件工厂发的棉大衣,手插在袖筒里", "zh", characters=characters)
     premise, _ = Permuter(q=3).pair("a", tokens, tokens)
-    assert all(" " not in text and sorted(text) == sorted("".join(tokens.texts)) for text in premise.texts)
+    assert all(" " not in text and sorted(text) == sorted(tokens.sentence) for text in premise.texts)
 
 
 @pytest.mark.parametrize(("options", "words"), [({"q": 0}, "q = 0"), ({"mode": "upside_down"}, "'upside_down'")])

@@ -87,8 +87,36 @@ def test_the_official_file(shared):
 SEEDS = [f"seed {i % 7}" for i in range(100)]
 
 
+def test_contiguous_folds_are_blocks_of_the_rows_sorted_by_seed():
+    # By hand: seed b comes first and has rows 0, 2, 3, 6; then a: 1, 4, 5. Blocks of 3, 2, 2.
+    assert folds(list("babbaab"), 3) == [0, 1, 0, 0, 2, 2, 1]
+
+
+@pytest.mark.parametrize("n", [2, 5, 7, 100])
+def test_contiguous_folds_cover_all_rows_and_differ_by_one_at_most(n):
+    seeds = sorted(SEEDS)
+    found = folds(seeds, n)
+    sizes = Counter(found)
+    assert set(found) == set(range(n))
+    assert found == sorted(found), "blocks of the file's order, where that is by seed"
+    assert [sizes[fold] for fold in range(n)] == [100 // n + (fold < 100 % n) for fold in range(n)]
+    assert folds(seeds, n, seed=14) == found, "nothing is left to chance"
+
+
+def test_the_official_folds_are_contiguous_in_the_file(shared):
+    """Spec, section 9: five blocks of about 261 rows, most of whose seeds are in no other."""
+    rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+    seeds = [row.seed for row in rows]
+    found = folds(seeds)
+    assert found == sorted(found), "the file is sorted by seed"
+    assert [found.count(fold) for fold in range(5)] == [261, 261, 261, 261, 260]
+    met = {seed for seed in seeds if len({fold for fold, other in zip(found, seeds, strict=True) if other == seed}) > 1}
+    assert len(met) == 4, "the four that a cut goes through"
+    assert sum(seed not in met for seed in seeds) == 942
+
+
 def test_folds_spread_every_seed_evenly():
-    found = folds(SEEDS, 5)
+    found = folds(SEEDS, 5, folding="spread")
     assert Counter(found) == dict.fromkeys(range(5), 20)
     for name in set(SEEDS):
         sizes = Counter(fold for fold, seed in zip(found, SEEDS, strict=True) if seed == name)
@@ -96,19 +124,26 @@ def test_folds_spread_every_seed_evenly():
 
 
 def test_whole_folds_keep_a_seed_together():
-    found = folds(SEEDS, 5, whole=True)
+    found = folds(SEEDS, 5, folding="whole_seeds")
     assert set(found) == set(range(5))
     by_seed = {seed: {fold for fold, other in zip(found, SEEDS, strict=True) if other == seed} for seed in SEEDS}
     assert all(len(there) == 1 for there in by_seed.values())
 
 
-def test_the_seed_decides_the_folds():
-    assert folds(SEEDS, 5) == folds(SEEDS, 5)
-    assert folds(SEEDS, 5) != folds(SEEDS, 5, seed=14)
-    assert folds(SEEDS, 5, whole=True) != folds(SEEDS, 5, seed=14, whole=True)
+def test_the_seed_decides_the_folds_that_are_dealt():
+    for folding in ("spread", "whole_seeds"):
+        assert folds(SEEDS, 5, folding=folding) == folds(SEEDS, 5, folding=folding)
+        assert folds(SEEDS, 5, folding=folding) != folds(SEEDS, 5, folding=folding, seed=14)
 
 
-@pytest.mark.parametrize(("n", "whole"), [(1, False), (8, True), (101, False)])
-def test_folds_that_cannot_be(n, whole):
+@pytest.mark.parametrize(
+    ("n", "folding"), [(1, "contiguous"), (101, "contiguous"), (1, "spread"), (8, "whole_seeds"), (101, "spread")]
+)
+def test_folds_that_cannot_be(n, folding):
     with pytest.raises(ValueError, match=f"expected from 2 to .* folds, found {n}"):
-        folds(SEEDS, n, whole=whole)
+        folds(SEEDS, n, folding=folding)
+
+
+def test_a_folding_that_is_none():
+    with pytest.raises(ValueError, match="expected a folding of contiguous, spread, whole_seeds, found 'random'"):
+        folds(SEEDS, 5, folding="random")

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.perturb import substitution as sub
+from unbag.perturb.bigrams import Bigrams
 from unbag.perturb.corpus_counts import count_corpus
 from unbag.perturb.substitution import Candidate, Substituter
 from unbag.perturb.word_lists import WordList
@@ -75,6 +76,7 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
     [
         ("A red green light.", [*CORPUS, "A red green light."], sub.UNSEEN_BIGRAM),
         ("A red light.", CORPUS, sub.FIXED),
+        ("A blue light.", [*CORPUS, "A red light."], sub.FIXED),  # which the new word would make
         ("A red ball on a red ball.", CORPUS, sub.REPEATED),
         ("A red ball, an orange ball, a blue ball.", CORPUS, sub.PRESENT),
         ("A man on his sofa.", CORPUS, sub.PRONOUN),
@@ -118,6 +120,102 @@ def test_q_words_of_a_premise_are_replaced_each_by_one():
     both = _substituter(q=5).of(premise)
     assert [found.old for found in both] == ["two", "living room"]
     assert _substituter(q=1).of(premise)[0] in both  # q draws among them and changes none
+
+
+def test_bigrams_may_have_to_be_in_another_corpus():
+    elsewhere = Bigrams(Counter({("in", "chile"): 10}), with_ends=False)
+    assert _substituter(bigrams=elsewhere, least_bigrams=10).of("In Peru.")
+    assert not _substituter(bigrams=elsewhere, least_bigrams=11).of("In Peru.")
+    with_ends = elsewhere._replace(with_ends=True)
+    assert not _substituter(bigrams=with_ends, least_bigrams=10).of("In Peru.")  # "Chile" ends no sentence there
+    rejected = Counter()
+    _substituter(["In Peru."], bigrams=elsewhere).of("In Peru.", rejected)
+    assert rejected == {sub.UNSEEN: 1}  # words must be in the training corpus all the same
+
+
+PLACES = (
+    WordList("rooms", Relation.CO_HYPONYM, ("kitchen", "balcony"), ("kitchen", "balcony")),
+    WordList("vehicles", Relation.CO_HYPONYM, ("truck", "bus"), ("truck", "bus")),
+)
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis"),
+    [
+        ("He sits in the kitchen.", "He sits on the balcony."),
+        ("On a bus he sits.", "In a truck he sits."),
+        ("He climbs onto the bus.", "He climbs into the truck."),
+        ("He sleeps in trucks.", None),  # its plural is in no list here
+        ("He is behind the truck.", "He is behind the bus."),
+        ("He paints a truck.", "He paints a bus."),
+        ("He is in a big truck.", None),  # is it "in" that belongs to the truck?
+        ("He sits on the truck.", None),  # on top of it
+        ("He steps out of the truck.", None),
+        ("On Monday, a truck stops.", "On Monday, a bus stops."),  # a mark between
+    ],
+)
+def test_a_preposition_of_place_follows_its_noun(premise, hypothesis):
+    corpus = [premise, hypothesis or "", "truck bus in on into onto"]
+    counts = count_corpus(Example(str(i), sentence, "", "neutral") for i, sentence in enumerate(corpus))
+    made = Substituter(counts, lists=PLACES, bigrams=Bigrams(_everything())).of(premise)
+    assert [found.hypothesis for found in made] == ([hypothesis] if hypothesis else [])
+
+
+def _everything():
+    class Everything(Counter):
+        def __missing__(self, pair):
+            return 1
+
+    return Everything()
+
+
+def test_prepositions_may_stay_as_they_are():
+    corpus = ["He sits in the kitchen.", "On the balcony.", "He is near the kitchen.", "Near the balcony."]
+    kept = _substituter(corpus, lists=PLACES, prepositions=False, bigrams=Bigrams(_everything()))
+    rejected = Counter()
+    assert kept.of("He sits in the kitchen.", rejected) == []
+    assert rejected == {sub.PREPOSITION: 1}
+    assert [found.hypothesis for found in kept.of("He is near the kitchen.")] == ["He is near the balcony."]
+
+
+def test_a_noun_below_makes_a_neutral_pair():
+    lists = (WordList("hyponyms", Relation.HYPERNYM, ("animal",), ("dog",)),)
+    substituter = _substituter(lists=lists, bigrams=Bigrams(_everything()))
+    [made] = substituter.of("An animal runs.")
+    assert (made.hypothesis, made.label, made.relation) == ("A dog runs.", "neutral", Relation.HYPERNYM)
+    for premise, reason in [("A farm animal.", sub.NO_ARTICLE), ("No animal runs.", sub.SCOPE)]:
+        rejected = Counter()
+        assert substituter.of(premise, rejected) == []
+        assert set(rejected) <= {reason, sub.NO_ARTICLE}
+
+
+def test_a_person_with_a_pronoun_is_made_no_man_or_woman():
+    lists = (WordList("hyponyms", Relation.HYPERNYM, ("person",), ("woman",)),)
+    substituter = _substituter([*CORPUS, "A person."], lists=lists, bigrams=Bigrams(_everything()))
+    assert [found.hypothesis for found in substituter.of("A person runs.")] == ["A woman runs."]
+    rejected = Counter()
+    assert substituter.of("A person lifts his hat.", rejected) == []
+    assert rejected == {sub.PRONOUN: 1}
+
+
+def test_antonyms_of_wordnet_must_be_similar_enough():
+    class More:
+        def of(self, word):
+            return [Candidate(sub.WORDNET_ANTONYMS, Relation.ANTONYM, "rests")] if word == "runs" else []
+
+    def made(similarity, least):
+        options = {"more": More(), "similarity": lambda old, new: similarity, "least_similarity": least}
+        rejected = Counter()
+        found = _substituter([*CORPUS, "A dog rests."], lists=(), **options).of("A dog runs.", rejected)
+        return [each.new for each in found], dict(rejected)
+
+    assert made(0.5, 0.5) == made(0.1, None) == (["rests"], {})
+    assert made(0.4, 0.5) == made(None, 0.5) == ([], {sub.DISSIMILAR: 1})  # None: a word that the table lacks
+
+
+def test_other_candidates_need_not_be_similar():
+    made = _substituter(similarity=lambda old, new: -1.0, least_similarity=0.9).of("A red ball.")
+    assert [found.category for found in made] == ["colors"]
 
 
 def test_the_seed_decides_and_nothing_else():

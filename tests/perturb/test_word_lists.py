@@ -2,7 +2,15 @@ from collections import defaultdict
 
 import pytest
 
-from unbag.perturb.word_lists import CATEGORIES, FIXED_PHRASES, LABEL_OF, WORD_LISTS, plural
+from unbag.perturb.word_lists import (
+    CATEGORIES,
+    FIXED_PHRASES,
+    LABEL_OF,
+    NEUTRAL_LISTS,
+    PREPOSITION_OF,
+    WORD_LISTS,
+    plural,
+)
 from unbag.text.words import words
 from unbag.wordnet.relations import Relation
 
@@ -16,7 +24,7 @@ def test_the_categories_of_the_paper_are_there():
     assert set(CATEGORIES) >= OFFICIAL
 
 
-@pytest.mark.parametrize("group", WORD_LISTS, ids=lambda group: f"{group.category}-{group.new[0]}")
+@pytest.mark.parametrize("group", [*WORD_LISTS, *NEUTRAL_LISTS], ids=lambda group: f"{group.category}-{group.new[0]}")
 def test_a_list_has_words_each_once_that_the_tokenizer_keeps_whole(group):
     for side in (group.old, group.new):
         assert side
@@ -29,7 +37,7 @@ def test_a_list_has_words_each_once_that_the_tokenizer_keeps_whole(group):
 
 def test_no_two_words_have_two_labels():
     labels = defaultdict(set)
-    for group in WORD_LISTS:
+    for group in (*WORD_LISTS, *NEUTRAL_LISTS):
         for old in group.old:
             for new in set(group.new) - {old}:
                 labels[old, new].add(LABEL_OF[group.relation])
@@ -64,3 +72,19 @@ def test_irregular_plurals_are_in_the_lists():
 
 def test_fixed_phrases_are_as_they_are_looked_up():
     assert all(phrase == phrase.lower() and 2 <= len(phrase.split()) <= 4 for phrase in FIXED_PHRASES)
+
+
+def test_neutral_lists_are_hypernyms_turned_round():
+    above = {(o, n) for g in WORD_LISTS if g.relation is Relation.HYPONYM for o in g.old for n in g.new}
+    below = {(n, o) for g in NEUTRAL_LISTS for o in g.old for n in g.new}
+    assert below
+    assert below <= above
+    assert ("dog", "animal") in below
+    assert not any(old in ("building", "talking") for _, old in below)  # verbs too
+    assert {LABEL_OF[g.relation] for g in NEUTRAL_LISTS} == {"neutral"}
+
+
+def test_words_with_a_preposition_are_in_lists_of_places():
+    listed = {word for g in WORD_LISTS if g.category in ("rooms", "vehicles") for word in g.new}
+    assert {word.replace("_", " ") for word in PREPOSITION_OF} <= listed
+    assert set(PREPOSITION_OF.values()) == {"in", "on"}

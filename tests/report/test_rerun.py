@@ -89,12 +89,13 @@ def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
     import torch
 
     from unbag.hex.residual import ResidualHead
-    from unbag.hex.superficial import SuperficialBranch
+    from unbag.hex.superficial import SuperficialBranch, WordTable
 
     folder = shutil.copytree(tiny_bert, tmp_path / "hex")
     torch.manual_seed(0)
     weights = {"phi.weight": torch.randn(8, 32), "decoder.weight": torch.randn(3, 8)}
-    branch = SuperficialBranch.of(weights, [0, 1, 2, 3], normalise=True)
+    table = WordTable(torch.randn(100, 32), torch.arange(100) > 3)
+    branch = SuperficialBranch.of(weights, table, normalise=True)
     ResidualHead("classifier", branch, torch.randn(3, 3)).save(folder)
     [words] = repeats("evaluate", "./hex", "--head", "residual", "--sets", "plain", "--data", "pairs.csv")
     assert words[:4] == ["evaluate", "./hex", "--head", "residual"]

@@ -62,6 +62,19 @@ def test_without_optional_inputs_their_views_are_not_there():
     assert not {"by_similarity", "by_frequency"} & set(scores)
 
 
+def test_what_one_annotator_scores():
+    votes = [[2, 2, 2], [2, 2, 0], [0, 0, 2], [], [0, 0, 0], [0, 1, 0], [1, 1, 2]]
+    scores = category_accuracy(**ROWS, annotator_labels=votes)
+    assert (scores["human"].value, scores["human"].n) == (pytest.approx((3 + 2 + 1 + 3 + 2 + 2) / 3 / 6), 6)
+    humans = {row["category"]: (row["human"].value, row["human"].n) for row in scores["by_category"]}
+    assert humans["colors"] == (pytest.approx(5 / 6), 2)
+    assert humans["drinks"] == (pytest.approx((1 / 3 + 2 / 3) / 2), 2)  # one has no annotators
+    assert [row["human"].n for row in scores["by_label"]] == [2, 1, 3]
+    assert scores["kappa"]["annotators"] == 3
+    assert scores["kappa"]["overall"].n == 6
+    assert category_accuracy(**ROWS).keys() == scores.keys() - {"human", "kappa"}
+
+
 def test_no_answer_is_wrong():
     assert category_accuracy([-1, 2], [2, 2], ["a", "a"])["accuracy"].value == 0.5
 
@@ -97,6 +110,7 @@ def test_examples_of_one_premise_are_drawn_together():
     ("change", "words"),
     [
         ({"categories": ["colors"]}, "{'references': 7, 'categories': 1, 'similarities': 7, 'frequencies': 7}"),
+        ({"annotator_labels": [[0]]}, "'annotator_labels': 1}"),
         ({"similarities": [2.0] * 7}, "expected every similarity from -1 to 1, found 2.0 in row 0"),
         ({"frequencies": [0, -3, 0, 0, 0, 0, 0]}, "expected every frequency from 0 to inf, found -3.0 in row 1"),
         ({"references": [-1, 2, 2, 2, 0, 0, 1]}, "expected a gold label for every example, found -1 in row 0"),

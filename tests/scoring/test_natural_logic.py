@@ -99,7 +99,50 @@ def test_groups_are_scored_as_if_they_were_alone():
     assert list(scores["by"]["part"]) == ["x", "y"]
     for name, start in (("x", 0), ("y", 1)):
         alone = natural_logic(PREDICTED[start::2], GOLD[start::2])
-        assert scores["by"]["part"][name] == {measure: alone[measure] for measure in MEASURES}
+        assert scores["by"]["part"][name] == {measure: alone[measure] for measure in (*MEASURES, "confusion")}
+
+
+def test_the_confusion_is_the_table_by_hand():
+    assert natural_logic(PREDICTED, GOLD)["confusion"] == {
+        F: {F: 2, N: 1}, R: {F: 1, R: 1}, C: {C: 1, N: 1}, N: {N: 3},
+    }  # fmt: skip
+
+
+def test_crossed_groups_are_those_of_the_values_together():
+    kinds, parts = ["no"] * 4 + ["all"] * 6, ["subject", "verb"] * 5
+    groups = {"type": kinds, "part": parts}
+    crossed = natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "part"]])["by"]["type+part"]
+    by_hand = [f"{kind}+{part}" for kind, part in zip(kinds, parts, strict=True)]
+    assert crossed == natural_logic(PREDICTED, GOLD, groups={"joined": by_hand})["by"]["joined"]
+    assert crossed["no+verb"]["confusion"] == {F: {F: 1}, R: {F: 1}}
+    assert crossed["all+verb"]["confusion"] == {C: {C: 1}, N: {N: 2}}
+    with pytest.raises(ValueError, match=r"expected crossed columns of type, part, found \['position'\]"):
+        natural_logic(PREDICTED, GOLD, groups=groups, crossed=[["type", "position"]])
+
+
+def test_table_10_and_the_shares_of_section_5(shared):
+    """Gold alone decides Table 10; 34 wrong answers to the 49 neutral pairs of section 5.2 are its 69.4 %."""
+    from unbag.perturb.sicck import read
+
+    rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
+    gold = [row.four_way for row in rows]
+    asked = [n for n, row in enumerate(rows) if (row.type, row.part, row.four_way) == ("universal", "verb", N)]
+    predicted = [C if n in asked[:34] else label for n, label in enumerate(gold)]
+    groups = {"type": [row.type for row in rows], "part": [row.part for row in rows]}
+    by = natural_logic(predicted, gold, groups=groups, crossed=[("type", "part")], resamples=0)["by"]
+    negated = {part: by["type+part"][f"negation+{part}"]["confusion"] for part in ("subject", "verb", "object")}
+    counts = {
+        part: (sum(sum(answers.values()) for answers in table.values()), table[N][N]) for part, table in negated.items()
+    }
+    assert counts == {"subject": (86, 65), "verb": (41, 31), "object": (40, 22)}
+    assert by["type"]["negation"]["confusion"][N] == {N: 118}
+    answers = by["type+part"]["universal+verb"]["confusion"][N]
+    assert answers == {C: 34, N: 15}
+    assert round(100 * answers[C] / 49, 1) == 69.4
+    kinds = {
+        kind: by["type+part"][f"{kind}+verb"]["accuracy"].n for kind in ("universal", "adjective/adverb", "negation")
+    }
+    assert kinds == {"universal": 89, "adjective/adverb": 90, "negation": 41}
 
 
 def test_order_of_rows_does_not_matter():

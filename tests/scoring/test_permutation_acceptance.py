@@ -43,12 +43,15 @@ def test_every_quantity_by_hand():
         "omega_max": 0.75,  # a, b, c
         "omega_rand": 0.5,  # a and b exceed a third; c has a quarter
         "omega_all": 0.25,  # a
+        "acceptance": 7 / 16,  # 4, 2, 1 and 0 of 4
         "p_c": 0.75,  # (1 + 1/2) / 2
+        "p_c_accepted": 0.75,  # both are accepted in some order
         "p_f": 0.25,  # c alone: d was never accepted
     }
-    assert {name: scores[name] for name in ("n_examples", "q", "n_c", "n_f")} == {
+    assert {name: scores[name] for name in ("n_examples", "q", "n_labels", "n_c", "n_f")} == {
         "n_examples": 4,
         "q": 4,
+        "n_labels": 3,
         "n_c": 2,
         "n_f": 1,
     }
@@ -69,9 +72,10 @@ def test_confident_acceptance_by_hand():
         distributions.append([p if i == label else other for i in range(3)])
     confident = _score(probabilities=distributions)["confident"]
     half = {name: estimate.value for name, estimate in confident["0.5"].items()}
-    assert half == {"omega_max": 0.75, "omega_rand": 0.25, "omega_all": 0.25, "p_c": (1 + 1 / 4) / 2, "p_f": 0.25}
+    both = {"omega_rand": 0.25, "omega_all": 0.25, "p_c": (1 + 1 / 4) / 2, "p_c_accepted": (1 + 1 / 4) / 2}
+    assert half == both | {"omega_max": 0.75, "acceptance": (1 + 1 / 4 + 1 / 4) / 4, "p_f": 0.25}
     sure = {name: estimate.value for name, estimate in confident["0.9"].items()}
-    assert sure == {"omega_max": 0.5, "omega_rand": 0.25, "omega_all": 0.25, "p_c": (1 + 1 / 4) / 2, "p_f": None}
+    assert sure == both | {"omega_max": 0.5, "acceptance": (1 + 1 / 4) / 4, "p_f": None}
     assert confident["0.9"]["p_f"].n == 0
 
 
@@ -85,13 +89,39 @@ def test_entropy_is_of_the_accepted_permutations():
     assert scores["entropy_f"].value is None
 
 
+def test_entropy_is_of_each_example_first_and_then_of_all():
+    # Both right in order. a is accepted twice, at entropies h and 0; b once, at k.
+    predicted = [E, E, E, E, E, N]
+    distributions = [[1.0, 0.0, 0.0], [0.5, 0.5, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0], [0.34, 0.33, 0.33], [0, 1, 0]]
+    call = [predicted, [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1]]
+    h, k = np.log(2), -(0.34 * np.log(0.34) + 2 * 0.33 * np.log(0.33))
+    scores = permutation_acceptance(*call, probabilities=distributions)
+    assert scores["entropy_c"].value == pytest.approx((h / 2 + k) / 2)
+    assert scores["entropy_c"].n == 2
+    assert scores["entropy_quartiles_c"] == pytest.approx([h / 2 + (k - h / 2) * part for part in (0.25, 0.5, 0.75)])
+    assert scores["entropy_quartiles_f"] is None
+    pooled = permutation_acceptance(*call, probabilities=distributions, entropy_over="permutations")
+    assert pooled["entropy_c"].value == pytest.approx((h + k) / 3)
+    with pytest.raises(ValueError, match="entropy_over to be 'examples' or 'permutations', found 'rows'"):
+        permutation_acceptance(*call, entropy_over="rows")
+
+
+def test_the_codes_p_c_leaves_out_what_is_never_accepted():
+    # a is right in order and accepted in 1 of 2; b is right in order and never accepted.
+    scores = permutation_acceptance([E, E, N, E, N, N], [E] * 6, list("aaabbb"), [-1, 0, 1, -1, 0, 1])
+    assert (scores["p_c"].value, scores["p_c"].n) == (1 / 4, 2)
+    assert (scores["p_c_accepted"].value, scores["p_c_accepted"].n) == (1 / 2, 1)
+    assert scores["acceptance"].value == 1 / 4
+
+
 def test_a_bag_of_words_accepts_what_it_gets_right_and_nothing_else():
     data = _random()
     first = data["permutations"] == -1
     own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same answer whatever the order
     scores = permutation_acceptance(own, data["references"], data["source_ids"], data["permutations"])
-    assert scores["p_c"].value == 1
+    assert scores["p_c"].value == scores["p_c_accepted"].value == 1
     assert scores["p_f"].value is None
+    assert scores["acceptance"].value == scores["accuracy"].value
     assert scores["n_f"] == 0
     assert scores["omega_max"] == scores["omega_rand"] == scores["omega_all"] == scores["accuracy"]
 
@@ -156,6 +186,18 @@ def test_against_a_plain_loop():
     scores = permutation_acceptance(**data)
     assert scores["omega_rand"].value == pytest.approx(np.mean([s > 1 / 3 for s in share.values()]))
     assert scores["p_c"].value == pytest.approx(np.mean([s for source, s in share.items() if correct[source]]))
+    kept = [s for source, s in share.items() if correct[source] and s > 0]
+    assert scores["p_c_accepted"].value == pytest.approx(np.mean(kept))
+    assert scores["acceptance"].value == pytest.approx(np.mean(list(share.values())))
+    entropies = {}
+    for i, source in enumerate(data["source_ids"]):
+        if data["permutations"][i] >= 0 and data["predictions"][i] == data["references"][i]:
+            entropies.setdefault(source, []).append(
+                -np.sum(data["probabilities"][i] * np.log(data["probabilities"][i]))
+            )
+    means = [np.mean(each) for source, each in entropies.items() if correct[source]]
+    assert scores["entropy_c"].value == pytest.approx(np.mean(means))
+    assert scores["entropy_quartiles_c"] == pytest.approx(np.percentile(means, [25, 50, 75]))
     flipped = [s for source, s in share.items() if not correct[source] and s > 0]
     assert scores["p_f"].value == pytest.approx(np.mean(flipped))
     assert scores["n_f"] == len(flipped)
@@ -176,6 +218,10 @@ def test_bins_by_hand():
     assert bins[0]["acceptance"] == 3 / 8
     assert (bins[0]["n_c"], bins[0]["acceptance_c"]) == (4, 3 / 4)
     assert (bins[1]["n_f"], bins[1]["acceptance_f"]) == (2, 1 / 2)
+    scores = _score(bleu_3=bleu, bleu_4=[0.0] * 20)
+    assert scores["by_bleu_3"] == bins
+    assert [row["n"] for row in scores["by_bleu_4"]] == [16]
+    assert "by_bleu" not in scores
 
 
 def test_rows_without_a_mini_tree_ratio_are_in_no_bin():

@@ -1,3 +1,5 @@
+from collections import Counter
+
 import numpy as np
 import pytest
 
@@ -70,9 +72,63 @@ def test_a_sentence_that_is_all_of_training_overlaps_wholly():
     words, tags = ["a", "cat", "sleeps", "here"], ["DET", "NOUN", "VERB", "ADV"]
     usual = dict(zip(words, neighbourhoods(numbered(tags)), strict=True))
     for k in (1, 2, 4, 17):
-        assert sentence_signature(words, tags, usual, k=k) == 1
+        for definition in ("code", "text"):
+            assert sentence_signature(words, tags, usual, k=k, definition=definition) == 1
     assert sentence_signature(["A", "CAT", "sleeps", "here"], tags, usual) == 1
     assert sentence_signature(["cat", "here", "a", "sleeps"], ["NOUN", "ADV", "DET", "VERB"], usual, k=1) < 1
+
+
+def test_the_codes_signature_by_hand():
+    """Over word types, their places pooled; an unknown word counts 0."""
+    # the dog sees the cat, radius 1. "the" at both places has NOUN, VERB, NOUN: top 2 NOUN, VERB. dog: DET, VERB.
+    # sees: NOUN, DET. cat: DET and, absent, ADJ.
+    words, tags = ["the", "dog", "sees", "the", "cat"], ["DET", "NOUN", "VERB", "DET", "NOUN"]
+    rows = np.eye(17)
+    usual = {
+        "the": 0.7 * rows[N] + 0.3 * rows[P],  # shares NOUN
+        "dog": 0.6 * rows[D] + 0.4 * rows[V],  # shares both
+        "cat": 0.6 * rows[D] + 0.4 * rows[V],  # shares DET
+    }
+    assert sentence_signature(words, tags, usual, radius=1, k=2) == (1 / 2 + 1 + 0 + 1 / 2) / 4
+    # By the text each place counts. The first "the" has NOUN (and the absent ADJ), the second VERB and NOUN: both share
+    # NOUN; "sees" is left out.
+    by_text = sentence_signature(words, tags, usual, radius=1, k=2, definition="text")
+    assert by_text == (1 / 2 + 1 + 1 / 2 + 1 / 2) / 4
+
+
+def test_words_that_differ_in_case_are_one_type():
+    usual = {"the": np.eye(17)[N]}
+    assert sentence_signature(["The", "cat", "the", "dog"], ["DET", "NOUN", "DET", "NOUN"], usual, k=1) == 1 / 3
+
+
+def _codes_signature(words, tags, usual, radius, k):
+    """The same again, one word type at a time, with counters and sets."""
+    near, order = {}, list(TAGS)
+    for place, word in enumerate(words):
+        others = [tag for other, tag in enumerate(tags) if other != place and abs(other - place) <= radius]
+        near.setdefault(word.lower(), Counter()).update(others)
+
+    def top(weights):
+        return set(sorted(order, key=lambda tag: (-weights[tag], order.index(tag)))[:k])
+
+    overlaps = [
+        len(top(counts) & top(dict(zip(TAGS, usual[word], strict=True)))) / k if word in usual else 0
+        for word, counts in near.items()
+    ]
+    return sum(overlaps) / len(overlaps)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_codes_signature_against_a_plain_loop(seed):
+    rng = np.random.default_rng(seed)
+    vocabulary = [f"w{i}" for i in range(6)]
+    usual = {word: rng.dirichlet(np.ones(17)) for word in vocabulary[:4]}
+    for _ in range(20):
+        words = rng.choice(vocabulary, 9).tolist()
+        tags = rng.choice(TAGS, 9).tolist()
+        for radius, k in ((1, 2), (2, 4)):
+            expected = _codes_signature(words, tags, usual, radius, k)
+            assert sentence_signature(words, tags, usual, radius=radius, k=k) == pytest.approx(expected)
 
 
 def test_ratios_and_acceptance_by_hand():
@@ -102,6 +158,7 @@ def test_the_permutation_that_changes_nothing_has_ratio_1():
         (lambda: top_tags(np.zeros(17), 18), "expected k from 1 to 17, found 18"),
         (lambda: neighbourhoods([1, 2], 0), "expected a radius of at least 1, found 0"),
         (lambda: sentence_signature(["a"], [], {}), "found 1 words and 0 tags"),
+        (lambda: sentence_signature([], [], {}, definition="both"), "one of the definitions code, text, found 'both'"),
         (lambda: pos_minitree([1.0], [1.0, 1.0]), r"\{'permuted': 1, 'original': 2\}"),
         (lambda: pos_minitree([1.0], [1.0], accepted=[]), "'accepted': 0"),
         (lambda: pos_minitree([], []), "expected at least one permutation, found none"),

@@ -9,15 +9,35 @@ CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old"
 DOG = (("A", "DET"), ("dog", "NOUN"), ("sleeps", "VERB"))
 
 
-@pytest.fixture
-def trees():
-    made = MiniTrees()
+def _made(definition):
+    made = MiniTrees(definition=definition)
     for tagged in (CAT, DOG, ()):
         made.add(tagged)
     return made
 
 
-def test_a_word_has_the_mean_of_its_occurrences(trees):
+@pytest.fixture
+def trees():
+    return _made("code")
+
+
+@pytest.fixture
+def by_text():
+    return _made("text")
+
+
+def test_a_word_has_the_neighbours_of_its_occurrences_together(trees):
+    # dog: the, old | a, sleeps. ADJ, DET, DET, VERB
+    expected = np.zeros(17)
+    expected[[TAGS.index(tag) for tag in ("ADJ", "DET", "VERB")]] = (1 / 4, 1 / 2, 1 / 4)
+    assert trees.usual(["dog"])[0] == pytest.approx(expected)
+    # The: cat, sees | cat, sees, old, dog: three times NOUN or VERB each, less one
+    assert trees.usual(["the"])[0, TAGS.index("NOUN")] == pytest.approx(3 / 6)
+    assert trees.usual(["the"]).sum() == pytest.approx(1)
+
+
+def test_by_the_text_a_word_has_the_mean_of_its_occurrences(by_text):
+    trees = by_text
     in_cat, in_dog = (neighbourhoods(numbered([tag for _, tag in tagged])) for tagged in (CAT, DOG))
     assert trees.usual(["dog"])[0] == pytest.approx((in_cat[5] + in_dog[1]) / 2)
     assert trees.usual(["the"])[0] == pytest.approx((in_cat[0] + in_cat[3]) / 2)  # "The" is "the"
@@ -33,35 +53,62 @@ def test_many_words(trees):
     assert trees.usual(["sleeps"])[0, TAGS.index("DET")] == 0.5
 
 
-def test_permutations_at_once_are_permutations_one_by_one(trees):
+def test_permutations_at_once_are_permutations_one_by_one(by_text):
+    trees = by_text
     rng = np.random.default_rng(0)
     orders = np.stack([rng.permutation(len(CAT)) for _ in range(20)])
     found = trees.permuted(CAT, orders)
     table = trees.table()
     for order, signature in zip(orders, found, strict=True):
         words, tags = zip(*(CAT[place] for place in order), strict=True)
-        assert signature == sentence_signature(words, tags, table)
-    assert trees.signature(CAT) == sentence_signature(*zip(*CAT, strict=True), table)
+        assert signature == sentence_signature(words, tags, table, definition="text")
+    assert trees.signature(CAT) == sentence_signature(*zip(*CAT, strict=True), table, definition="text")
     assert len(set(found)) > 1
 
 
 class _Tagger:
-    def tags(self, sentences):
-        known = {"cat": CAT, "dog": DOG, "odd": (("zzz", "NOUN"), ("yyy", "VERB"))}
+    """Knows some sentences; "tac" is the cat's, tagged again in another order, where *sees* is a noun."""
+
+    def tags(self, sentences, *, keep=True):
+        again = (("dog", "NOUN"), ("The", "DET"), ("sees", "NOUN"), ("old", "ADJ"), ("cat", "NOUN"), ("the", "DET"))
+        known = {"cat": CAT, "dog": DOG, "odd": (("zzz", "NOUN"), ("yyy", "VERB")), "tac": again}
         return {sentence: known[sentence] for sentence in sentences}
 
 
-def test_ratios_are_of_the_signatures(trees):
+def test_a_signature_is_that_of_the_module_that_anyone_can_load(trees):
+    for tagged in (CAT, DOG, _Tagger().tags(["tac"])["tac"]):
+        assert trees.signature(tagged) == sentence_signature(*zip(*tagged, strict=True), trees.table())
+    assert trees.signature(DOG, k=2) != trees.signature(DOG, k=4)
+
+
+def test_a_permuted_sentence_is_tagged_again(trees):
+    orders = [np.array([[5, 0, 2, 4, 1, 3]]), np.zeros((0, 3), dtype=np.int64)]
+    cat, dog = Ratios(trees, _Tagger()).terms(["cat", "dog"], [["tac"], []], orders)
+    again = _Tagger().tags(["tac"])["tac"]
+    assert cat.tolist() == [trees.signature(CAT), trees.signature(again)]
+    in_its_own_tags = tuple(CAT[place] for place in orders[0][0])
+    assert trees.signature(again) != trees.signature(in_its_own_tags)
+    assert dog.tolist() == [trees.signature(DOG)]
+    [odd] = Ratios(trees, _Tagger()).terms(["odd"], [[]], [np.zeros((0, 2), dtype=np.int64)])
+    assert odd.tolist() == [0.0]  # unknown words count 0
+
+
+def test_by_the_text_words_take_along_their_tags(by_text):
     orders = [np.array([[1, 0, 2, 3, 4, 5], [5, 4, 3, 2, 1, 0]]), np.array([[0, 1, 2]]), np.array([[1, 0]])]
-    cat, dog, odd = Ratios(trees, _Tagger()).of(["cat", "dog", "odd"], orders)
-    assert cat == pytest.approx(trees.permuted(CAT, orders[0]) / trees.signature(CAT))
-    assert dog.tolist() == [1.0]
+    cat, dog, odd = Ratios(by_text, _Tagger()).terms(["cat", "dog", "odd"], [["", ""], [""], [""]], orders)
+    assert cat.tolist() == [by_text.signature(CAT), *by_text.permuted(CAT, orders[0])]
+    assert dog.tolist() == [by_text.signature(DOG)] * 2
     assert np.isnan(odd).all()  # none of its words is known
 
 
-def test_a_sentence_that_is_cut_otherwise_has_no_ratio(trees):
-    [found] = Ratios(trees, _Tagger()).of(["dog"], [np.array([[3, 1, 2, 0]])])
+def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
+    [found] = Ratios(by_text, _Tagger()).terms(["dog"], [[""]], [np.array([[3, 1, 2, 0]])])
     assert np.isnan(found).all()
+
+
+def test_a_definition_that_is_not_there_is_refused():
+    with pytest.raises(ValueError, match="one of the definitions code, text, found 'both'"):
+        MiniTrees(definition="both")
 
 
 def test_orders_of_another_sentence_are_refused(trees):

@@ -23,14 +23,22 @@ def test_words_are_tagged(pipeline, tmp_path):
     )
 
 
-def test_a_sentence_is_tagged_once_ever(pipeline, tmp_path, monkeypatch):
+def test_fine_tags_are_the_pipelines_own(pipeline, tmp_path):
+    tagger = Tagger(pipeline, cache=tmp_path)
+    [tagged] = tagger.fine_tags(["There are  two dogs."]).values()
+    assert tagged == (("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", "."))
+    assert {"EX", "VBP", "NNS"} <= tagger.fine
+
+
+def test_a_sentence_is_tagged_once_ever_for_both_kinds_of_tags(pipeline, tmp_path, monkeypatch):
     sentences = ["A man sleeps.", "A woman runs.", "A man sleeps."]
-    first = Tagger(pipeline, cache=tmp_path).tags(sentences)
-    assert set(first) == set(sentences)
+    tagger = Tagger(pipeline, cache=tmp_path)
+    first, fine = tagger.tags(sentences), tagger.fine_tags(sentences)
+    assert set(first) == set(fine) == set(sentences)
     again = Tagger(pipeline, cache=tmp_path)
     asked = []
     monkeypatch.setattr(again._nlp, "pipe", lambda new, **_: asked.extend(new) or iter(()))
-    assert again.tags(sentences) == first
+    assert (again.tags(sentences), again.fine_tags(sentences)) == (first, fine)
     assert asked == []
 
 
@@ -47,7 +55,7 @@ def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch
     Tagger(pipeline, cache=tmp_path).tags(["A dog runs."])
     files = list(tmp_path.glob("*.sqlite"))
     assert len(files) == 2
-    assert all(sqlite3.connect(file).execute("SELECT count(*) FROM tags").fetchone() == (1,) for file in files)
+    assert all(sqlite3.connect(file).execute("SELECT count(*) FROM tagged").fetchone() == (1,) for file in files)
 
 
 def test_what_is_no_pipeline_is_said(tmp_path):

@@ -13,7 +13,8 @@ COMMANDS = [
     "unbag train finetune --model org/base --out runs/a",
     "unbag train finetune --model org/base --corpus snli=2 mnli --validation sick --order shuffled --out a",
     "unbag train finetune --model org/base --hypothesis-only --max-steps 4 --accumulation 2 --out a",
-    "unbag train hex --model org/base --corpus mnli --warm-start 0 --unscaled --width 12 --out a",
+    "unbag train hex --model org/base --corpus mnli --warm-start 0.0 --unscaled --width 12 --out a",
+    "unbag train hex --model org/base --superficial-weight 0.5 --embeddings org/words --out a",
     "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 --out a",
     "unbag train finetune --model org/base --augment soswap addamod --label-map neutral,entailment,contradiction "
     "--out a",

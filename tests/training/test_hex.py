@@ -1,5 +1,6 @@
 import json
 import shutil
+from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,15 @@ from safetensors.torch import load_file
 from torch.nn.functional import cross_entropy
 
 from tests.fork_server import PYTHON
-from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, encode, tiny_network, tiny_tokenizer
+from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, WORDS, encode, tiny_network, tiny_tokenizer
 from unbag.hex.residual import ResidualHead
+from unbag.hex.superficial import SuperficialBranch, WordTable
 from unbag.inference import TransformerPredictor
+from unbag.lexical.embeddings import load
 from unbag.training.hex import Hex
 from unbag.training.options import HexOptions
+from unbag.training.projection import project_out
+from unbag.training.word_table import of_embeddings
 
 NOW = HexOptions(warm_start=0)
 
@@ -46,7 +51,7 @@ def encoder_outputs(objective, kind, encoded):
 
 def superficial(objective, encoded):
     """Return g by the paper's formula, one pair and one word at a time, then normalised."""
-    table = objective.network.get_input_embeddings().weight
+    table = objective.branch.table.vectors
     rows = []
     for ids in encoded["input_ids"].tolist():
         words = [table[token] for token in ids if token > 3]
@@ -92,17 +97,63 @@ def test_is_the_papers_definition_in_every_family(kind, unscaled):
 
 def test_g_by_hand():
     """Two words of embeddings (1, 0) and (3, 4), one special token and padding: their mean is (2, 2)."""
-    branch = tiny_hex().branch
-    branch.phi = torch.nn.Linear(2, 2, bias=False)
-    branch.phi.weight.data = torch.tensor([[1.0, 1.0], [1.0, -2.0]])
-    branch.decoder.weight.data = torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]])
-    table = torch.tensor([[9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [1.0, 0.0], [3.0, 4.0]])
+    vectors = torch.tensor([[9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [9.0, 9.0], [1.0, 0.0], [3.0, 4.0]])
+    table = WordTable(vectors, torch.tensor([False, True, False, True, True, True]))
+    weights = {
+        "phi.weight": torch.tensor([[1.0, 1.0], [1.0, -2.0]]),
+        "decoder.weight": torch.tensor([[1.0, 5.0], [2.0, 0.0], [0.0, 1.0]]),
+    }
     ids, mask = torch.tensor([[0, 4, 5, 2, 5]]), torch.tensor([[1, 1, 1, 1, 0]])
-    branch.normalise = False
-    assert branch(branch.mean(table, ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
+    branch = SuperficialBranch.of(weights, table, normalise=False)
+    assert branch(branch.mean(ids, mask)).tolist() == [[4.0, 8.0, 0.0]]  # ReLU(4, -2) = (4, 0)
     branch.normalise = True
-    torch.testing.assert_close(branch(branch.mean(table, ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
-    assert branch(branch.mean(table, torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # no word, no g
+    torch.testing.assert_close(branch(branch.mean(ids, mask)), torch.tensor([[2**0.5, 8**0.5, 0.0]]))
+    assert branch(branch.mean(torch.tensor([[0, 2]]))).tolist() == [[0.0, 0.0, 0.0]]  # no word, no g
+
+
+def test_the_embeddings_of_g_are_the_networks_as_it_began_for_good():
+    network = tiny_network()
+    before = network.get_input_embeddings().weight.detach().clone()
+    objective = Hex(network, tiny_tokenizer(), NOW)
+    assert not {name for name in objective.state_dict() if "table" in name}
+    assert not objective.branch.table.vectors.requires_grad
+    steps(objective, 5)
+    assert torch.equal(objective.branch.table.vectors, before), "bit for bit"
+    assert not torch.equal(network.get_input_embeddings().weight, before), "the network's own have moved"
+    assert objective.branch.table.is_word.tolist() == [False] * 4 + [True] * len(WORDS)
+
+
+def test_g_reads_word_vectors_where_they_are_named(tmp_path):
+    """A piece of a word and a word that the file lacks are no words to g."""
+    path = tmp_path / "vectors.txt"
+    path.write_text("dog 1 2\ncat 3 4\nunheard 5 6\n")
+    objective = tiny_hex(options=HexOptions(warm_start=0, embeddings=str(path)))
+    vectors, is_word = objective.branch.table
+    dog, cat = (4 + WORDS.index(word) for word in ("dog", "cat"))
+    assert vectors[[dog, cat]].tolist() == [[1.0, 2.0], [3.0, 4.0]]
+    assert is_word.nonzero().flatten().tolist() == sorted([dog, cat])
+    assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
+    encoded = encode([("a dog runs", "a dog and a cat")])
+    torch.testing.assert_close(objective.branch.mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
+    assert objective.made_with() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
+    assert tiny_hex().made_with() == {}
+    path.write_text("unheard 5 6\n")
+    with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, found none"):
+        tiny_hex(options=HexOptions(embeddings=str(path)))
+
+
+def test_a_piece_of_a_word_has_no_word_vector(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("play 1 2\ning 3 4\n# 5 6\n")
+    vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing", "#", "ing"]
+    (tmp_path / "vocab.txt").write_text("\n".join(vocabulary))
+    tokenizer = transformers.BertTokenizer(str(tmp_path / "vocab.txt"))
+    network = transformers.BertModel(transformers.BertConfig(vocab_size=12, hidden_size=8, num_attention_heads=2))
+    vectors, is_word = of_embeddings(load(str(path)), network, tokenizer)
+    assert tokenizer.tokenize("playing") == ["play", "##ing"]
+    assert [vocabulary[number] for number in is_word.nonzero().flatten()] == ["play", "#", "ing"]
+    assert vectors[5].tolist() == [1.0, 2.0]
+    assert vectors.shape == (12, 2), "a network may have more embeddings than its tokenizer has tokens"
 
 
 def test_padding_changes_nothing():
@@ -117,16 +168,56 @@ def test_padding_changes_nothing():
     )
 
 
-def test_no_gradient_goes_through_g_into_the_embeddings():
-    objective = tiny_hex()
-    table = objective.network.get_input_embeddings().weight
-    objective.branch(objective.branch.mean(table, **encode())).sum().backward()
-    assert table.grad is None
-    assert objective.branch.phi.weight.grad.norm() > 0
+def test_the_residual_is_what_is_left_of_the_encoders_part_alone():
+    """F_L = (I - P_G) W_h h: g acts only through what it removes, by an orthogonal projection made here by QR."""
+    objective = tiny_hex().train()
+    encoded = encode()
+    w_h_h = encoder_outputs(objective, "bert", encoded) @ layer_of(objective).weight.T
+    with torch.no_grad():
+        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+        q, _ = torch.linalg.qr(f_g.double())
+        expected = w_h_h.double() - q @ (q.T @ w_h_h.double())
+        torch.testing.assert_close(objective(LABELS, **encoded).logits.double(), expected, atol=1e-3, rtol=0)
+        # … so that another W_g with the same columns' span (F_G times any invertible matrix) changes nothing.
+        mixing = torch.tensor([[2.0, 0.0, 1.0], [0.0, -1.0, 0.0], [1.0, 3.0, 5.0]])
+        spanned = project_out(w_h_h, f_g @ mixing)
+    torch.testing.assert_close(spanned, objective(LABELS, **encoded).logits, atol=1e-3, rtol=0)
+
+
+def test_the_second_form_adds_what_was_removed_by_its_weight():
+    objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=0.5)).train()
+    first = tiny_hex().train()
+    encoded = encode()
+    found, without = objective(LABELS, **encoded), first(LABELS, **encoded)
+    with torch.no_grad():
+        f_g = objective.branch(objective.branch.mean(**asked(encoded))) + layer_of(objective).bias
+    assert torch.equal(found.logits, without.logits), "what predicts is F_L in both"
+    assert found.loss.item() == pytest.approx(cross_entropy(without.logits + 0.5 * f_g, LABELS).item(), abs=1e-6)
+    assert abs(found.loss.item() - without.loss.item()) > 0.01, "the same, so this test would show nothing"
+
+
+def test_with_no_weight_the_second_form_is_the_first():
+    one, other = (tiny_hex(options=each) for each in (HexOptions(superficial_weight=0.0), HexOptions()))
+    steps(one, 3)
+    steps(other, 3)
+    assert all(torch.equal(value, other.state_dict()[name]) for name, value in one.state_dict().items())
+
+
+def test_in_the_second_form_g_learns_to_predict_the_label():
+    """The network stands still; what the branch learns for F_L alone is no prediction."""
+    losses = {}
+    for weight in (0.0, 2.0):
+        objective = tiny_hex(options=HexOptions(warm_start=0, superficial_weight=weight))
+        objective.network.requires_grad_(False)
+        steps(objective, 60)
+        f_g = objective.branch(objective.branch.mean(**asked(encode()))) + layer_of(objective).bias
+        losses[weight] = cross_entropy(f_g, LABELS).item()
+    assert losses[2.0] < 0.5 < 0.9 < losses[0.0]
 
 
 def test_warm_start_is_plain_cross_entropy_and_ends():
-    objective = tiny_hex(options=HexOptions(warm_start=2)).train()
+    objective = tiny_hex(options=HexOptions(warm_start=0.3)).train()
+    objective.begin(0, 5)  # 1.5 steps of 5: two
     plain = objective.network(**encode()).logits
     for batch in range(4):
         objective.zero_grad()
@@ -137,16 +228,17 @@ def test_warm_start_is_plain_cross_entropy_and_ends():
         gradients = [parameter.grad for parameter in objective.branch.parameters()]
         assert all(gradient is not None for gradient in gradients), "DDP would wait for it"
         assert all((gradient != 0).any() == (batch >= 2) for gradient in gradients)
-    resumed = tiny_hex(options=HexOptions(warm_start=5)).train()
+    resumed = tiny_hex(options=HexOptions(warm_start=0.5)).train()
     resumed.load_state_dict(objective.state_dict())
-    resumed.begin(4)
+    resumed.begin(4, 10)
     assert torch.equal(resumed(LABELS, **encode()).logits, plain), "this is the fifth batch"
     assert not torch.equal(resumed(LABELS, **encode()).logits, plain), "and this the sixth"
 
 
 def test_a_step_of_several_passes_counts_once():
     network, tokenizer = tiny_network(), tiny_tokenizer()
-    objective = Hex(network, tokenizer, HexOptions(warm_start=1), accumulation=2).train()
+    objective = Hex(network, tokenizer, HexOptions(warm_start=0.25), accumulation=2).train()
+    objective.begin(0, 4)
     plain = network(**encode()).logits
     assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]
 
@@ -186,23 +278,33 @@ def test_never_nan_under_autocast(b, superficially):
         assert parameter.grad.isfinite().all()
 
 
-def trained(steps=8, **options):
-    objective = tiny_hex(options=HexOptions(**{"warm_start": 2, **options})).train()
+def asked(encoded):
+    return {name: encoded[name] for name in ("input_ids", "attention_mask")}
+
+
+def steps(objective, n):
+    """Train for n steps on the same batch, and return the losses."""
+    objective.train().begin(0, n)
     optimizer = torch.optim.AdamW(objective.parameters(), lr=3e-3)
     losses = []
-    for _ in range(steps):
+    for _ in range(n):
         optimizer.zero_grad()
         loss = objective(LABELS, **encode()).loss
         loss.backward()
         optimizer.step()
         losses.append(loss.item())
-    return objective, losses
+    return losses
+
+
+def trained(n=8):
+    objective = tiny_hex(options=HexOptions(warm_start=0.25))
+    return objective, steps(objective, n)
 
 
 def test_the_loss_falls_and_every_weight_moves():
     before = {name: value.clone() for name, value in tiny_hex().named_parameters()}
-    objective, losses = trained(steps=30)
-    assert losses[-1] < 0.5 * losses[2]
+    objective, losses = trained(32)
+    assert losses[-1] < 0.5 * losses[8]
     still = {name for name, value in objective.named_parameters() if torch.equal(value, before[name])}
     # What the plain network leaves still: a key's bias adds the same to all scores of a query.
     assert {name for name in still if not name.endswith("key.bias")} == set()
@@ -303,27 +405,27 @@ def test_a_residual_head_is_refused_where_there_is_none(finished, tmp_path):
 
 def test_what_is_saved_is_numbers_and_text(finished):
     objective, folder = finished
-    assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega"}
-    assert json.loads((folder / "hex.json").read_text()) == {
-        "format": 1,
-        "layer": "classifier",
-        "normalise": True,
-        "special_ids": [0, 1, 2, 3],
-    }
-    torch.testing.assert_close(ResidualHead.load(folder).branch.phi.weight, objective.branch.phi.weight)
+    assert set(load_file(folder / "hex.safetensors")) == {"phi", "w_g", "omega", "embeddings", "is_word"}
+    assert json.loads((folder / "hex.json").read_text()) == {"format": 2, "layer": "classifier", "normalise": True}
+    branch = ResidualHead.load(folder).branch
+    torch.testing.assert_close(branch.phi.weight, objective.branch.phi.weight)
+    for here, there in zip(branch.table, objective.branch.table, strict=True):
+        assert torch.equal(here, there)
 
 
 def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"found no hex\.json"):
         ResidualHead.load(tmp_path)
-    (tmp_path / "hex.json").write_text('{"format": 7}')
-    with pytest.raises(ValueError, match="expected format 1, found 7"):
+    (tmp_path / "hex.json").write_text('{"format": 1}')  # of a branch that read the network's moving embeddings
+    with pytest.raises(ValueError, match=r"expected format 2, found 1; .* trained again .* or answers with its plain"):
         ResidualHead.load(tmp_path)
 
 
 def test_options_out_of_range_are_refused_together():
-    with pytest.raises(ValueError, match=r"width of at least 1, found 0; .* at least 0 steps, found -1"):
-        HexOptions(width=0, warm_start=-1)
+    with pytest.raises(ValueError, match=r"width of at least 1, found 0; .* a share of the steps, found -1 .*; .* -2"):
+        HexOptions(width=0, warm_start=-1, superficial_weight=-2)
+    with pytest.raises(ValueError, match=r"less than 1, a share .* found 500 \(earlier versions counted it in steps\)"):
+        HexOptions(warm_start=500)
     assert tiny_hex(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
 
 

@@ -1,7 +1,9 @@
 """Cross-validation on SICCK: which pairs a fold's model learns, what becomes of its predictions, and stopped runs."""
 
 import json
+import math
 from dataclasses import fields
+from functools import partial
 
 import numpy as np
 import pytest
@@ -20,6 +22,7 @@ from unbag.answers import Answers
 from unbag.inference import TransformerPredictor
 from unbag.inference.loading import ModelError
 from unbag.inference.probe import ProbeReport
+from unbag.inference.revision import folder_revision
 from unbag.labels import LABELS, LabelError
 from unbag.natlog.relations import Relation
 from unbag.perturb import modified
@@ -28,7 +31,8 @@ from unbag.request import BuiltSet, Request
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
-from unbag.training.kfold import cross_validate, fold_data, out_of_fold, summarise
+from unbag.training.kfold import cross_validate, fold_data, out_of_fold, seen_seeds, summarise
+from unbag.training.kfold_config import SEEDS
 
 RECIPE = scripts.file("trainers", "kfold").RECIPE
 RELATIONS = {
@@ -71,9 +75,11 @@ def validate(built, tiny_bert, tmp_path):
             **{
                 "model": str(tiny_bert),
                 "folds": FOLDS,
+                "protocol": "spread",
                 "epochs": 3,
                 "batch_size": 24,
                 "learning_rate": 5e-3,
+                "warmup": 0.06,
                 **changed,
             },
         )
@@ -88,10 +94,11 @@ def texts(rows):
     return list(rows["premise"]), list(rows["hypothesis"])
 
 
-def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built):
+@pytest.mark.parametrize("protocol", ["spread", "whole_seeds"])
+def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built, protocol):
     met = []
     for fold in range(FOLDS):
-        data = fold_data(built, fold)
+        data = fold_data(built, fold, protocol=protocol, seed=1)
         (training,), (held_out,) = data.training, data.held_out
         names = {example.source_id for example in training.examples}
         out = {example.source_id for example in held_out.examples}
@@ -103,12 +110,57 @@ def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built)
         assert training.record["left_out"] == {"held out": 48}
         met += out
     assert sorted(met) == sorted(built.rows["id"]), "each row is predicted once"
-    examples = {each.source_id: each for each in fold_data(built, 1).training[0].examples}
+    examples = {each.source_id: each for each in fold_data(built, 1, protocol=protocol, seed=2).training[0].examples}
     assert examples["pair-0"][1:4] == PAIRS[0]
     # Entailed by what it entails is nobody: of three labels, the other direction has neutral.
     assert examples["pair-0-reverse"][1:4] == (PAIRS[0][1], PAIRS[0][0], "neutral")
     with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, found 0 of 144 rows in it"):
-        fold_data(built, 3)
+        fold_data(built, 3, protocol=protocol, seed=1)
+
+
+def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
+    tenths = {}
+    for fold in range(FOLDS):
+        (training,), (held_out,) = (data := fold_data(built, fold, seed=1)).training, data.held_out
+        learnt, out = ({example.source_id for example in part.examples} for part in (training, held_out))
+        in_fold = {row["pair"] for row in built.rows if row["fold"] == fold}
+        assert not learnt & out
+        assert learnt | out == set(built.rows["pair"]) - in_fold, "no exchanged row, and none of the fold"
+        assert (len(learnt), len(out)) == (43, 5), "of 48 pairs a tenth, rounded up"
+        assert training.record["left_out"] == {"exchanged": 72, "predicted": 24, "held out": 5}
+        assert held_out.record["left_out"] == {"exchanged": 72, "predicted": 24, "trained on": 43}
+        tenths[fold] = out
+    assert fold_data(built, 0, seed=1) == fold_data(built, 0, seed=1)
+    assert {each.source_id for each in fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]
+    with pytest.raises(ValueError, match="expected pairs in fold 3 and in others, found 0 of 144 rows in it"):
+        fold_data(built, 3, seed=1)
+
+
+def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
+    def of(relation, number):
+        return modified.Pair(
+            *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
+            fold=number % 2,
+        )
+
+    relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
+    pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
+    rows = datasets.Dataset(pa.concat_tables(modified.tables(pairs, modified.FOUR_WAY)))
+    two = BuiltSet(built.request, rows, "en", {}, built.data)
+    data = fold_data(two, 0, seed=1)
+    examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)
+    assert [(each.premise, each.label) for each in examples] == [
+        ("a 1", "entailment"), ("a 3", "entailment"), ("a 5", "contradiction"), ("a 7", "neutral"),
+    ]  # fmt: skip
+    ours = {each.source_id: each.label for each in fold_data(two, 0, protocol="spread", seed=1).training[0].examples}
+    assert (ours["pair-3"], ours["pair-3-reverse"]) == ("neutral", "entailment")
+
+
+def test_rows_whose_seed_other_folds_have_are_told_from_the_rest(built):
+    assert seen_seeds(built).all(), "each of five seeds is in all folds"
+    alone = built.rows.map(lambda row: {"source_id": f"seed-{row['fold']}" if row["fold"] else "seed-1"})
+    rows = seen_seeds(BuiltSet(built.request, alone, "en", {}, built.data))
+    assert rows.tolist() == [fold < 2 for fold in built.rows["fold"]]
 
 
 def test_the_predictions_of_the_folds_come_in_the_order_of_the_rows(built):
@@ -124,11 +176,13 @@ def test_the_predictions_of_the_folds_come_in_the_order_of_the_rows(built):
 def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
     def scores(value):
         four = {name: Estimate(value, None, None, 7) for name in ("f1", "precision", "recall", "accuracy")}
-        return {**four, "by": {"modifier_type": {"negation": four}, "part": {"verb": four}, "position": {"both": four}}}
+        by = {"modifier_type": "negation", "part": "verb", "position": "both", "seed": "unseen"}
+        return {**four, "by": {name: {group: four} for name, group in by.items()}}
 
     found = summarise(scores(0.25), [scores(0.5), scores(0.75)])
-    assert list(found) == ["all", "modifier_type", "part"]
-    for group in (found["all"], found["modifier_type"]["negation"], found["part"]["verb"]):
+    assert list(found) == ["all", "modifier_type", "part", "seed"]
+    groups = found["modifier_type"]["negation"], found["part"]["verb"], found["seed"]["unseen"]
+    for group in (found["all"], *groups):
         assert group["pairs"] == 7
         assert group["f1"] == {
             "zero_shot": 0.25,
@@ -139,8 +193,10 @@ def test_the_summary_is_mean_and_standard_deviation_of_a_sample():
     assert summarise(scores(0.25), [scores(0.5)])["all"]["recall"]["standard_deviation"] is None
 
 
-def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built, tmp_path, tiny_bert):
-    done = validate(1, keep_models=True)
+@pytest.mark.parametrize(("protocol", "pairs"), [("authors", 43), ("spread", 96)])
+def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built, tmp_path, tiny_bert, protocol, pairs):
+    steps = 3 * math.ceil(pairs / 24)
+    done = validate(1, keep_models=True, protocol=protocol)
     rows, out = built.rows, tmp_path / "out"
     by_hand = np.zeros((len(rows), 3), np.float32)
     for fold in range(FOLDS):
@@ -155,17 +211,20 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
     assert done["summary"]["all"]["accuracy"]["values"] == [scores["accuracy"].value]
     assert scores["accuracy"].value > before["accuracy"].value, "the words tell, and they are the same in all folds"
     assert [fold["pairs"] for fold in done["runs"][0]["folds"]] == [24] * FOLDS
-    assert [fold["steps"] for fold in done["runs"][0]["folds"]] == [12] * FOLDS, (
-        "three epochs of 96 rows in batches of 24"
-    )
+    assert [fold["steps"] for fold in done["runs"][0]["folds"]] == [steps] * FOLDS, "three epochs in batches of 24"
+    assert done["summary"]["seed"]["seen"]["accuracy"] == done["summary"]["all"]["accuracy"], "all are"
     assert done == json.loads((out / "kfold.json").read_text())
-    evaluations = json.loads((out / "seed-1/fold-0.json").read_text())["training"]["evaluations"]
-    assert [each["step"] for each in evaluations] == [12], "the predicted fold is looked at when all is done"
-    assert validate(1) == {**done, "config": {**done["config"], "keep_models": False}}
+    kept = json.loads((out / "seed-1/fold-0.json").read_text())
+    evaluations = kept["training"]["evaluations"]
+    assert [each["step"] for each in evaluations] == [steps], "what is held out is looked at when all is done"
+    assert set(kept["probabilities"]) == {row["id"] for row in rows if row["fold"] == 0}, "in both directions"
+    assert validate(1, protocol=protocol) == {**done, "config": {**done["config"], "keep_models": False}}
     assert (out / "seed-1/fold-0/model.safetensors").is_file(), "what was kept stays"
 
 
-def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatch):
+@pytest.mark.parametrize("protocol", ["authors", "spread"])
+def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatch, protocol):
+    validate = partial(validate, protocol=protocol, max_steps=12)
     whole = validate(1, 2, out="whole")
 
     def stop_in(name, step):
@@ -244,13 +303,39 @@ def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
         RECIPE.config(model="m", out=tmp_path, epochs=0, folds=1)
 
 
-@pytest.mark.parametrize("whole_seeds", [False, True])
-def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert, tmp_path, monkeypatch, whole_seeds):
+def test_the_authors_seeds_are_run_where_none_are_named(validate, monkeypatch, tiny_bert):
+    def untrained(recipe, config, built, fold, on_step):
+        rows = [row["id"] for row in built.rows if row["fold"] == fold]
+        training = {"steps": 0, "model": {"revision": folder_revision(tiny_bert)}}
+        probabilities = {name: [1.0, 0.0, 0.0] for name in rows}
+        return {
+            "fold": fold, "pairs": 24, "truncated_pairs": 0, "probabilities": probabilities, "training": training,
+        }  # fmt: skip
+
+    monkeypatch.setattr(kfold, "_fold", untrained)
+    done = validate(protocol="authors")
+    assert done["seeds"] == list(SEEDS) == [12345, 34567, 56789, 98765, 76543]
+    assert [run["seed"] for run in done["runs"]] == done["seeds"]
+    assert len(done["summary"]["all"]["f1"]["values"]) == 5
+
+
+def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
+    told = RECIPE.config(model="m", out=tmp_path)
+    assert (told.protocol, told.folds, told.epochs, told.learning_rate, told.warmup) == ("authors", 5, 4, 5e-5, 0)
+    with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, found 'random'"):
+        RECIPE.config(model="m", out=tmp_path, protocol="random")
+    shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
+    assert "--seeds" in shown.output
+    assert "--seed " not in shown.output, "no option that the protocol would not heed"
+
+
+@pytest.mark.parametrize("protocol", ["authors", "spread", "whole_seeds"])
+def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert, tmp_path, monkeypatch, protocol):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
     file = shared / "data/sicck/SICCK-Ground-Truth-apr24.csv"
     told = ["--model", str(tiny_bert), "--out", str(tmp_path / "out"), "--file", str(file), "--folds", "2"]
-    told += ["--max-steps", "1", "--seeds", "1", *(["--whole-seeds"] if whole_seeds else [])]
+    told += ["--max-steps", "1", "--seeds", "1", "--protocol", protocol]
     try:
         shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", *told], catch_exceptions=False)
     finally:
@@ -269,5 +354,10 @@ def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert
     }
     assert sum(fold["pairs"] for fold in done["runs"][0]["folds"]) == 1304
     assert str(tmp_path) not in json.dumps({**done, "model": None, "config": {**done["config"], "model": None}})
-    if not whole_seeds:
+    if protocol != "whole_seeds":
         assert [fold["pairs"] for fold in done["runs"][0]["folds"]] == [652, 652]
+    by_seed = {name: found["pairs"] for name, found in done["summary"]["seed"].items()}
+    # Row 652 is in the middle of a seed's 88 pairs.
+    assert by_seed == {
+        "authors": {"seen": 88, "unseen": 1216}, "spread": {"seen": 1304}, "whole_seeds": {"unseen": 1304},
+    }[protocol]  # fmt: skip

@@ -1,5 +1,7 @@
 """The recipes `hex` and `max_entropy` through the loop: what a run leaves, interrupted or cut in parts."""
 
+from hashlib import sha256
+
 import pytest
 import torch
 from accelerate.state import AcceleratorState
@@ -37,12 +39,12 @@ def accuracy(folder, **how):
 
 
 def test_hex_leaves_an_ordinary_model_and_its_residual_head(train, options):
-    record, _ = train(HEX, warm_start=30, max_steps=60)
+    record, _ = train(HEX, warm_start=0.5, max_steps=60)
     network, info = AutoModelForSequenceClassification.from_pretrained(options["out"], output_loading_info=True)
     assert not any(info.values()), info
     assert type(network).__name__ == "BertForSequenceClassification"
     assert {path.name for path in options["out"].iterdir()} > {"hex.json", "hex.safetensors", "model.safetensors"}
-    assert record["config"]["warm_start"] == 30
+    assert record["config"]["warm_start"] == 0.5
     assert record["published"]["all"]["accuracy"] == pytest.approx(accuracy(options["out"]))
     # The label is in the words here, which HEX takes out: what is left knows less than the plain head.
     assert accuracy(options["out"], head="residual") <= accuracy(options["out"])
@@ -50,7 +52,7 @@ def test_hex_leaves_an_ordinary_model_and_its_residual_head(train, options):
 
 def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with_dropout):
     """Stopped in the warm start and after it."""
-    told = {"model": str(with_dropout), "warm_start": 6, "checkpoint_every": 4}
+    told = {"model": str(with_dropout), "warm_start": 0.5, "superficial_weight": 0.5, "checkpoint_every": 4}
     unbroken = options["out"].with_name("unbroken")
     train(HEX, out=unbroken, **told)
     for stop in (5, 9):
@@ -67,13 +69,45 @@ def test_an_interrupted_hex_run_goes_on_to_the_same_weights(train, options, with
         assert (options["out"] / name).read_bytes() == (unbroken / name).read_bytes(), name
 
 
-def test_the_warm_start_of_hex_counts_steps(train, options):
-    """Two parts a step and a warm start of two steps are, but for rounding, two steps of ordinary fine-tuning."""
-    _, plain = train(scripts.file("trainers", "finetune").RECIPE, max_steps=2, out=options["out"].with_name("plain"))
-    _, warm = train(HEX, max_steps=2, warm_start=2, accumulation=2)
-    _, early = train(HEX, max_steps=2, warm_start=1, accumulation=2, out=options["out"].with_name("early"))
-    assert close(plain, warm, atol=1e-5)
-    assert not close(plain, early, atol=1e-3)
+def test_the_warm_start_of_hex_is_a_share_of_the_steps(train, options):
+    """Two parts a step and half of four steps are, but for rounding, two steps of ordinary fine-tuning."""
+    steps = {"max_steps": 4, "evaluate_every": 1}
+    plain, _ = train(scripts.file("trainers", "finetune").RECIPE, out=options["out"].with_name("plain"), **steps)
+    warm, _ = train(HEX, warm_start=0.5, accumulation=2, **steps)
+    losses = [[each["all"]["loss"] for each in record["evaluations"]] for record in (plain, warm)]
+    differences = [abs(one - other) for one, other in zip(*losses, strict=True)]
+    assert max(differences[:2]) < 1e-5
+    assert min(differences[2:]) > 1e-3
+
+
+def test_an_interrupted_run_does_not_go_on_with_other_word_vectors(train, options, tmp_path):
+    vectors = tmp_path / "vectors.txt"
+    words = sorted({word for pair in PAIRS for text in pair[:2] for word in text.split()})
+
+    def write(*numbers):
+        vectors.write_text("\n".join(f"{word} {numbers[i % 2]} {i}" for i, word in enumerate(words)))
+
+    def stop(done, total, said):
+        if done == 2:
+            raise KeyboardInterrupt
+
+    told = {"embeddings": str(vectors), "max_steps": 4, "checkpoint_every": 1}
+    write(1, 2)
+    with pytest.raises(KeyboardInterrupt):
+        train(HEX, on_step=stop, **told)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    write(3, 4)
+    with pytest.raises(ValueError, match=r"checkpoint of another run: embeddings was 'sha256:\w+', is 'sha256:"):
+        train(HEX, **told)
+    AcceleratorState._reset_state(reset_partial_state=True)
+    write(1, 2)
+    record, _ = train(HEX, **told)
+    assert record["config"]["embeddings"] == "vectors.txt", "wherever it lies"
+    assert record["embeddings"] == f"sha256:{sha256(vectors.read_bytes()).hexdigest()}"
+    assert train(HEX, **told)[0] == record, "it is finished already"
+    write(3, 4)
+    with pytest.raises(ValueError, match=r"holds another run: .*vectors\.txt has changed"):
+        train(HEX, **told)
 
 
 def test_max_entropy_leaves_a_model_undecided_about_other_orders(train, options):
@@ -106,7 +140,7 @@ def test_max_entropys_options_and_seed_matter(train, options):
 
 
 def test_impossible_options_are_all_named_at_once(options):
-    with pytest.raises(ValueError, match=r"epochs = 0.*width of at least 1, found 0.*at least 0 steps, found -1"):
+    with pytest.raises(ValueError, match=r"epochs = 0.*width of at least 1, found 0.*a share of the steps, found -1"):
         HEX.config(**{**options, "epochs": 0, "width": 0, "warm_start": -1})
     with pytest.raises(ValueError, match=r"epochs = 0.*alpha above 0, found 0.*one permutation of each pair, found 0"):
         MAX_ENTROPY.config(**{**options, "epochs": 0, "alpha": 0, "permutations": 0})
@@ -114,10 +148,11 @@ def test_impossible_options_are_all_named_at_once(options):
 
 def test_the_options_reach_the_objective(options):
     assert torch.is_grad_enabled()
-    config = HEX.config(**options, width=5, unscaled=True)
+    config = HEX.config(**options, width=5, unscaled=True, superficial_weight=0.25)
     from unbag.inference.loading import load_to_train
 
     classifier = load_to_train(config.model, revision=None, label_map=None, seed=0)
     objective = HEX.objective(classifier, config, None)
     assert objective.branch.phi.weight.shape[0] == 5
     assert not objective.branch.normalise
+    assert objective._superficial_weight == 0.25

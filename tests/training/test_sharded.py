@@ -55,7 +55,7 @@ CONFIGS = {
 }
 if importlib.util.find_spec("deepspeed"):  # no dependency of the tests: its operations are compiled where it runs
     CONFIGS["DeepSpeed ZeRO-3"] = {"distributed_type": "DEEPSPEED", "deepspeed_config": {"zero3_init_flag": True}}
-HEX = {"warm_start": 3}
+HEX = {"warm_start": 0.5}
 RECIPES = {"finetune": {}, "max_entropy": {}, "hex": HEX}
 STEPS, STOP = 6, 2
 
@@ -173,7 +173,8 @@ def test_each_process_keeps_a_part_of_the_weights(sharded):
     _, folder = sharded
     for name in RECIPES:
         files = [load_file(path) for path in (folder / name).glob("*.safetensors")]
-        numbers = sum(value.numel() for file in files for key, value in file.items() if key != "omega")
+        never_sharded = {"omega", "embeddings", "is_word"}  # fitted at the end, or fixed
+        numbers = sum(value.numel() for file in files for key, value in file.items() if key not in never_sharded)
         held = [int((folder / f"{name}.held-{rank}").read_text()) for rank in (0, 1)]
         assert numbers <= sum(held) < 1.1 * numbers, "more than that is padding"
         assert max(held) < 0.7 * numbers

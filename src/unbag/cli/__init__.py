@@ -14,6 +14,7 @@ from unbag.cli import (
     lexical,
     making,
     natlog,
+    people,
     prefetching,
     published,
     publishing,
@@ -45,6 +46,7 @@ app.command()(published.papers)
 app.command()(published.report)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(natlog.app, name="natlog")
+app.add_typer(people.app, name="people")
 app.add_typer(training.app, name="train")
 app.add_typer(publishing.app, name="publish")
 publishing.app.command()(publishing_dataset.dataset)

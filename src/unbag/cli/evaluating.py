@@ -59,7 +59,7 @@ def evaluate(
     device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None,
     head: Annotated[
         Head | None,
-        typer.Option(metavar="HEAD", help="plain (default), or residual: of a HEX model, less what words explain."),
+        typer.Option(metavar="HEAD", help="plain (default), or residual: of a HEX model, F_L instead of f([h, 0])."),
     ] = None,
     label_map: Annotated[str | None, typer.Option(help="The model's labels in output order, comma between.")] = None,
     trust_labels: Annotated[

@@ -1,7 +1,7 @@
 """Commands about the lexical model: `unbag lexical fit` and `unbag lexical score`."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -26,6 +26,13 @@ def fit(
     out: Annotated[Path, typer.Option(help="Folder for the model: weights and a config, ready for the Hub.")],
     training: Training = None,
     pipeline: Pipeline = None,
+    tags: Annotated[
+        Literal["type", "context"],
+        typer.Option(
+            help="By which tag a word counts: type, the one it has most often, so that order tells nothing; context, "
+            "the one it has in its sentence, as CS_λ is made."
+        ),
+    ] = "type",
     pairs: Annotated[int | None, typer.Option(help="Draw this many training pairs instead of taking all.")] = None,
     l2: Annotated[float | None, typer.Option(help="The penalty (default: the best on a held-out tenth).")] = None,
     seed: Annotated[int, typer.Option(help="Decides what is drawn and held out.")] = 13,
@@ -38,7 +45,8 @@ def fit(
     """
     from unbag.lexical.training import Recipe, fitted, load
 
-    recipe = Recipe(listed(*training) if training else None, pipeline=pipeline, pairs=pairs, l2=l2, seed=seed)
+    named = listed(*training) if training else None
+    recipe = Recipe(named, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
     model = load(fitted(recipe))
     model.save(out)
     if as_json:
@@ -71,10 +79,12 @@ def score(
     from unbag.lexical.hub import open_lexical_model
     from unbag.lexical.scorer import score_pair
     from unbag.lexical.training import Recipe, fitted, load
+    from unbag.lexical.words import BY_CONTEXT
 
     if model and training:
         raise typer.BadParameter("name either --model or --training")
-    lexical = load(open_lexical_model(model) if model else fitted(Recipe(listed(*training) if training else None)))
+    recipe = Recipe(listed(*training) if training else None, tags=BY_CONTEXT)  # as CS_λ is scored
+    lexical = load(open_lexical_model(model) if model else fitted(recipe))
     gold = [canonical(label)] if label else list(LABELS)
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))

@@ -21,14 +21,22 @@ _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 def build(
     pairs: PairOptions,
     name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted.")],
-    out: Annotated[Path, typer.Option(help="The Parquet file to write.")],
+    out: Annotated[
+        Path,
+        typer.Option(help="The Parquet file to write; without .parquet a folder, with a file for each split."),
+    ],
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
-    """Build a challenge set as a Parquet file.
+    """Build a challenge set as a Parquet file, or a folder of them.
 
     unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
     unbag build cs_lambda --corpus snli -o least_lms=0.7 --out cs_0.7.parquet
+    unbag build resnli --corpus snli --out resnli
+
+    The last one has three splits, which become resnli/train.parquet,
+    resnli/validation.parquet and resnli/test.parquet. A single file has the
+    split that models are evaluated on.
     """
     from unbag import prefetch
     from unbag.request import export
@@ -43,6 +51,8 @@ def build(
     else:
         used = f"{record['examples']:,} examples, {record['rows']:,} rows"
         typer.echo(f"{out}: {used} ({left_out(record['data'])})")
+        for split, counted in record.get("splits", {}).items():
+            typer.echo(f"  {split}: {counted['examples']:,} examples, {counted['rows']:,} rows")
 
 
 def list_sets(

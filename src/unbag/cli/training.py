@@ -75,7 +75,7 @@ def main(recipe: Recipe, arguments: Sequence[str] | None = None) -> int:
 
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
-    declared = {each.name: each for each in fields(recipe.config) if each.init}
+    declared = {each.name: each for each in fields(recipe.config) if each.init and each.metadata}
     shared = [each for each in _SHARED if recipe.protocol is None or each.name != "evaluate"]
 
     def command(**arguments: Any) -> None:
@@ -154,11 +154,18 @@ _SHARED: Final = (
 def _require(config: Any) -> None:
     """Refuse to begin offline without the model or the corpora."""
     from unbag import prefetch, requirements
+    from unbag.request import Request
     from unbag.training.config import weighted
 
     corpora = [weighted(entry)[0] for entry in (*getattr(config, "corpus", ()), *getattr(config, "validation", ()))]
     needs = prefetch.of_training(str(config.model), corpora, revision=config.revision)
-    prefetch.require([*needs, requirements.pipeline("")] if getattr(config, "augment", ()) else needs)
+    needs += [requirements.pipeline("")] if getattr(config, "augment", ()) else []
+    if named := getattr(config, "embeddings", None):
+        needs.append(requirements.embeddings(named))
+    if (rearranged_by := getattr(config, "rearranged_by", None)) is not None:
+        options: dict[str, Any] = {"embeddings": rearranged_by} if rearranged_by else {}
+        needs += prefetch.of_run([Request("resnli", config.corpus[0], options)])
+    prefetch.require(needs)
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:

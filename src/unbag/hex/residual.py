@@ -1,4 +1,9 @@
-"""What a network trained by HEX says of a single pair with the words' part taken out: F_L(x) = F_B(x) − F_G(x) ω*.
+"""What a network trained by HEX says of a pair with the words' part taken out: F_L(x) = F_B(x) − F_G(x) ω*.
+
+A network trained by HEX can answer in two ways. The paper's text predicts argmax F_L (section 3). Its F_L is of a
+batch, so an answer depends on the pairs beside it; with ω* of the training data it is a function of one pair: the
+*residual* head, which is here. The authors' released code predicts by f([h, 0]) instead, the widened layer with zeros
+in g's place: the *plain* head, which is the network's own and needs nothing of this.
 
     network = AutoModelForSequenceClassification.from_pretrained(folder)   # its logits are f([h, 0])
     ResidualHead.load(folder).attach(network)                              # now they are F_L(x)
@@ -16,11 +21,12 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from unbag.files import atomic_write
-from unbag.hex.superficial import SuperficialBranch
+from unbag.hex.superficial import SuperficialBranch, WordTable
 
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"
-_FORMAT: Final = 1
+_FORMAT: Final = 2
+"""1 was of a branch that read the network's own input embeddings, which move; it had no table."""
 
 
 def both_outputs(branch: SuperficialBranch, logits: Tensor, mean: Tensor, bias: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -56,9 +62,8 @@ class ResidualHead(nn.Module):
     @torch.no_grad()
     def forward(self, network: Any, logits: Tensor, encoded: Mapping[str, Tensor]) -> Tensor:
         """Return F_L(x) of each pair, shape (b, k), in float32, from the network's own logits."""
-        table, bias = network.get_input_embeddings().weight, network.get_submodule(self.layer).bias
-        mean = self.branch.mean(table, encoded["input_ids"], encoded.get("attention_mask"))
-        f_b, f_g = both_outputs(self.branch, logits.float(), mean, bias)
+        mean = self.branch.mean(encoded["input_ids"], encoded.get("attention_mask"))
+        f_b, f_g = both_outputs(self.branch, logits.float(), mean, network.get_submodule(self.layer).bias)
         with torch.autocast(logits.device.type, enabled=False):
             return f_b - f_g @ self.omega
 
@@ -72,16 +77,13 @@ class ResidualHead(nn.Module):
         network.register_forward_hook(replace, with_kwargs=True)
 
     def save(self, folder: Path) -> None:
-        """Write `hex.safetensors` and `hex.json`: numbers and text, nothing that runs."""
-        tensors = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
+        """Write `hex.safetensors` (with g's table, as large as the network's) and `hex.json`: numbers and text."""
+        learnt = {"phi": self.branch.phi.weight, "w_g": self.branch.decoder.weight, "omega": self.omega}
+        tensors = {name: tensor.detach().float() for name, tensor in learnt.items()}
+        tensors |= {"embeddings": self.branch.table.vectors, "is_word": self.branch.table.is_word}
         with atomic_write(folder / WEIGHTS_FILE) as tmp:
-            save_file({name: tensor.detach().float().contiguous().cpu() for name, tensor in tensors.items()}, tmp)
-        config = {
-            "format": _FORMAT,
-            "layer": self.layer,
-            "normalise": self.branch.normalise,
-            "special_ids": self.branch.special.tolist(),
-        }
+            save_file({name: tensor.contiguous().cpu() for name, tensor in tensors.items()}, tmp)
+        config = {"format": _FORMAT, "layer": self.layer, "normalise": self.branch.normalise}
         with atomic_write(folder / CONFIG_FILE) as tmp:  # last: a folder with it is complete
             tmp.write_text(json.dumps(config) + "\n", encoding="utf-8")
 
@@ -96,8 +98,12 @@ class ResidualHead(nn.Module):
             raise ValueError(f"expected a network trained by HEX in {folder}, found no {CONFIG_FILE}")
         config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         if config.get("format") != _FORMAT:
-            raise ValueError(f"{folder / CONFIG_FILE}: expected format {_FORMAT}, found {config.get('format')!r}")
+            raise ValueError(
+                f"{folder / CONFIG_FILE}: expected format {_FORMAT}, found {config.get('format')!r}; one of another "
+                "version of unbag is trained again (`unbag train hex`), or answers with its plain head"
+            )
         tensors = load_file(folder / WEIGHTS_FILE)
         weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
-        branch = SuperficialBranch.of(weights, config["special_ids"], normalise=config["normalise"])
+        table = WordTable(tensors["embeddings"], tensors["is_word"])
+        branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])
         return cls(config["layer"], branch, tensors["omega"])

@@ -19,7 +19,7 @@ from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Merge, Publication
 from unbag.labels import LABELS
-from unbag.request import Request, build
+from unbag.request import Request, build, splits_of
 from unbag.results import environment
 from unbag.rows import is_hub_id
 
@@ -88,11 +88,9 @@ def _config(
     origin = str(to_build.options.get("data") or builder.config.corpus or config)
     licence = licence_of(origin, builder.info.license or "", licence)
     built = build(to_build)
-    evaluated = sets.prepare(builder)  # from the cache now, with the splits beside the evaluated one
-    splits = builder.as_dataset() if to_build.examples is None else {str(evaluated.split): built.rows}
     shards: dict[str, Path] = {}
     counted: dict[str, Any] = {}
-    for split, rows in splits.items():
+    for split, rows in splits_of(built).items():
         paths, counted[split] = _write(rows, folder, f"data/{config}/{split}")
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)

@@ -81,7 +81,9 @@ class About:
         """What it is made of, with the licence of each; None where that is not known, as of files."""
         of_corpora = {corpus.name: (corpus.hub_id, corpus.licence) for corpus in self.corpora}
         parts = [of_corpora.get(name, (name, None)) for name in self._trained_on]
-        return {self.base or self.record["config"]["model"]: self.base_licence, **dict(parts)}
+        words = self.record["config"].get("embeddings")  # published beside the model, and nobody knows their terms here
+        named = {self.base or self.record["config"]["model"]: self.base_licence, **dict(parts)}
+        return named | ({words: None} if words else {})
 
     @property
     def _trained_on(self) -> dict[str, str]:
@@ -169,8 +171,9 @@ The outputs are, in order: {", ".join(about.record["outputs"])}."""
     if about.record["recipe"] == "hex":
         text += f"""
 
-The model above answers with f([h, 0]). What HEX calls F_L, its answer less what the words alone explain, is had with
-the files beside it: `unbag evaluate {about.repo} --head residual`, or
+The model above answers with f([h, 0]), as the authors' released code does. The paper's text predicts by F_L, what the
+words alone do not explain of the answer; for a single pair it is had with the files beside the model:
+`unbag evaluate {about.repo} --head residual`, or
 
 ```python
 from huggingface_hub import snapshot_download

@@ -114,8 +114,9 @@ class TransformerPredictor:
             label_map: which output is which label, as in `labels.resolve_order`, where the config does not tell.
             max_length: the most tokens a pair; by default, and at most, what the model and its tokenizer can read.
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
-            head: what answers: the model's own head (`plain`), or, of a model trained by HEX, that head less what the
-                words alone explain (`residual`; see `unbag.hex.residual`).
+            head: what answers: the model's own head (`plain`; of a model trained by HEX f([h, 0]), by which its
+                authors' code predicts), or, of a model trained by HEX, that head less what the words alone explain
+                (`residual`: F_L, by which the paper's text predicts; see `unbag.hex.residual`).
 
         Raises:
             ModelError: if there is no such model, it has no trained classification head or a single output, it cannot

@@ -139,7 +139,7 @@ def load(name: str, *, language: str = "en") -> Table:
 
     Args:
         name: the table.
-        language: of the texts: `en`, or `zh`, whose words are single characters where the table is one of words.
+        language: of the texts, `en` or `zh`: how they are cut (`text.tokens`) where the table is one of words.
 
     Raises:
         ImportError: if it takes a package that is not there, saying which.

@@ -1,7 +1,7 @@
 """The lexical features of a pair (Nie et al. 2019, section 5): indicators of words and of pairs of words.
 
-Three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. Only nouns, verbs,
-adjectives and adverbs count. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the third.
+Three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. Which words count is said
+in `unbag.lexical.words`. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the third.
 """
 
 from collections import defaultdict
@@ -13,18 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unbag.text.tags import Tagged
-
-CONTENT: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
-"""Universal POS tags of the words that count, proper nouns included."""
+from unbag.lexical.content import Words
 
 _SHIFT: Final = 32  # bits of a word's number in a feature's
 _LOW: Final = (1 << _SHIFT) - 1
 _PAIRS: Final = 2**15  # whose features are numbered at a time: all at once take thrice as long, out of the caches
 _UNKNOWN: Final = -1  # the integer of a feature that has a word never seen
-
-Words = tuple[str, ...]
-"""Content words of a sentence: lower-cased, each once, sorted."""
 
 
 class Feature(NamedTuple):
@@ -32,15 +26,6 @@ class Feature(NamedTuple):
 
     premise: str | None
     hypothesis: str | None
-
-
-def content_words(tagged: Tagged) -> Words:
-    """Return the content words of a tagged sentence.
-
-    >>> content_words((("Two", "NUM"), ("dogs", "NOUN"), ("chase", "VERB"), ("dogs", "NOUN"), (".", "PUNCT")))
-    ('chase', 'dogs')
-    """
-    return tuple(sorted({token.lower() for token, tag in tagged if tag in CONTENT}))
 
 
 def features(premise: Words, hypothesis: Words) -> Iterator[Feature]:

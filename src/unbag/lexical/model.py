@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from unbag import counter_rng
 from unbag.files import atomic_write
 from unbag.labels import LABELS, label_id
-from unbag.lexical.features import Feature, Vocabulary, Words
+from unbag.lexical.content import Words
+from unbag.lexical.features import Feature, Vocabulary
 from unbag.lexical.regression import SoftmaxRegression, fit
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
@@ -24,7 +25,8 @@ WEIGHTS_FILE: Final = "model.safetensors"
 CONFIG_FILE: Final = "config.json"
 MODEL_TYPE: Final = "unbag_lexical"
 """What tells the folder from a transformer's: `model_type` in `config.json`."""
-_FORMAT: Final = 2
+_FORMAT: Final = 3
+"""2 had words by universal tags in context, and did not say so."""
 
 
 class Contribution(NamedTuple):
@@ -106,7 +108,7 @@ class LexicalModel:
         """Read what `save` wrote.
 
         Raises:
-            ValueError: if the folder has no lexical model, or one of another format.
+            ValueError: if the folder has no lexical model, or one of another format: an older one's words are others.
         """
         from safetensors.numpy import load_file
 
@@ -115,6 +117,11 @@ class LexicalModel:
         config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
         actual = {name: config.get(name) for name in expected}
+        if actual["format"] == _FORMAT - 1:
+            raise ValueError(
+                f"{folder}: expected a lexical model of format {_FORMAT}, found format {_FORMAT - 1}, whose words were "
+                "chosen by universal tags, so that its scores are not comparable; fit it again with `unbag lexical fit`"
+            )
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, found {actual}")
         tensors = load_file(folder / WEIGHTS_FILE)

@@ -13,11 +13,13 @@ from unbag.fingerprint import file_hash
 from unbag.inference.predictor import checked_pairs
 from unbag.lexical.model import WEIGHTS_FILE
 from unbag.lexical.training import Recipe, fitted, load, training_sources
-from unbag.lexical.words import ALL, word_reader
+from unbag.lexical.words import ALL, reader_of
 
 
 class LexicalPredictor:
     """A fitted lexical model as a predictor: it sees the words of both sentences and nothing of their order.
+
+    One whose words count by their tags in context (`Recipe.tags`) sees a little of the order through the tags.
 
     Args:
         folder: what `lexical.training.fitted` made.
@@ -29,11 +31,12 @@ class LexicalPredictor:
     def __init__(self, folder: Path, revision: str | None = None) -> None:
         self._model = load(folder)
         record = self._model.record
-        self._reader = word_reader(record["pipeline"], record["language"])
+        self._reader = reader_of(record)
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
             "weights": file_hash(folder / WEIGHTS_FILE),
-            "words": self._reader.identity,
+            "words": _words(record["words"], self._reader.identity),
+            "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
             "pairs": str(record["pairs"]),
             "l2": f"{record['l2']:g}",
@@ -47,6 +50,11 @@ class LexicalPredictor:
         words = self._reader.read({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
         return self._model.probabilities(list(zip(sides, (words[text] for text in hypotheses), strict=True)))
+
+
+def _words(fitted_by: str, read_by: str) -> str:
+    """Return which words a model has, and how they are read now, where that says more."""
+    return read_by if read_by == fitted_by else f"{fitted_by}; read as {read_by}"
 
 
 class MajorityPredictor:

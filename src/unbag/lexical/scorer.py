@@ -11,7 +11,7 @@ from unbag.labels import label_id
 from unbag.lexical.model import Contribution, LexicalModel
 from unbag.lexical.regression import lms
 from unbag.lexical.training import FOLDS, Fold, Recipe, fitted, fold_of, training_sources
-from unbag.lexical.words import word_reader
+from unbag.lexical.words import reader_of
 from unbag.sources import Example, Source
 
 
@@ -43,7 +43,7 @@ class Scorer:
         self._seed = seed
         self._top = top
         record = models[0].record
-        self._reader = word_reader(record["pipeline"], record["language"])
+        self._reader = reader_of(record)
         self._hypothesis_only = record["hypothesis_only"]
 
     def score(self, examples: Sequence[Example]) -> list[Score]:

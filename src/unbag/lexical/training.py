@@ -15,9 +15,9 @@ import numpy as np
 from unbag import counter_rng
 from unbag.corpora import CORPORA
 from unbag.files import cache_folder
-from unbag.lexical.features import Words
+from unbag.lexical.content import Words
 from unbag.lexical.model import CONFIG_FILE, LexicalModel, fit_lexical_model
-from unbag.lexical.words import WordReader, word_reader
+from unbag.lexical.words import ALL, BY_TYPE, TypeWords, WordReader, word_reader
 from unbag.sources import Example, Source, open_corpus, open_data
 
 DEFAULT_TRAINING: Final = {"en": ("snli", "mnli"), "zh": ("ocnli",)}
@@ -28,7 +28,8 @@ FOLDS: Final = 5
 _CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
 # What decides a fitted model besides its data: a change in one of these files fits it anew.
 _CODE: Final = (
-    *(f"lexical/{name}.py" for name in "features lbfgs model objective regression training whitening words".split()),
+    *(f"lexical/{name}.py" for name in "content features lbfgs model objective regression training".split()),
+    *(f"lexical/{name}.py" for name in ("whitening", "words")),
     *(f"text/{name}.py" for name in ("pipeline", "store", "tags", "tokens")),
     *("counter_rng.py", "labels.py", "sources.py", "rows.py"),
 )
@@ -42,6 +43,8 @@ class Recipe:
         training: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
         language: `en` or `zh`.
         pipeline: which words count (`unbag.lexical.words.word_reader`); None for the language's own.
+        tags: by which tag a word counts: the one it has most often in the training pairs (`BY_TYPE`), or the one it has
+            in its sentence (`BY_CONTEXT`), as in the paper. Says nothing where all words count.
         hypothesis_only: whether the words of the premise are left out.
         pairs: how many training pairs to draw; None for all.
         l2: the penalty; None to choose it on held-out pairs.
@@ -51,6 +54,7 @@ class Recipe:
     training: tuple[str, ...] | None = None
     language: str = "en"
     pipeline: str | None = None
+    tags: str = BY_TYPE
     hypothesis_only: bool = False
     pairs: int | None = None
     l2: float | None = None
@@ -105,7 +109,7 @@ def fitted(recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = Non
         ValueError: see `training_sources`; also if there are too few pairs.
     """
     sources = training_sources(recipe)
-    reader = word_reader(recipe.pipeline, recipe.language)
+    reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
     if (folder / CONFIG_FILE).is_file():  # written last: the folder is complete
         return folder
@@ -119,6 +123,7 @@ def fitted(recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = Non
     ]
     model.record["words"] = reader.identity
     model.record["pipeline"] = recipe.pipeline
+    model.record["tags"] = _tags(recipe)
     model.record["language"] = recipe.language
     model.record["hypothesis_only"] = recipe.hypothesis_only
     if fold is not None:
@@ -140,16 +145,33 @@ def _gathered(
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
     shared: dict[Words, Words] = {}  # a premise of three pairs is kept once
-    chosen = _drawn(recipe, sources)
-    kept = (example for example in chosen if fold is None or not fold.holds(example))
-    while chunk := list(islice(kept, _CHUNK)):
-        texts = [text for example in chunk for text in (example.premise, example.hypothesis)]
+    if isinstance(reader, TypeWords):
+        for chunk in _chunks(recipe, sources, fold):
+            reader.count(_texts(chunk))
+    for chunk in _chunks(recipe, sources, fold):
+        texts = _texts(chunk)
         words = {text: _interned(content, shared) for text, content in reader.read(texts).items()}
         for example in chunk:
             premise = () if recipe.hypothesis_only else words[example.premise]
             pairs.append((premise, words[example.hypothesis]))
             labels.append(example.label)
     return pairs, labels
+
+
+def _chunks(recipe: Recipe, sources: Sequence[Source], fold: Fold | None) -> Iterator[list[Example]]:
+    """Yield the training pairs, some thousands at a time, without those of a fold."""
+    kept = (example for example in _drawn(recipe, sources) if fold is None or not fold.holds(example))
+    while chunk := list(islice(kept, _CHUNK)):
+        yield chunk
+
+
+def _texts(examples: Sequence[Example]) -> list[str]:
+    return [text for example in examples for text in (example.premise, example.hypothesis)]
+
+
+def _tags(recipe: Recipe) -> str | None:
+    """Return by which tag a word counts; None where all words do."""
+    return None if recipe.pipeline == ALL else recipe.tags
 
 
 def _interned(words: Words, shared: dict[Words, Words]) -> Words:
@@ -181,7 +203,7 @@ def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | Non
     for name in _CODE:
         code.update((package / name).read_bytes())
     record: dict[str, Any] = {
-        "recipe": asdict(recipe) | {"training": None},
+        "recipe": asdict(recipe) | {"training": None, "tags": _tags(recipe)},
         "sources": [(source.origin, source.split, source.revision) for source in sources],
         "words": words,
         "fold": asdict(fold) if fold else None,

@@ -1,11 +1,13 @@
-"""Which words of a sentence count: those that a tagger calls content words, or all."""
+"""Which words of a sentence count: content words by their tags, in the sentence or by word type, or all."""
 
-from collections.abc import Iterable
-from typing import Final, Protocol
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from functools import lru_cache
+from typing import Any, Final, Protocol
 
-from unbag.lexical.features import Words, content_words
+from unbag.lexical.content import PENN, UNIVERSAL, Words, content_words
 from unbag.text.pipeline import PIPELINE
-from unbag.text.tags import Tagger
+from unbag.text.tags import Tagged, Tagger
 from unbag.text.tokens import tokenize, tokenizer_identity
 
 ALL: Final = "all"
@@ -13,6 +15,12 @@ ALL: Final = "all"
 
 PIPELINES: Final = {"en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
 """The spaCy pipeline that tags where none is named, by language."""
+
+BY_CONTEXT: Final = "context"
+"""A word counts by the tag it has in its sentence, as in the paper: in another order it may have another one."""
+
+BY_TYPE: Final = "type"
+"""A word counts by the tag it has most often in the training pairs, so in any order alike."""
 
 
 class WordReader(Protocol):
@@ -28,20 +36,8 @@ class WordReader(Protocol):
         ...
 
 
-class ContentWords:
-    """Nouns, verbs, adjectives and adverbs, as a spaCy pipeline tags them."""
-
-    def __init__(self, pipeline: str) -> None:
-        self._tagger = Tagger(pipeline)
-        self.identity = f"content words by {self._tagger.identity}"
-
-    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
-        """Return the content words of each different sentence."""
-        return {sentence: content_words(tagged) for sentence, tagged in self._tagger.tags(sentences).items()}
-
-
 class AllWords:
-    """Every token that is not punctuation."""
+    """Every token that is not punctuation, in whatever order: a sentence and its permutations have the same ones."""
 
     def __init__(self, language: str) -> None:
         self._language = language
@@ -53,18 +49,125 @@ class AllWords:
 
     def _words(self, sentence: str) -> Words:
         tokens = tokenize(sentence, self._language)
-        return tuple(sorted({tokens.texts[position].lower() for position in tokens.words}))
+        parts = (part for position in tokens.words for part in _parts(tokens.texts[position], self._language))
+        return tuple(sorted({part.lower() for part in parts}))
 
 
-def word_reader(pipeline: str | None, language: str) -> WordReader:
+class ContextWords:
+    """Content words, as a spaCy pipeline tags them in their sentences."""
+
+    def __init__(self, pipeline: str, language: str) -> None:
+        self._tags = _ContentTags(pipeline, language)
+        self.identity = f"words tagged {self._tags.identity}"
+
+    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
+        """Return the content words of each different sentence."""
+        tagged = self._tags.of(sentences)
+        return {sentence: content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
+
+
+class TypeWords:
+    """Words whose most frequent tag, in sentences counted beforehand, is that of a content word.
+
+    A fitted model has no other words in its vocabulary, so nothing more than the words of a sentence is needed to ask
+    it, and no tagger (`reader_of`).
+    """
+
+    def __init__(self, pipeline: str, language: str) -> None:
+        # Where words are not set apart by spaces, their order decides what the words are.
+        if language != "en":
+            raise ValueError(
+                f"expected English pairs to tag words by type, found {language!r}; tag them in context "
+                f"(tags={BY_CONTEXT!r}), or let all words count (pipeline={ALL!r})"
+            )
+        self._tags = _ContentTags(pipeline, language)
+        self._all = AllWords(language)
+        self._counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        self._types: frozenset[str] | None = None  # those that count; None until they are asked for
+        self.identity = f"{self._all.identity}, of those whose most frequent tag is {self._tags.identity}"
+
+    def count(self, sentences: Iterable[str]) -> None:
+        """Count the tags of words in sentences, one that comes several times as often."""
+        self._types = None
+        sentences = list(sentences)
+        tagged = self._tags.of(sentences)
+        for sentence in sentences:
+            for token, tag in tagged[sentence]:
+                self._counts[token.lower()][tag] += 1
+
+    def read(self, sentences: Iterable[str]) -> dict[str, Words]:
+        """Return the words of each different sentence that count."""
+        if self._types is None:
+            content = self._tags.content
+            self._types = frozenset(word for word, tags in self._counts.items() if most_frequent(tags) in content)
+        types = self._types
+        found = self._all.read(sentences)
+        return {sentence: tuple(word for word in words if word in types) for sentence, words in found.items()}
+
+
+class _ContentTags:
+    """The tags of sentences' words, and which of them are content words'."""
+
+    def __init__(self, pipeline: str, language: str) -> None:
+        self._tagger = Tagger(pipeline)
+        self._by_penn = language == "en"
+        self.content = PENN if self._by_penn else UNIVERSAL
+        if self._by_penn and not self._tagger.fine >= PENN:
+            raise ValueError(
+                f"expected a pipeline that tags English by the Penn Treebank's tags, found {pipeline!r}, whose own "
+                f"tags lack {', '.join(sorted(PENN - self._tagger.fine))}; name another one, or {ALL!r} for all words"
+            )
+        self.identity = f"{'NN*, VB*, JJ*, RB*, EX' if self._by_penn else 'as content'} by {self._tagger.identity}"
+
+    def of(self, sentences: Iterable[str]) -> dict[str, Tagged]:
+        return self._tagger.fine_tags(sentences) if self._by_penn else self._tagger.tags(sentences)
+
+
+def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> WordReader:
     """Return what reads words as asked.
 
     Args:
         pipeline: a spaCy pipeline that tags (`unbag.text.tags.Tagger`), `ALL`, or None for the language's own.
         language: `en` or `zh`.
+        tags: `BY_CONTEXT` or `BY_TYPE` (`TypeWords`, to be given sentences to count first); nothing where all count.
 
     Raises:
         ImportError: without spaCy.
-        ValueError: if there is no such pipeline.
+        ValueError: if there is no such pipeline, or it has not the tags.
     """
-    return AllWords(language) if pipeline == ALL else ContentWords(pipeline or PIPELINES[language])
+    if tags not in (BY_CONTEXT, BY_TYPE):
+        raise ValueError(f"expected words tagged by {BY_TYPE!r} or in {BY_CONTEXT!r}, found tags={tags!r}")
+    if pipeline == ALL:
+        return AllWords(language)
+    return (TypeWords if tags == BY_TYPE else ContextWords)(pipeline or PIPELINES[language], language)
+
+
+def reader_of(record: Mapping[str, Any]) -> WordReader:
+    """Return what reads words for a fitted model, by its record.
+
+    One by type gets all words: those that do not count are not in its vocabulary.
+    """
+    pipeline = ALL if record["tags"] == BY_TYPE else record["pipeline"]
+    return word_reader(pipeline, record["language"])
+
+
+def most_frequent(counts: Mapping[str, int]) -> str:
+    """Return the most frequent tag, of equally frequent ones the first by the alphabet.
+
+    >>> most_frequent({"VBN": 2, "JJ": 2, "VBD": 1})
+    'JJ'
+    """
+    return min(counts, key=lambda tag: (-counts[tag], tag))
+
+
+@lru_cache(maxsize=1 << 16)
+def _parts(token: str, language: str) -> tuple[str, ...]:
+    """Return what a token is cut into where it stands alone, and those parts likewise.
+
+    The tokenizer cuts "id" in two, but not in "x-id": without this a sentence's tokens, put in another order with
+    spaces between them, would not be cut into themselves.
+    """
+    tokens = tokenize(token, language)
+    if tokens.texts == (token,):
+        return (token,) if tokens.words else ()
+    return tuple(part for position in tokens.words for part in _parts(tokens.texts[position], language))

@@ -1,5 +1,6 @@
 """The rows of the permuted set: each used example unpermuted, then its q permutations."""
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
@@ -26,9 +27,10 @@ SCHEMA: Final = pa.schema(
         ("label", pa.int64()),
         *((f"{side}_words", pa.int32()) for side in _SIDES),
         *((name, pa.float32()) for name in BLEU_COLUMNS),
-        *((name, pa.float32()) for name in MINITREE_COLUMNS),  # null where not asked for, or not defined
+        *((name, pa.float32()) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
     ]
 )
+TOO_FEW: Final = "too few permutations"
 _ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
 
 
@@ -38,23 +40,40 @@ def permuted_tables(
     *,
     min_words: int,
     language: str,
+    characters: bool = False,
     ratios: Ratios | None = None,
+    counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
 
-    With `ratios`, the columns `*_minitree` have the mini-tree overlap of each sentence by that of its original.
-
     An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
     different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
+
+    Args:
+        examples: the pairs.
+        permuter: how they are permuted.
+        min_words: words that both sentences must have.
+        language: of the sentences, as `text.tokens` knows them.
+        characters: cut Chinese into characters, not into words.
+        ratios: with these, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
+        counts: counts up, while tables are taken, under `TOO_FEW` the examples of enough words that have no q
+            different permutations.
+
+    Raises:
+        ImportError: without spaCy, or for Chinese words without jieba.
     """
+    counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []
     for example in examples:
-        premise, hypothesis = (tokenize(text, language) for text in (example.premise, example.hypothesis))
+        premise, hypothesis = (
+            tokenize(text, language, characters=characters) for text in (example.premise, example.hypothesis)
+        )
         if min(premise.length, hypothesis.length) < min_words:
             continue
         try:
             sides = permuter.pair(example.source_id, premise, hypothesis)
         except TooFewPermutationsError:
+            counts[TOO_FEW] += 1
             continue
         blocks.append(_block(example, (premise, hypothesis), sides))
         if len(blocks) * (permuter.q + 1) >= _ROWS_PER_TABLE:
@@ -87,10 +106,11 @@ def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, S
 def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
     if ratios is not None:
         for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
-            overlaps = ratios.of([block[side][0] for block in blocks], [block["orders"][number] for block in blocks])
-            for block, ratio in zip(blocks, overlaps, strict=True):
-                own = np.nan if np.isnan(ratio).all() else 1.0
-                block[name] = np.concatenate([[own], ratio])
+            texts = [block[side] for block in blocks]
+            orders = [block["orders"][number] for block in blocks]
+            overlaps = ratios.terms([text[0] for text in texts], [text[1:] for text in texts], orders)
+            for block, overlap in zip(blocks, overlaps, strict=True):
+                block[name] = overlap
     columns = []
     for name, kind in zip(SCHEMA.names, SCHEMA.types, strict=True):
         parts = [block[name] for block in blocks]

@@ -24,6 +24,12 @@ FILE: Final = PinnedFile(
     name="SICCK-Ground-Truth-apr24.csv",
 )
 
+CONTIGUOUS: Final = "contiguous"
+SPREAD: Final = "spread"
+WHOLE_SEEDS: Final = "whole_seeds"
+FOLDINGS: Final = (CONTIGUOUS, SPREAD, WHOLE_SEEDS)
+"""Ways to cut the pairs into folds; see `folds`."""
+
 _COLUMNS: Final = {
     "number": "Sno",
     "seed": "SICK_id",
@@ -154,26 +160,39 @@ def _row(cells: Mapping[str, str], counts: Counter[str]) -> Row:
     return row
 
 
-def folds(seeds: Sequence[str], n: int = 5, *, seed: int = 13, whole: bool = False) -> list[int]:
+def folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: int = 13) -> list[int]:
     """Return a fold for each row, for cross-validation (section 4.2).
 
     Args:
-        seeds: the seed pair each row was made from.
+        seeds: the seed pair each row was made from, in the order of the rows.
         n: how many folds.
-        seed: decides them.
-        whole: keep all rows of a seed pair in one fold, so that a model meets none of them in training; by default the
-            rows of every seed pair are spread over the folds evenly.
+        folding: `contiguous`, what the authors released: the rows sorted by seed pair, seed pairs and the rows of each
+            in the order they come in, cut into blocks, so that most rows of a block come from seed pairs that no other
+            block has. `spread`: the rows of every seed pair dealt to all folds evenly. `whole_seeds`: all rows of a
+            seed pair in one fold, so that training on the others meets none of them.
+        seed: decides the folds that are dealt; contiguous ones leave nothing to chance.
 
     Returns:
-        A number from 0 to n - 1 for each row. Folds differ in size by one row at most, or by one seed pair at most.
+        A number from 0 to n - 1 for each row. Folds differ in size by one row at most, or with `whole_seeds` by one
+        seed pair at most; of contiguous ones the first are the larger.
 
     Raises:
-        ValueError: if there are fewer seed pairs, or rows, than folds.
+        ValueError: if there are fewer seed pairs, or rows, than folds, or no such folding.
     """
+    if folding not in FOLDINGS:
+        raise ValueError(f"expected a folding of {', '.join(FOLDINGS)}, found {folding!r}")
+    most = len(set(seeds) if folding == WHOLE_SEEDS else seeds)
+    if n < 2 or most < n:
+        raise ValueError(f"expected from 2 to {most} folds, found {n}")
+    if folding == CONTIGUOUS:
+        first = {name: place for place, name in reversed(list(enumerate(seeds)))}
+        order = np.argsort([first[name] for name in seeds], kind="stable")
+        blocks = np.zeros(len(seeds), dtype=np.int64)
+        for fold, block in enumerate(np.array_split(order, n)):
+            blocks[block] = fold
+        return [int(fold) for fold in blocks]
     names = sorted(set(seeds), key=lambda name: (int(counter_rng.key(seed, "fold", name)), name))
-    if n < 2 or len(names if whole else seeds) < n:
-        raise ValueError(f"expected from 2 to {len(names if whole else seeds)} folds, found {n}")
-    if whole:
+    if folding == WHOLE_SEEDS:
         fold_of = {name: index % n for index, name in enumerate(names)}
         return [fold_of[name] for name in seeds]
     folds = [0] * len(seeds)

@@ -1,20 +1,24 @@
 """One word of a sentence replaced by another that makes it false, or leaves it true (Glockner et al. 2018)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
 from unbag import counter_rng
+from unbag.perturb.bigrams import Bigrams
 from unbag.perturb.corpus_counts import CorpusCounts, with_edges
-from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, WORD_LISTS, WordList
+from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.text.articles import agree
 from unbag.text.words import Word, words
 from unbag.wordnet.relations import Relation
 
 DEFAULT_SEED: Final = 13
 DEFAULT_Q: Final = 3
+
+WORDNET_ANTONYMS: Final = "antonyms_wordnet"
+"""The category of WordNet's antonyms."""
 
 FIXED: Final = "in a fixed phrase"
 REPEATED: Final = "there twice"
@@ -23,9 +27,15 @@ PRONOUN: Final = "pronoun of the other gender"
 SCOPE: Final = "under a negation, a quantifier or an alternative"
 NO_NOUN: Final = "no noun after an adjective"
 COUNTED: Final = "its things are told apart elsewhere"
+NO_ARTICLE: Final = "no article or number before what is made more special"
+DISSIMILAR: Final = "antonym of WordNet too dissimilar"
+PREPOSITION: Final = "wants another preposition"
 UNSEEN: Final = "word not in the training corpus"
-UNSEEN_BIGRAM: Final = "bigram not in the training corpus"
-REASONS: Final = (FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, SCOPE, UNSEEN, UNSEEN_BIGRAM)
+UNSEEN_BIGRAM: Final = "new bigram too rare"
+REASONS: Final = (
+    *(FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, NO_ARTICLE, SCOPE, DISSIMILAR, PREPOSITION),
+    *(UNSEEN, UNSEEN_BIGRAM),
+)
 """Why a replacement is not made, in the order in which they are looked for."""
 
 _PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
@@ -38,6 +48,14 @@ _COUNTS: Final = frozenset({"cardinals", "ordinals"})
 _TOLD_APART: Final = frozenset("one other others another both each".split())
 """Words that count on: two men, one with a hat and the other without."""
 _JOINED: Final = frozenset("-/'’")
+_DETERMINERS: Final = frozenset(
+    "a an the this that these those some several many his her its their two three four five six seven eight nine ten "
+    "eleven twelve".split()
+)
+_OTHER_SIDE: Final = {"in": "on", "on": "in", "into": "onto", "onto": "into"}
+_KIND_OF: Final = {"in": "in", "into": "in", "on": "on", "onto": "on"}
+_OF_PLACE: Final = frozenset({*_KIND_OF, "inside", "out", "off", "at", "aboard", "upon"})
+_NEAR: Final = 4  # words before a noun that may hold its preposition: "in his big red truck"
 
 
 class Candidate(NamedTuple):
@@ -87,6 +105,11 @@ class Substituter:
         seed: decides, together with the premise, what is replaced and by what.
         lists: the word lists.
         more: candidates for single words that are in no list.
+        bigrams: counts that bigrams must be in, where they are not the training corpus's.
+        prepositions: whether a preposition is adapted ("in the kitchen", "on the balcony"); else such a replacement is
+            not made.
+        similarity: the similarity of two words, None where it is not known.
+        least_similarity: what WordNet's antonyms must have of it; None for no matter.
     """
 
     counts: CorpusCounts
@@ -95,6 +118,10 @@ class Substituter:
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
     more: Candidates | None = None
+    bigrams: Bigrams | None = None
+    prepositions: bool = True
+    similarity: Callable[[str, str], float | None] | None = None
+    least_similarity: float | None = None
     _candidates: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -109,8 +136,8 @@ class Substituter:
         """Return the replacements of a premise, in the order of their positions; nothing else decides them.
 
         Only what needs no other change is replaced: the word lists hold words of one inflection, and of the words
-        around only a/an is adapted. Of each replaceable word, a category is drawn, and one of its candidates; of the
-        replaceable words, q.
+        around only a/an and a preposition of place are adapted. Of each replaceable word, a category is drawn, and one
+        of its candidates; of the replaceable words, q.
 
         Args:
             premise: a sentence.
@@ -125,7 +152,10 @@ class Substituter:
             usable: dict[str, list[Substitute]] = defaultdict(list)
             for candidate in candidates:
                 reason = self._reason(lowered, start, length, candidate)
-                hypothesis = _replaced(premise, sentence, start, length, candidate.new)
+                adapted = _preposition(lowered, start, phrase, candidate.new)
+                if reason is None and (adapted is None or (adapted and not self.prepositions)):
+                    reason = PREPOSITION
+                hypothesis = _replaced(premise, sentence, start, length, candidate.new, adapted or {})
                 if reason is None and not self._has_bigrams(hypothesis, tokens, candidate.new):
                     reason = UNSEEN if self._unseen(candidate.new) else UNSEEN_BIGRAM
                 if reason is not None:
@@ -175,23 +205,37 @@ class Substituter:
     def _reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
         """Return why a candidate cannot be used in this sentence, whatever the training corpus has."""
         old, new = list(lowered[start : start + length]), candidate.new.lower().split()
-        if _in_fixed_phrase(lowered, start, length):
+        made = [*lowered[:start], *new, *lowered[start + length :]]
+        if _in_fixed_phrase(lowered, start, length) or _in_fixed_phrase(made, start, len(new)):
             return FIXED
         if _occurrences(lowered, old) > 1:
             return REPEATED
         if _occurrences(lowered, new):
             return PRESENT
-        if candidate.relation is Relation.ANTONYM and not _PRONOUNS.isdisjoint(lowered):
-            if _is_gendered(old):
-                return PRONOUN
+        gendered = {Relation.ANTONYM: old, Relation.HYPERNYM: new}.get(candidate.relation, ())
+        if _is_gendered(gendered) and not _PRONOUNS.isdisjoint(lowered):
+            return PRONOUN
         if (candidate.category in _COUNTS or _is_gendered(old)) and not _TOLD_APART.isdisjoint(lowered):
             return COUNTED
         after = lowered[start + length :]
         if candidate.category == "nationalities" and not (after and after[0].isalpha()):
             return NO_NOUN
+        if candidate.relation is Relation.HYPERNYM:
+            # Another word before it may be half of its name: "waiting room".
+            before = lowered[start - 1 : start]
+            if not before or not (before[0] in _DETERMINERS or before[0].isdecimal()):
+                return NO_ARTICLE
         if candidate.relation is not Relation.SYNONYM and any(map(_is_scope, [*lowered[:start], *after])):
             return SCOPE
+        if candidate.category == WORDNET_ANTONYMS and not self._is_similar(" ".join(old), candidate.new.lower()):
+            return DISSIMILAR
         return None
+
+    def _is_similar(self, old: str, new: str) -> bool:
+        if self.least_similarity is None or self.similarity is None:
+            return True
+        similarity = self.similarity(old, new)
+        return similarity is not None and similarity >= self.least_similarity
 
     def _unseen(self, new: str) -> bool:
         return any(word not in self.counts.words for word in with_edges(new)[1:-1])
@@ -200,11 +244,9 @@ class Substituter:
         if self._unseen(new):
             return False
         before = set(pairwise(tokens))
-        return all(
-            self.counts.bigrams[pair] >= self.least_bigrams
-            for pair in pairwise(with_edges(hypothesis))
-            if pair not in before
-        )
+        bigrams = self.bigrams or Bigrams(self.counts.bigrams)
+        new_pairs = [pair for pair in pairwise(with_edges(hypothesis)) if pair not in before]
+        return all(bigrams.attests(pair, self.least_bigrams) for pair in new_pairs)
 
     def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
         return min(names, key=lambda name: self._lot(premise, start, name))
@@ -241,8 +283,31 @@ def words_of(phrase: str) -> list[str]:
     return [word.text for word in words(phrase)]
 
 
-def _replaced(premise: str, sentence: Sequence[Word], start: int, length: int, new: str) -> str:
-    """Return the sentence with a phrase replaced, its capital kept and an article before it adapted."""
+def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict[int, str] | None:
+    """Return the preposition to be changed, by its place in the sentence; None if it cannot be told which it is.
+
+    >>> _preposition("he sits in the kitchen".split(), 4, "kitchen", "balcony")
+    {2: 'on'}
+    """
+    wanted = {PREPOSITION_OF.get(old), PREPOSITION_OF.get(new)}
+    if None in wanted or len(wanted) == 1:
+        return {}
+    near = range(max(0, start - _NEAR), start)
+    ends = [place for place in near if not lowered[place][0].isalnum()]
+    found = [place for place in near if lowered[place] in _OF_PLACE and place > max(ends, default=-1)]
+    if not found:
+        return {}
+    between = lowered[found[-1] + 1 : start]
+    kind = _KIND_OF.get(lowered[found[-1]])
+    if len(found) > 1 or len(between) > 1 or not _DETERMINERS.issuperset(between) or kind != PREPOSITION_OF[old]:
+        return None
+    return {found[0]: _OTHER_SIDE[lowered[found[0]]]}
+
+
+def _replaced(
+    premise: str, sentence: Sequence[Word], start: int, length: int, new: str, others: Mapping[int, str]
+) -> str:
+    """Return the sentence with a phrase and some other words replaced, capitals kept and an article adapted."""
     old_start, old_end = sentence[start].start, sentence[start + length - 1].end
     if start == 0 and premise[old_start].isupper():
         new = new[0].upper() + new[1:]
@@ -250,6 +315,10 @@ def _replaced(premise: str, sentence: Sequence[Word], start: int, length: int, n
     if start and premise[sentence[start - 1].end : old_start] == " ":
         article = sentence[start - 1]
         head = premise[: article.start] + agree(article.text, new.split()[0]) + " "
+    for place, word in others.items():  # before the article
+        old = sentence[place]
+        word = word.capitalize() if old.text[0].isupper() else word
+        head = head[: old.start] + word + head[old.end :]
     return head + new + premise[old_end:]
 
 

@@ -8,7 +8,7 @@ no two can be true of the same thing in the same event. Words that are often som
 
 from typing import Final, NamedTuple
 
-from unbag.labels import CONTRADICTION, ENTAILMENT
+from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.wordnet.relations import Relation
 
 LABEL_OF: Final = {
@@ -16,6 +16,7 @@ LABEL_OF: Final = {
     Relation.ANTONYM: CONTRADICTION,
     Relation.SYNONYM: ENTAILMENT,
     Relation.HYPONYM: ENTAILMENT,  # the replaced word is a hyponym of the new one
+    Relation.HYPERNYM: NEUTRAL,
 }
 """The label of a pair, by what the replaced word is to the new one."""
 
@@ -125,7 +126,7 @@ _CO_HYPONYMS: Final = [
     ),
     *_exclusive(
         "rooms",
-        *_both_numbers("kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom"),
+        *_both_numbers("kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom balcony"),
     ),
     *_exclusive(
         "instruments",
@@ -177,7 +178,9 @@ _ANTONYMS: Final = _pairs(
     "/ in_front_of behind / upstairs downstairs / daytime nighttime / asleep awake / sunny rainy / male female"
     "/ smiling frowning / laughing crying / buying selling / buys sells / winning losing / many few"
     "/ everybody nobody / everyone nobody / always never / rich poor / noisy quiet / crowded deserted / crowded empty"
-    "/ near far_from / busy idle / smooth rough / narrow wide / shallow deep / heavy light"
+    "/ near far_from / near far_away_from / close_to far_from / close_to far_away_from / during_the_day at_night"
+    "/ in_the_morning at_night / in_the_afternoon at_night"
+    "/ busy idle / smooth rough / narrow wide / shallow deep / heavy light"
     "/ fast slow / quickly slowly / man woman / men women / boy girl / boys girls"
     "/ mother father / son daughter / brother sister / grandmother grandfather / husband wife / bride groom"
     "/ king queen"
@@ -238,8 +241,46 @@ _HYPERNYMS: Final = [
 
 WORD_LISTS: Final[tuple[WordList, ...]] = (*_CO_HYPONYMS, *_ANTONYMS, *_SYNONYMS, *_HYPERNYMS)
 
+_NOT_ONLY_NOUNS: Final = _words("building talking running walking runs walks")
+
+
+def _reversed(lists: list[WordList]) -> list[WordList]:
+    """Return lists by which a noun is replaced by one below it."""
+    below: dict[str, list[str]] = {}
+    for words in lists:
+        for above in words.new:
+            below.setdefault(above, []).extend(words.old)
+    return [
+        WordList("hyponyms", Relation.HYPERNYM, (above,), tuple(dict.fromkeys(words)))
+        for above, words in below.items()
+        if above not in _NOT_ONLY_NOUNS
+    ]
+
+
+NEUTRAL_LISTS: Final[tuple[WordList, ...]] = tuple(_reversed(_HYPERNYMS))
+"""What makes a sentence say more than it did, so that it need not follow: the hypernyms' other direction."""
+
 CATEGORIES: Final = tuple(dict.fromkeys(words.category for words in WORD_LISTS))
 """The categories; those that Glockner et al. 2018 have too (Table 4) under their names."""
+
+PREPOSITION_OF: Final = {
+    **{
+        word: "in"
+        for word in (
+            *_words("kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom"),
+            *_words("kitchens bathrooms bedrooms living_rooms dining_rooms classrooms garages hallways courtrooms"),
+            *_words("car truck van taxi helicopter cars trucks vans taxis helicopters"),
+        )
+    },
+    **{
+        word: "on"
+        for word in (
+            *_words("balcony balconies bus bicycle motorcycle tractor scooter train boat"),
+            *_words("buses bicycles motorcycles tractors scooters trains boats"),
+        )
+    },
+}
+"""Which preposition says that somebody is at the place or in the vehicle, for words of one list that differ in it."""
 
 FIXED_PHRASES: Final[frozenset[str]] = frozenset(
     {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
-from unbag.perturb.substitution import Candidate
+from unbag.perturb.substitution import WORDNET_ANTONYMS, Candidate
 from unbag.wordnet.database import WordNet
 from unbag.wordnet.relations import Relation
 
@@ -93,7 +93,7 @@ def _related(base: str, sense: Any) -> Iterator[tuple[str, Relation, Any]]:
     """Yield category, relation of the word to it, and lemma, of all that is directly related to a sense."""
     for lemma in sense.lemmas():
         if lemma.name() == base:
-            yield from (("antonyms_wordnet", Relation.ANTONYM, antonym) for antonym in lemma.antonyms())
+            yield from ((WORDNET_ANTONYMS, Relation.ANTONYM, antonym) for antonym in lemma.antonyms())
         else:
             yield "synonyms_wordnet", Relation.SYNONYM, lemma
     for above in sense.hypernyms() if sense.pos() == "n" else ():

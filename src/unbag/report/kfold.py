@@ -8,17 +8,21 @@ from rich.table import Table
 
 from unbag.scoring.natural_logic import MEASURES
 
+_PROTOCOLS: Final = {
+    "authors": "the authors' protocol",
+    "spread": "pairs of each seed spread",
+    "whole_seeds": "whole seeds",
+}
 _SPARED: Final = "none"  # the pairs without modifier: the paper has no table of these
-_SHORTER: Final = {"adjective/adverb": "adj./adverb"}  # for 80 columns
+_NAMES: Final = {"adjective/adverb": "adj./adverb", "seen": "seen seed", "unseen": "unseen seed"}  # for 80 columns
 
 
 def table(done: Mapping[str, Any]) -> Table:
     """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
-    kind = "whole seeds" if done["config"]["whole_seeds"] else "pairs of each seed spread"
     grid = Table(
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        title=f"{done['model']['name']} · sicck · {folds} folds, {kind}",
+        title=f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
         title_justify="left",
         caption_justify="left",
@@ -29,11 +33,11 @@ def table(done: Mapping[str, Any]) -> Table:
         column.justify, column.no_wrap = "right", True
     summary = done["summary"]
     _add(grid, "all", summary["all"])
-    for name in ("modifier_type", "part"):
+    for name in ("modifier_type", "part", "seed"):
         grid.add_section()
         for value, group in summary[name].items():
             if value != _SPARED:
-                _add(grid, _SHORTER.get(value, value), group)
+                _add(grid, _NAMES.get(value, value), group)
     return grid
 
 

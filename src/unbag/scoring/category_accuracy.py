@@ -7,6 +7,7 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.scoring.annotators import Annotations, Kappa, agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.checks import labelled
 
@@ -27,17 +28,19 @@ _ALL: Final[_Subset] = ("all", None)
 
 
 class CategoryRow(TypedDict):
-    """The accuracy on the examples of one category."""
+    """The accuracy on the examples of one category, and one annotator's where annotators' labels are given."""
 
     category: str
     accuracy: Estimate
+    human: NotRequired[Estimate]
 
 
 class LabelRow(TypedDict):
-    """The accuracy on the examples of one gold label, by its id."""
+    """The accuracy on the examples of one gold label, by its id; one annotator's likewise."""
 
     label: int
     accuracy: Estimate
+    human: NotRequired[Estimate]
 
 
 class SimilarityBin(TypedDict):
@@ -70,6 +73,9 @@ class CategoryAccuracyScores(TypedDict):
         by_similarity: accuracy by cosine similarity of the two words (section 5.2), where similarities are given.
         by_frequency: accuracy by the number of contradicting training examples with the one word in the premise and
             the other in the hypothesis (section 5.3), where frequencies are given.
+        human: how often one annotator gives the gold label (Table 2): of each example the share of its annotators, then
+            the mean over examples, where annotators' labels are given. Examples without them count out.
+        kappa: Fleiss' κ of the annotators (Table 2), `Kappa`, where an example has two labels or more.
     """
 
     n_examples: int
@@ -79,6 +85,8 @@ class CategoryAccuracyScores(TypedDict):
     by_label: list[LabelRow]
     by_similarity: NotRequired[list[SimilarityBin]]
     by_frequency: NotRequired[list[FrequencyBin]]
+    human: NotRequired[Estimate]
+    kappa: NotRequired[Kappa]
 
 
 def category_accuracy(
@@ -88,6 +96,7 @@ def category_accuracy(
     *,
     similarities: Sequence[float | None] | None = None,
     frequencies: Sequence[int | None] | None = None,
+    annotator_labels: Annotations | None = None,
     groups: Sequence[Hashable] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
@@ -104,6 +113,8 @@ def category_accuracy(
         similarities: a number in [-1, 1] for each example, shape (n,), or None (or NaN) for an example that does not
             count: the paper leaves out replaced phrases of several words, and all that is no contradiction.
         frequencies: likewise, a number of training examples.
+        annotator_labels: the label ids that annotators gave to each example, n rows of any length, or an array of shape
+            (n, annotators). None and -1 are no label. For `human` and `kappa`.
         groups: the premise each example is made from, shape (n,): examples of one premise are drawn together. Without
             it each is drawn by itself.
         resamples: bootstrap draws of the 95 % intervals; 0 for none.
@@ -117,7 +128,10 @@ def category_accuracy(
     [('colors', 1.0), ('synonyms', 0.5)]
     """
     gold, predicted = labelled(references, predictions=predictions)
-    columns = {"categories": categories, "similarities": similarities, "frequencies": frequencies, "groups": groups}
+    columns = {
+        **{"categories": categories, "similarities": similarities, "frequencies": frequencies},
+        **{"annotator_labels": annotator_labels, "groups": groups},
+    }
     lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
@@ -147,19 +161,31 @@ def category_accuracy(
         scores["by_frequency"] = [
             {"least": least, "most": most, "accuracy": estimates["frequency", least]} for least, most in _FREQUENCIES
         ]
+    if annotator_labels is not None:
+        people = agreement(annotator_labels, gold)
+        votes = {name: inside & people.annotated for name, inside in subsets.items()}
+        human = _estimates(people.share, votes, group, resamples, seed)
+        scores["human"] = human[_ALL]
+        for by_category in scores["by_category"]:
+            by_category["human"] = human["category", by_category["category"]]
+        for by_label in scores["by_label"]:
+            by_label["human"] = human["label", by_label["label"]]
+        kappa = fleiss_kappa(annotator_labels, groups=group, resamples=resamples, seed=seed)
+        if kappa is not None:
+            scores["kappa"] = kappa
     return scores
 
 
 def _estimates(
-    right: NDArray[np.bool_],
+    right: NDArray[np.bool_ | np.float64],
     subsets: Mapping[_Subset, NDArray[np.bool_]],
     group: NDArray[np.int64],
     resamples: int,
     seed: int,
 ) -> dict[_Subset, Estimate]:
-    """Return the accuracy of each subset; its n counts examples."""
+    """Return the mean of `right`, a number from 0 to 1, over each subset; its n counts examples."""
     ratios = {
-        name: (np.bincount(group, weights=right & inside), np.bincount(group, weights=inside))
+        name: (np.bincount(group, weights=right * inside), np.bincount(group, weights=inside))
         for name, inside in subsets.items()
     }
     estimates = named_estimates(ratios, resamples=resamples, seed=seed)

@@ -28,3 +28,22 @@ def labelled(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.in
             f"expected a gold label for every example, found {gold[row]} in row {row}; leave such rows out"
         )
     return tuple(array.astype(np.int64) for array in arrays.values())
+
+
+def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDArray[np.int64] | None = None) -> None:
+    """Refuse what is no label's id.
+
+    Args:
+        name: what the ids are, for the message.
+        ids: shape (k,).
+        n_labels: how many labels there are; None where any id from 0 up is one.
+        rows: of which example each is, for the message, shape (k,); None where they are one an example.
+
+    Raises:
+        ValueError: if there is another.
+    """
+    if (wrong := (ids < 0) | (False if n_labels is None else ids >= n_labels)).any():
+        index = int(wrong.argmax())
+        row = index if rows is None else rows[index]
+        expected = "ids from 0 up" if n_labels is None else f"ids from 0 to {n_labels - 1}"
+        raise ValueError(f"{name}: expected {expected}, found {ids[index]} in row {row}")

@@ -6,15 +6,12 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from unbag.scoring.annotators import Annotations, agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.checks import labelled
+from unbag.scoring.checks import check_ids, labelled
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The λ of Table 5."""
-NO_LABEL: Final = -1
-"""An annotator's label that is missing; None says the same."""
-
-Annotations = Sequence[Sequence[int | None]] | NDArray[np.int64]
 
 _Threshold = TypedDict("_Threshold", {"lambda": float})  # a keyword, which cannot stand in the body of a class
 
@@ -93,12 +90,12 @@ def compositionality_sensitivity(
     [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
     """
     gold, predicted = labelled(references, predictions=predictions)
-    _check_ids("references", gold, n_labels)
+    check_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:
         raise ValueError(f"expected thresholds from 0 to 1, found {wrong}")
     right = predicted == gold
-    agreement = None if annotator_labels is None else _agreement(annotator_labels, gold, n_labels)
+    people = None if annotator_labels is None else agreement(annotator_labels, gold, n_labels)
 
     lambdas = sorted({0.0, *map(float, thresholds)})
     majority: dict[float, int | None] = {}
@@ -110,9 +107,8 @@ def compositionality_sensitivity(
         majority[threshold] = label
         ratios["accuracy", threshold] = (right & subset, subset)
         ratios["majority", threshold] = ((gold == label) & subset, subset)
-        if agreement is not None:
-            share, annotated = agreement
-            ratios["human", threshold] = (share * subset, annotated & subset)
+        if people is not None:
+            ratios["human", threshold] = (people.share * subset, people.annotated & subset)
         drops["drop", threshold] = ("accuracy", 0.0), ("accuracy", threshold)
     estimates = named_estimates(ratios, drops, resamples=resamples, seed=seed)
 
@@ -127,7 +123,7 @@ def compositionality_sensitivity(
         }
         for threshold in lambdas
     ]
-    if agreement is not None:
+    if people is not None:
         for scores in subsets:
             scores["human"] = estimates["human", scores["lambda"]]
     return {"subsets": subsets}
@@ -141,34 +137,3 @@ def _scores(lms: ArrayLike, n: int) -> NDArray[np.float64]:
         row = int(wrong.argmax())
         raise ValueError(f"expected every LMS from 0 to 1, found {scores[row]} in row {row}")
     return scores
-
-
-def _agreement(
-    annotator_labels: Annotations, gold: NDArray[np.int64], n_labels: int
-) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Return the share of each example's annotators that give the gold label, and which examples have annotators."""
-    if len(annotator_labels) != len(gold):
-        raise ValueError(
-            f"expected the annotators' labels of every example ({len(gold)}), found {len(annotator_labels)}"
-        )
-    annotations = [
-        (row, label)
-        for row, labels in enumerate(annotator_labels)
-        for label in labels
-        if label is not None and label != NO_LABEL
-    ]
-    rows = np.array([row for row, _ in annotations], dtype=np.int64)
-    labels = np.array([label for _, label in annotations]) if annotations else np.empty(0, dtype=np.int64)
-    if labels.dtype.kind not in "iu":
-        raise ValueError(f"expected annotators' labels as ids, None or {NO_LABEL}, found {labels.dtype}")
-    _check_ids("annotator_labels", labels, n_labels, rows)
-    counts = np.bincount(rows, minlength=len(gold))
-    agreeing = np.bincount(rows[labels == gold[rows]], minlength=len(gold))
-    return agreeing / np.maximum(counts, 1), counts > 0
-
-
-def _check_ids(name: str, ids: NDArray[np.int64], n_labels: int, rows: NDArray[np.int64] | None = None) -> None:
-    if (wrong := (ids < 0) | (ids >= n_labels)).any():
-        index = int(wrong.argmax())
-        row = index if rows is None else rows[index]
-        raise ValueError(f"{name}: expected ids from 0 to {n_labels - 1}, found {ids[index]} in row {row}")

@@ -1,5 +1,6 @@
 """The metric of SICCK: macro F1, precision, recall and accuracy over the labels of natural logic."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict
 
@@ -11,6 +12,7 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
+CROSSED: Final = "+"  # between the names of crossed columns, and their values
 _TABLE_CELLS: Final = 4_000_000  # resampling weights held at a time: 32 MB
 
 _Counts = NDArray[np.int64 | np.float64]
@@ -46,18 +48,29 @@ class LabelScores(TypedDict):
     predicted: int
 
 
-class NaturalLogicScores(MacroScores):
+class GroupScores(MacroScores):
+    """The measures of some pairs, and what came out for which label.
+
+    Attributes:
+        confusion: by gold label, how many of its pairs each label was predicted for; labels that were not are left out.
+    """
+
+    confusion: dict[str, dict[str, int]]
+
+
+class NaturalLogicScores(GroupScores):
     """The measures of all pairs, of each label, and of each group of pairs.
 
     Attributes:
         n_examples: how many pairs there are.
         by_label: `LabelScores` by label.
-        by: by name of a column in `groups` and each of its values, `MacroScores`.
+        by: by name of a column in `groups` and each of its values, `GroupScores`; likewise by names and values of
+            `crossed` columns with + between, such as `modifier_type+part` and `negation+verb`.
     """
 
     n_examples: int
     by_label: dict[str, LabelScores]
-    by: dict[str, dict[str, MacroScores]]
+    by: dict[str, dict[str, GroupScores]]
 
 
 def four_way(predictions: ArrayLike, reverse_predictions: ArrayLike) -> NDArray[np.str_]:
@@ -92,6 +105,7 @@ def natural_logic(
     *,
     reverse_predictions: ArrayLike | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
+    crossed: Sequence[Sequence[str]] = (),
     source_ids: Sequence[str] | NDArray[Any] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
@@ -100,7 +114,9 @@ def natural_logic(
 
     Akoju et al. (2023), section 4, Tables 8 and 11-17: macro F1, precision and recall, and accuracy. A model
     that always answers one label has accuracy a, the share of that label, precision a / m, recall 1 / m and f1
-    2a / (1 + a) / m, for m labels: Table 8's third row is that (a = 259 / 1304, m = 4).
+    2a / (1 + a) / m, for m labels: Table 8's third row is that (a = 259 / 1304, m = 4). Table 10 and the shares of
+    section 5 (neutral pairs with a negation, or with a universal at the verb, that were taken for something else) are
+    in the `confusion` of the groups, with type of modifier and part `crossed`.
 
     Args:
         predictions: names of the predicted labels, shape (n,): four-way (`labels.FOUR_WAY`), or any others; three-way
@@ -109,13 +125,14 @@ def natural_logic(
         reverse_predictions: names of the labels predicted for (hypothesis, premise), shape (n,); the predictions are
             then made four-way by the reverse rule (`four_way`).
         groups: columns by name, shape (n,) each, by whose values all is repeated.
+        crossed: names of some of these columns each, by whose values together all is repeated too.
         source_ids: the example each pair was made from, shape (n,); intervals then resample those. By default each
             pair is an example.
         resamples: bootstrap draws of the 95 % intervals; 0 for none.
         seed: decides the draws.
 
     Raises:
-        ValueError: if lengths differ, or there is no example.
+        ValueError: if lengths differ, there is no example, or a crossed column is none of `groups`.
 
     >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
     >>> [scores[name].value for name in MEASURES]
@@ -126,6 +143,11 @@ def natural_logic(
         predicted = four_way(predicted, reverse_predictions)
     gold = np.asarray(references, dtype=np.str_)
     columns = {name: np.asarray(column, dtype=np.str_) for name, column in (groups or {}).items()}
+    for names in crossed:
+        if unknown := sorted(set(names) - set(groups or {})):
+            raise ValueError(f"expected crossed columns of {', '.join(groups or {}) or 'groups'}, found {unknown}")
+        values = zip(*(columns[name].tolist() for name in names), strict=True)
+        columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)
     sources = np.arange(len(gold)) if source_ids is None else np.asarray(source_ids, dtype=np.str_)
     lengths = {"predictions": len(predicted), "references": len(gold), "source_ids": len(sources)}
     lengths |= {name: len(column) for name, column in columns.items()}
@@ -134,8 +156,9 @@ def natural_logic(
     if not len(gold):
         raise ValueError("expected at least one example, found none")
 
-    def measured(inside: NDArray[np.bool_]) -> MacroScores:
-        return _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
+    def measured(inside: NDArray[np.bool_]) -> GroupScores:
+        macro_scores = _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
+        return {**macro_scores, "confusion": _confusion(gold[inside], predicted[inside])}
 
     everything = np.ones(len(gold), dtype=bool)
     return {
@@ -153,6 +176,13 @@ def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[s
     """Return the labels and, for each example, the cell of the confusion table (gold by predicted) it falls into."""
     labels, codes = np.unique(np.concatenate([gold, predicted]), return_inverse=True)
     return labels.tolist(), codes[: len(gold)] * len(labels) + codes[len(gold) :]
+
+
+def _confusion(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> dict[str, dict[str, int]]:
+    confusion: dict[str, dict[str, int]] = {}
+    for (label, answer), n in sorted(Counter(zip(gold.tolist(), predicted.tolist(), strict=True)).items()):
+        confusion.setdefault(label, {})[answer] = n
+    return confusion
 
 
 def _macro_estimates(

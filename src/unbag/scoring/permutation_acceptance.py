@@ -1,7 +1,7 @@
 """Permutation Acceptance: how often words in no order get the gold label (Sinha et al. 2021, section 4)."""
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import Any, Final, NamedTuple, NotRequired, TypedDict
+from typing import Any, Final, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -26,14 +26,19 @@ class Acceptance(TypedDict):
         omega_max: share of examples with Pr_i > 0 (equation 2).
         omega_rand: share of examples with Pr_i > 1 / n_labels.
         omega_all: share of examples with Pr_i = 1.
+        acceptance: mean Pr_i over all examples (Figure 9, where it is a number of permutations: q times this).
         p_c: mean Pr_i over D^c, the examples predicted right unpermuted (equation 3).
+        p_c_accepted: mean Pr_i over those of D^c that are accepted at least once: what the authors' code calls P^c,
+            and so what the paper's tables hold. It leaves out the examples that show order to matter most.
         p_f: mean Pr_i over D^f, the examples predicted wrong unpermuted but accepted at least once.
     """
 
     omega_max: Estimate
     omega_rand: Estimate
     omega_all: Estimate
+    acceptance: Estimate
     p_c: Estimate
+    p_c_accepted: Estimate
     p_f: Estimate
 
 
@@ -59,31 +64,41 @@ class PermutationAcceptanceScores(Acceptance):
     Attributes:
         n_examples: how many examples there are.
         q: how many permutations each has.
+        n_labels: how many labels the model chooses from; no entropy is above its logarithm.
         n_c: the size of D^c.
         n_f: the size of D^f.
         accuracy: share of examples predicted right unpermuted.
-        entropy_c: mean entropy, in nats, of the predicted distribution on the accepted permutations of D^c (Figure 2);
-            where probabilities are given.
+        entropy_c: mean entropy, in nats, of the predicted distribution on the accepted permutations of D^c (Figure 2):
+            of each example first, then of all, as the authors' code has it; where probabilities are given.
         entropy_f: likewise of D^f.
+        entropy_quartiles_c: the quartiles (25, 50, 75 %) of the examples' own means, which are the boxes of Figure 2.
+        entropy_quartiles_f: likewise of D^f.
         confident: `Acceptance` at each τ > 0 of `CONFIDENCES`; a permutation then counts as accepted only if the gold
             label is predicted with probability τ or more. (Ours: the argmax of a near-uniform output is noise.) D^c
             stays. Where probabilities are given.
         curve: (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), where it is asked for.
         by_bleu: acceptance by bin of the permutation's BLEU-2 (Figure 3), where that is given.
+        by_bleu_3: likewise of its BLEU-3 (Figure 10, of clumped permutations; of others it is near 0).
+        by_bleu_4: likewise of its BLEU-4.
         by_minitree: likewise of its POS mini-tree ratio (Figure 4).
         by_length: likewise of its length (Figure 6).
     """
 
     n_examples: int
     q: int
+    n_labels: int
     n_c: int
     n_f: int
     accuracy: Estimate
     entropy_c: NotRequired[Estimate]
     entropy_f: NotRequired[Estimate]
+    entropy_quartiles_c: NotRequired[list[float] | None]
+    entropy_quartiles_f: NotRequired[list[float] | None]
     confident: NotRequired[dict[str, Acceptance]]
     curve: NotRequired[list[tuple[float, float]]]
     by_bleu: NotRequired[list[AcceptanceBin]]
+    by_bleu_3: NotRequired[list[AcceptanceBin]]
+    by_bleu_4: NotRequired[list[AcceptanceBin]]
     by_minitree: NotRequired[list[AcceptanceBin]]
     by_length: NotRequired[list[AcceptanceBin]]
 
@@ -96,9 +111,12 @@ def permutation_acceptance(
     *,
     probabilities: ArrayLike | None = None,
     bleu: ArrayLike | None = None,
+    bleu_3: ArrayLike | None = None,
+    bleu_4: ArrayLike | None = None,
     lengths: ArrayLike | None = None,
     minitree: ArrayLike | None = None,
     n_labels: int = 3,
+    entropy_over: Literal["examples", "permutations"] = "examples",
     curve: bool = False,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
@@ -118,22 +136,28 @@ def permutation_acceptance(
         permutations: index of the permutation, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
         probabilities: predicted distributions by label id, shape (n, n_labels); needed for τ > 0 and the entropies.
         bleu: BLEU-2 of each row against its original, shape (n,), for `by_bleu`.
+        bleu_3: likewise BLEU-3, for `by_bleu_3`.
+        bleu_4: likewise BLEU-4, for `by_bleu_4`.
         lengths: words of each row, shape (n,), for `by_length`.
         minitree: POS mini-tree overlap of each row by that of its original (`scoring.pos_minitree`), shape (n,), for
             `by_minitree`; NaN where there is none.
         n_labels: how many labels the model chooses from.
+        entropy_over: what the mean entropies are means of: `examples`, each by its own mean, so that all weigh the
+            same, or `permutations`, so that an example weighs by how many of its permutations are accepted.
         curve: also give `curve`.
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
 
     Raises:
         ValueError: if lengths differ, there is no example, a source lacks its unpermuted pair or some permutation, a
-            row comes twice, or the gold label changes within a source.
+            row comes twice, the gold label changes within a source, or `entropy_over` is neither of the two.
 
     >>> scores = permutation_acceptance([0, 0, 1, 2, 0, 2], [0, 0, 0, 0, 0, 0], list("aaabbb"), [-1, 0, 1, -1, 0, 1])
     >>> scores["omega_max"].value, scores["p_c"].value, scores["p_f"].value
     (1.0, 0.5, 0.5)
     """
+    if entropy_over not in ("examples", "permutations"):
+        raise ValueError(f"expected entropy_over to be 'examples' or 'permutations', found {entropy_over!r}")
     rows = _Rows.of(predictions, references, source_ids, permutations, probabilities)
     right = rows.predictions == rows.references
     correct = right[rows.original]  # (sources,) predicted right unpermuted
@@ -145,27 +169,38 @@ def permutation_acceptance(
         accepted = right if rows.gold is None or tau == 0 else right & (rows.gold >= tau)
         counts[tau] = rows.per_source(accepted)
         parts |= _parts(counts[tau], correct, rows.q, n_labels, _suffix(tau))
-    flipped = ~correct & (counts[0.0] > 0)
+    is_accepted = counts[0.0] > 0
+    flipped = ~correct & is_accepted
+    quartiles: dict[str, list[float] | None] = {}
     if rows.probabilities is not None:
         entropy = rows.per_source(np.where(right, _entropy(rows.probabilities), 0.0))
-        for name, subset in (("entropy_c", correct), ("entropy_f", flipped)):
-            parts[name] = (entropy * subset, counts[0.0] * subset)
+        means = entropy / np.maximum(counts[0.0], 1)  # of each example's accepted permutations
+        for name, subset in (("c", correct & is_accepted), ("f", flipped)):
+            over_examples = entropy_over == "examples"
+            parts[f"entropy_{name}"] = (
+                (means * subset, subset) if over_examples else (entropy * subset, counts[0.0] * subset)
+            )
+            quartiles[name] = np.percentile(means[subset], [25, 50, 75]).tolist() if subset.any() else None
 
     estimates = named_estimates(parts, resamples=resamples, seed=seed)
     result: PermutationAcceptanceScores = {
         "n_examples": len(correct),
         "q": rows.q,
+        "n_labels": n_labels,
         "n_c": int(correct.sum()),
         "n_f": int(flipped.sum()),
         "accuracy": estimates["accuracy"],
         "omega_max": estimates["omega_max"],
         "omega_rand": estimates["omega_rand"],
         "omega_all": estimates["omega_all"],
+        "acceptance": estimates["acceptance"],
         "p_c": estimates["p_c"],
+        "p_c_accepted": estimates["p_c_accepted"],
         "p_f": estimates["p_f"],
     }
     if rows.probabilities is not None:
         result["entropy_c"], result["entropy_f"] = estimates["entropy_c"], estimates["entropy_f"]
+        result["entropy_quartiles_c"], result["entropy_quartiles_f"] = quartiles["c"], quartiles["f"]
         result["confident"] = {f"{tau:g}": _acceptance(estimates, _suffix(tau)) for tau in CONFIDENCES[1:]}
     if curve:
         shares = [round(x / 100, 2) for x in range(101)]
@@ -176,6 +211,10 @@ def permutation_acceptance(
 
     if bleu is not None:
         result["by_bleu"] = by(bleu, BLEU_WIDTH)
+    if bleu_3 is not None:
+        result["by_bleu_3"] = by(bleu_3, BLEU_WIDTH)
+    if bleu_4 is not None:
+        result["by_bleu_4"] = by(bleu_4, BLEU_WIDTH)
     if minitree is not None:
         result["by_minitree"] = by(minitree, MINITREE_WIDTH)
     if lengths is not None:
@@ -197,7 +236,9 @@ def _parts(
         f"omega_max{suffix}": (count > 0, 1.0),
         f"omega_rand{suffix}": (count * n_labels > q, 1.0),  # whole numbers: a third is not a float
         f"omega_all{suffix}": (count == q, 1.0),
+        f"acceptance{suffix}": (share, 1.0),
         f"p_c{suffix}": (share * correct, correct),
+        f"p_c_accepted{suffix}": (share * correct, correct & (count > 0)),
         f"p_f{suffix}": (share * flipped, flipped),
     }
 
@@ -207,7 +248,9 @@ def _acceptance(estimates: Mapping[str, Estimate], suffix: str) -> Acceptance:
         "omega_max": estimates[f"omega_max{suffix}"],
         "omega_rand": estimates[f"omega_rand{suffix}"],
         "omega_all": estimates[f"omega_all{suffix}"],
+        "acceptance": estimates[f"acceptance{suffix}"],
         "p_c": estimates[f"p_c{suffix}"],
+        "p_c_accepted": estimates[f"p_c_accepted{suffix}"],
         "p_f": estimates[f"p_f{suffix}"],
     }
 

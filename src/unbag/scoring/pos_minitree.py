@@ -1,10 +1,12 @@
 """POS mini-trees: whether the words of a permuted sentence stand among the parts of speech they are used to.
 
-Sinha et al. (2021), section 6: the neighbours' part-of-speech tags are a word's mini-tree, a rough syntax.
+Sinha et al. (2021), section 6: the neighbours' part-of-speech tags are a word's mini-tree, a rough syntax. The paper's
+text and its authors' released code compute it differently (`Definition`); the code's is what its Figure 4 shows, and
+the default here.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple, NotRequired, TypedDict
+from typing import Final, Literal, NamedTuple, NotRequired, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,6 +19,15 @@ TAGS: Final = (
 DEFAULT_RADIUS: Final = 2
 DEFAULT_K: Final = 4
 RATIO_WIDTH: Final = 0.1
+Definition = Literal["code", "text"]
+"""Whose β^k: as the authors' code computes it, or as the paper's text says.
+
+`code`: a permuted sentence is tagged again, as it stands; a word's neighbours are pooled over its occurrences, in the
+sentence as in training; a word that training does not have counts 0; a sentence's β^k is the mean over its word types.
+`text`: a word keeps the tag it has in order; ψ in training is the mean of its occurrences' distributions; a sentence's
+β^k is the mean over its words, of which those unknown to training, on which the text is silent, are left out.
+"""
+DEFINITIONS: Final[tuple[Definition, ...]] = ("code", "text")
 _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
@@ -46,15 +57,20 @@ def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.
     >>> neighbourhoods(numbered(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
     """
-    counts = _neighbour_counts(np.asarray(tags), radius).astype(np.float64)
+    counts = neighbour_counts(tags, radius).astype(np.float64)
     total = counts.sum(axis=-1, keepdims=True)
     shares: NDArray[np.float64] = np.divide(counts, total, out=np.zeros(counts.shape), where=total > 0)
     return shares
 
 
-def _neighbour_counts(tags: NDArray[np.int64], radius: int) -> NDArray[np.int8]:
+def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.int8]:
+    """Return how many of the words at most `radius` places away have each tag: ψ^r before it is shares.
+
+    Arguments and shape are those of `neighbourhoods`.
+    """
     if radius < 1:
         raise ValueError(f"expected a radius of at least 1, found {radius}")
+    tags = np.asarray(tags)
     n = tags.shape[-1]
     is_tag = (tags[..., None] == np.arange(len(TAGS))).astype(np.int8)  # (…, n, 17)
     counts = np.zeros(is_tag.shape, dtype=np.int8)
@@ -87,10 +103,11 @@ def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 def signatures(
     tags: ArrayLike, usual: ArrayLike, known: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> NDArray[np.float64]:
-    """Return β^k of sentences: how far the words' neighbours have the tags that their neighbours have in training.
+    """Return β^k of sentences as the paper's text has it, many at once.
 
-    For one word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k; a sentence's is the mean over its
-    words. Words that training does not know have no usual tags and are left out.
+    It says how far the words' neighbours have the tags that their neighbours have in training. For one word it is
+    |top-k of ψ in the sentence ∩ top-k of ψ in training| / k; a sentence's is the mean over its words. Words that
+    training does not know have no usual tags and are left out.
 
     Args:
         tags: numbers of the words' tags, shape (…, n).
@@ -102,12 +119,37 @@ def signatures(
     Returns:
         Shape (…), from 0 to 1; NaN for a sentence without a known word.
     """
-    top = top_tags(_neighbour_counts(np.asarray(tags), radius), k)
+    top = top_tags(neighbour_counts(tags, radius), k)
     shared = np.bitwise_count(top & np.asarray(usual, dtype=np.uint32)) / k
     count = np.asarray(known, dtype=bool).sum(axis=-1)
     total = np.where(known, shared, 0.0).sum(axis=-1)
     means: NDArray[np.float64] = np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
     return means
+
+
+def signature_of_types(
+    words: Sequence[str], tags: ArrayLike, usual: Mapping[str, int], *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
+) -> float:
+    """Return β^k of one sentence as the authors' code computes it: over its word types, unknown ones counting 0.
+
+    Args:
+        words: its words, shape (n,).
+        tags: the numbers of their tags, shape (n,).
+        usual: `top_tags` of ψ of words in training, the words in lower case.
+        radius: r.
+        k: k.
+
+    Returns:
+        From 0 to 1; NaN for no words.
+    """
+    if not words:
+        return float("nan")
+    types: dict[str, int] = {}
+    number = [types.setdefault(word.lower(), len(types)) for word in words]
+    pooled = np.zeros((len(types), len(TAGS)), dtype=np.int64)
+    np.add.at(pooled, number, neighbour_counts(tags, radius))
+    expected = np.array([usual.get(word, 0) for word in types], dtype=np.uint32)  # no tag in common with an unknown one
+    return float(np.bitwise_count(top_tags(pooled, k) & expected).mean() / k)
 
 
 def sentence_signature(
@@ -117,28 +159,54 @@ def sentence_signature(
     *,
     radius: int = DEFAULT_RADIUS,
     k: int = DEFAULT_K,
+    definition: Definition = "code",
 ) -> float:
-    """Return β^k of one sentence (`signatures`).
+    """Return β^k of one sentence: how far its words' neighbours have the tags that their neighbours have in training.
+
+    For one word it is |top-k of ψ in the sentence ∩ top-k of ψ in training| / k (Sinha et al. 2021, equation 4); a
+    sentence's is the mean over its word types (`code`) or its words (`text`).
 
     Args:
         words: its words, shape (n,).
-        tags: their universal part-of-speech tags, shape (n,).
+        tags: their universal part-of-speech tags, shape (n,); of a permuted sentence those that a tagger gives it as it
+            stands (`code`), or those that its words have in order (`text`).
         usual: ψ of words in training, shape (17,) each, the words in lower case.
         radius: r.
         k: k.
+        definition: whose (`Definition`); that of `usual` should be the same.
+
+    Raises:
+        ValueError: if words and tags are not equally many, a tag is no universal one, or there is no such definition.
 
     >>> usual = {"cat": np.eye(17)[5] * 0.6 + np.eye(17)[15] * 0.4}  # among determiners and verbs
-    >>> sentence_signature(["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"], usual, radius=1, k=2)
-    1.0
+    >>> sentence = ["the", "cat", "sleeps"], ["DET", "NOUN", "VERB"]
+    >>> [sentence_signature(*sentence, usual, radius=1, k=2, definition=one) for one in ("code", "text")]
+    [0.3333333333333333, 1.0]
     """
     if len(words) != len(tags):
         raise ValueError(f"expected a tag for each word, found {len(words)} words and {len(tags)} tags")
+    if check_definition(definition) == "code":
+        known_words = {word for word in map(str.lower, words) if word in usual}
+        bits = {word: int(top_tags(usual[word], k)) for word in known_words}
+        return signature_of_types(words, numbered(tags), bits, radius=radius, k=k)
     known = [word.lower() in usual for word in words]
     shares = [
         usual[word.lower()] if is_known else np.zeros(len(TAGS)) for word, is_known in zip(words, known, strict=True)
     ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
     return float(signatures(numbered(tags), top_tags(weights, k), known, radius=radius, k=k))
+
+
+def check_definition(definition: str) -> Definition:
+    """Return the definition of a name.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    for known in DEFINITIONS:
+        if definition == known:
+            return known
+    raise ValueError(f"expected one of the definitions {', '.join(DEFINITIONS)}, found {definition!r}")
 
 
 class MiniTreeBin(NamedTuple):
@@ -174,10 +242,11 @@ def pos_minitree(
 ) -> MiniTreeScores:
     """Compare the mini-trees of permuted sentences with those of the sentences in order.
 
-    Sinha et al. (2021), section 6.
+    Sinha et al. (2021), section 6. A pair's ratio is, in the authors' code, that of two means: give the mean of β^k of
+    the permuted premise and hypothesis, and the mean of those in order.
 
     Args:
-        permuted: β^k of each permuted sentence (`signatures`), shape (n,).
+        permuted: β^k of each permuted sentence (`sentence_signature`), shape (n,).
         original: that of its original, shape (n,).
         accepted: whether the permutation got the gold label, shape (n,), for `by_ratio`.
         width: of the bins of the ratio.

@@ -1,4 +1,4 @@
-"""Universal part-of-speech tags of sentences, kept on disk: a sentence is tagged once, ever."""
+"""Part-of-speech tags of sentences, kept on disk: a sentence is tagged once, ever."""
 
 import json
 from collections.abc import Iterable
@@ -10,11 +10,12 @@ from unbag.text.pipeline import PIPELINE
 from unbag.text.store import Store
 
 Tagged = tuple[tuple[str, str], ...]
-"""A sentence as (token, universal POS tag) pairs, white space left out."""
+"""A sentence as (token, tag) pairs, white space left out."""
 
 _NOT_FOR_TAGS: Final = ("ner", "parser", "lemmatizer", "senter")
 _BATCH: Final = 256
 _AT_ONCE: Final = 10_000  # sentences between two savings: seconds of work
+_UNIVERSAL, _FINE = 1, 2  # where a tag is in what is kept of a token
 
 
 class Tagger:
@@ -22,6 +23,7 @@ class Tagger:
 
     Attributes:
         identity: name, version and spaCy version of the pipeline; tags of another identity are never mixed in.
+        fine: the pipeline's own fine tags, those of the Penn Treebank for spaCy's English ones; empty without a tagger.
     """
 
     def __init__(self, pipeline: str | Path = PIPELINE, *, cache: Path | None = None) -> None:
@@ -29,7 +31,7 @@ class Tagger:
 
         Args:
             pipeline: an installed package, a folder, or a Hub repository.
-            cache: the folder for tagged sentences; by default `unbag/tags` in the user's cache folder.
+            cache: the folder for tagged sentences; by default `unbag/tagged` in the user's cache folder.
 
         Raises:
             ImportError: without spaCy.
@@ -41,25 +43,37 @@ class Tagger:
         if not {"tagger", "morphologizer"} & set(names) or not any(token.pos_ for token in self._nlp("A dog runs.")):
             raise ValueError(f"the pipeline {str(pipeline)!r} gives no universal POS tags (it has {names})")
         self.identity = pipelines.identity(self._nlp)
-        self._store = Store("tags", self.identity, cache)
+        self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
+        self._store = Store("tagged", self.identity, cache)
 
-    def tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
-        """Return the tags of each different sentence."""
+    def tags(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
+        """Return the universal tags of each different sentence.
+
+        Args:
+            sentences: any.
+            keep: whether those tagged now are kept on disk; not worth its room for what is asked once.
+        """
+        return self._tags(sentences, _UNIVERSAL, keep=keep)
+
+    def fine_tags(self, sentences: Iterable[str]) -> dict[str, Tagged]:
+        """Return the tags of each different sentence that are the pipeline's own (`fine`)."""
+        return self._tags(sentences, _FINE, keep=True)
+
+    def _tags(self, sentences: Iterable[str], kind: int, *, keep: bool) -> dict[str, Tagged]:
         wanted = sorted(set(sentences))
         tags: dict[str, Tagged] = {}
         for start in range(0, len(wanted), _AT_ONCE):
             some = wanted[start : start + _AT_ONCE]
-            known = {sentence: _read(text) for sentence, text in self._store.get(some).items()}
+            known = {sentence: json.loads(text) for sentence, text in self._store.get(some).items()}
             new = [sentence for sentence in some if sentence not in known]
             computed = dict(zip(new, map(_tagged, self._nlp.pipe(new, batch_size=_BATCH)), strict=True))
-            self._store.put((sentence, json.dumps(tagged, ensure_ascii=False)) for sentence, tagged in computed.items())
-            tags |= known | computed
+            if keep:
+                kept = ((sentence, json.dumps(tokens, ensure_ascii=False)) for sentence, tokens in computed.items())
+                self._store.put(kept)
+            for sentence, tokens in (known | computed).items():
+                tags[sentence] = tuple((token[0], token[kind]) for token in tokens)
         return tags
 
 
-def _tagged(doc: Any) -> Tagged:
-    return tuple((token.text, token.pos_) for token in doc if not token.is_space)
-
-
-def _read(text: str) -> Tagged:
-    return tuple((token, tag) for token, tag in json.loads(text))
+def _tagged(doc: Any) -> list[tuple[str, str, str]]:
+    return [(token.text, token.pos_, token.tag_) for token in doc if not token.is_space]

@@ -1,5 +1,10 @@
-"""Sentences as tokens: spaCy's blank tokenizer of the language, which needs no trained pipeline."""
+"""Sentences as tokens: spaCy's blank tokenizer of the language, which needs no trained pipeline.
 
+Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy knows: the other,
+pkuseg, does not come with its models.
+"""
+
+import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
@@ -13,6 +18,7 @@ class Tokens:
     """A sentence cut into tokens.
 
     Attributes:
+        sentence: as it was given.
         texts: the tokens, white space left out: it is no word, and a second space in the corpus says nothing.
         words: positions in `texts` of the tokens that are not punctuation.
         length: tokens of the sentence that are not punctuation *as spaCy counts them*, which takes a run of extra white
@@ -20,6 +26,7 @@ class Tokens:
         joiner: what stands between two tokens when the sentence is put together again.
     """
 
+    sentence: str
     texts: tuple[str, ...]
     words: tuple[int, ...]
     length: int
@@ -27,36 +34,75 @@ class Tokens:
 
 
 @lru_cache(maxsize=4)
-def _tokenizer(language: str) -> Any:
+def _tokenizer(language: str, characters: bool) -> Any:
     try:
         import spacy
     except ImportError as error:
         raise ImportError("cutting sentences into words needs spaCy: pip install 'unbag[parse]'") from error
-    return spacy.blank(language).tokenizer
+    tokenizer: Any = spacy.blank(language).tokenizer
+    if is_segmented(language, characters=characters):
+        # What `segmenter="jieba"` in spaCy's config comes to, with a dictionary that is surely jieba's own.
+        tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _jieba()
+    return tokenizer
 
 
-def tokenizer_identity(language: str) -> str:
-    """Return what decides how a language's sentences are cut: spaCy's version, whose rules change."""
-    _tokenizer(language)  # says so where spaCy is missing
-    return f"spaCy {version('spacy')}, blank {language}"
+def _jieba() -> Any:
+    """Return a segmenter with the dictionary that jieba comes with.
+
+    jieba's own way to it is a file in the folder for temporary files, which it takes whoever wrote it, in whichever
+    version; and words that other code adds to jieba's shared segmenter would change ours.
+    """
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of escapes in its patterns, and of pkg_resources
+            import jieba
+    except ImportError as error:
+        raise ImportError("cutting Chinese into words needs jieba: pip install 'unbag[zh]'") from error
+    segmenter = jieba.Tokenizer()
+    segmenter.FREQ, segmenter.total = segmenter.gen_pfdict(segmenter.get_dict_file())
+    segmenter.initialized = True
+    return segmenter
+
+
+def is_segmented(language: str, *, characters: bool = False) -> bool:
+    """Tell whether it takes a segmenter to cut a language's sentences."""
+    return language == "zh" and not characters
+
+
+def tokenizer_identity(language: str, *, characters: bool = False) -> str:
+    """Return what decides how a language's sentences are cut: spaCy's version, whose rules change, and a segmenter's.
+
+    Raises:
+        ImportError: without spaCy, or for Chinese words without jieba.
+    """
+    _tokenizer(language, characters)  # says so where one of them is missing
+    segmenter = f", jieba {version('jieba')}" if is_segmented(language, characters=characters) else ""
+    return f"spaCy {version('spacy')}, blank {language}{segmenter}"
 
 
 @lru_cache(maxsize=1 << 14)  # a caption of SNLI is the premise of three pairs in a row
-def tokenize(sentence: str, language: str = "en") -> Tokens:
+def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -> Tokens:
     """Cut a sentence into tokens.
 
     Args:
         sentence: any text.
-        language: `en`, or `zh` (characters, spaCy's default for Chinese).
+        language: `en` or `zh`.
+        characters: cut Chinese into characters, not into words; nothing to English.
+
+    Raises:
+        ImportError: without spaCy, or for Chinese words without jieba.
 
     >>> tokenize("The dogs, too, aren't here.").texts
     ('The', 'dogs', ',', 'too', ',', 'are', "n't", 'here', '.')
+    >>> tokenize("他在看书。", "zh").texts, tokenize("他在看书。", "zh", characters=True).texts
+    (('他', '在', '看书', '。'), ('他', '在', '看', '书', '。'))
     """
     if language not in _SPACE_BETWEEN_WORDS:
         raise ValueError(f"expected one of the languages {sorted(_SPACE_BETWEEN_WORDS)}, found {language!r}")
-    tokens = _tokenizer(language)(sentence)
+    tokens = _tokenizer(language, characters)(sentence)
     kept = [token for token in tokens if not token.is_space]
     return Tokens(
+        sentence=sentence,
         texts=tuple(token.text for token in kept),
         words=tuple(position for position, token in enumerate(kept) if not token.is_punct),
         length=sum(not token.is_punct for token in tokens),

@@ -154,9 +154,9 @@ class TrainConfig:
     def plain(self) -> dict[str, Any]:
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        values["model"] = _own_name(self.model)
+        values["model"] = own_name(self.model)
         for name in ("corpus", "validation"):
-            values[name] = [_own_name(weighted(entry)[0], entry) for entry in values[name]]
+            values[name] = [own_name(weighted(entry)[0], entry) for entry in values[name]]
         return values
 
     def files(self) -> list[Path]:
@@ -182,8 +182,12 @@ def weighted(entry: str) -> tuple[str, float]:
     return name, float(text)
 
 
-def _own_name(text: str, entry: str | None = None) -> str:
-    """Return the name of a file or folder without what it lies in, and what follows it in an entry."""
+def own_name(text: str, entry: str | None = None) -> str:
+    """Return the name of a file or folder without what it lies in, and what follows it in an entry.
+
+    >>> own_name("org/name"), own_name("snli", "snli=2")
+    ('org/name', 'snli=2')
+    """
     path = Path(text)
     return (path.name if path.exists() else text) + (entry or text)[len(text) :]
 

@@ -111,10 +111,10 @@ def gather(
         training.append(replace(part, weight=weight))
     for name in validation:
         held_out.append(_read(name, lambda corpus: corpus.validation, language))
-    data = TrainingData(tuple(_drawn(training, examples, seed)), tuple(held_out))
+    data = TrainingData(tuple(drawn(training, examples, seed)), tuple(held_out))
     if validation_examples is not None:
         # Not by the seed of the run: several seeds are compared on the same pairs.
-        data = replace(data, held_out=tuple(_some(part, validation_examples, "validation") for part in data.held_out))
+        data = replace(data, held_out=tuple(some(part, validation_examples, "validation") for part in data.held_out))
     for kind, parts in (("train on", data.training), ("evaluate on", data.held_out)):
         if not any(part.examples for part in parts):
             raise ValueError(f"expected pairs to {kind} in {', '.join(part.name for part in parts)}, found none")
@@ -168,8 +168,8 @@ def _without(part: Part) -> tuple[Part, Part]:
     return left_out(part, "held out", kept), left_out(part, "trained on", rest)
 
 
-def _drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
-    """Draw n pairs of all parts together, by the seed and their ids."""
+def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
+    """Draw n pairs of all parts together, by the seed and their ids; None for all."""
     if n is None:
         return list(parts)
     total = sum(len(part.examples) for part in parts)
@@ -189,7 +189,8 @@ def _drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     ]
 
 
-def _some(part: Part, n: int, seed: int | str) -> Part:
+def some(part: Part, n: int, seed: int | str) -> Part:
+    """Draw n pairs of one part, or all if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(counter_rng.key(seed, part.examples[e].source_id)))
     return left_out(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 

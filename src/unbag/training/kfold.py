@@ -1,6 +1,7 @@
 """Cross-validation on SICCK: Akoju et al. (2023), section 4.2, Tables 9 and 18-24."""
 
 import json
+import math
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, results
+from unbag import challenge_sets, counter_rng, results
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.corpora import OFFICIAL
@@ -19,14 +20,15 @@ from unbag.inference.probe import MislabelledError, probe
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.labels import LABELS, parse_label_map
+from unbag.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
+from unbag.perturb.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
 from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES
 from unbag.sources import Example
 from unbag.training.checkpoints import differences
 from unbag.training.data import Part, TrainingData, left_out
-from unbag.training.kfold_config import KFoldConfig
+from unbag.training.kfold_config import SEEDS, KFoldConfig, Protocol
 from unbag.training.loop import OnStep
 from unbag.training.published import Record
 from unbag.training.recipe import Recipe
@@ -37,8 +39,10 @@ if TYPE_CHECKING:
     from unbag.evaluation import OnProgress
 
 FILE: Final = "kfold.json"
-GROUPS: Final = ("modifier_type", "part")  # Tables 18-21, and 22-24
+GROUPS: Final = ("modifier_type", "part", "seed")
+"""Tables 18-21, Tables 22-24, and whether training met other pairs of the same seed (`seen`) or none (`unseen`)."""
 _SET: Final = "sicck"
+_FOLDINGS: Final[Mapping[Protocol, str]] = {"authors": CONTIGUOUS, "spread": SPREAD, "whole_seeds": WHOLE_SEEDS}
 _SCHEMA: Final = 1
 
 
@@ -53,10 +57,11 @@ def cross_validate(
 ) -> Record:
     """Fine-tune a model on all folds but one and predict that one, for each fold and seed; score all predictions.
 
-    A three-way classifier keeps its head. It learns both rows of a pair of SICCK, as it is and with premise and
-    hypothesis exchanged, each with its three-way label, and predicts both; the reverse rule makes one of four labels of
-    them, as it does for the model as it is (`challenge_sets.sicck`), which is scored beside. The folds are the set's,
-    drawn by the set's own seed; the training seed decides all else. Nothing is chosen by the pairs that are predicted:
+    A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`fold_data`) and predicts both
+    rows of each, as it is and with premise and hypothesis exchanged; the reverse rule makes one of four labels of them,
+    as it does for the model as it is (`challenge_sets.sicck`), which is scored beside. Which pairs a fold has and what
+    is learnt of the others is the config's `protocol` (`kfold_config.Protocol`): by default the authors', else ours.
+    Folds do not depend on the training seed, which decides all else. Nothing is chosen by the pairs that are predicted:
     a fold is trained to the last step, and that model predicts.
 
     A run that was stopped goes on when called again: a fold whose predictions are there is not trained again, and one
@@ -66,7 +71,7 @@ def cross_validate(
         recipe: the recipe.
         config: its config. `out` gets a folder for each seed, with the predictions of each fold, and in the end
             `kfold.json`, what is returned.
-        seeds: the training seeds; none means the config's own.
+        seeds: the training seeds; none means the authors' five (`kfold_config.SEEDS`).
         built: the set; by default the official one.
         on_step: makes the `OnStep` of a fold's run from what to call it.
         on_progress: see `unbag.evaluation`; of the model as it is.
@@ -79,8 +84,8 @@ def cross_validate(
     Raises:
         ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
     """
-    seeds = different(seeds) or [config.seed]
-    built = built or build(_official(config.file, folds=config.folds, whole_seeds=config.whole_seeds))
+    seeds = different(seeds) or list(SEEDS)
+    built = built or build(_official(config))
     model, answers = _zero_shot(
         config.model,
         built,
@@ -113,7 +118,8 @@ def cross_validate(
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
-        "config": config.plain() | {"out": config.out.name, "file": None},  # where they lie does not matter
+        # Where they lie does not matter; the seeds that were run stand beside.
+        "config": config.plain() | {"out": config.out.name, "file": None, "seed": None},
         "seeds": seeds,
         "model": model,
         "set": dict(built.config),
@@ -129,22 +135,41 @@ def cross_validate(
     return record
 
 
-def _official(file: Path | None, *, folds: int, whole_seeds: bool) -> Request:
-    options: dict[str, Any] = {"folds": folds, "whole_seeds": whole_seeds}
-    return Request(_SET, OFFICIAL, options | ({"file": str(file)} if file else {}))
+def _official(config: KFoldConfig) -> Request:
+    options: dict[str, Any] = {"folds": config.folds, "folding": _FOLDINGS[config.protocol]}
+    return Request(_SET, OFFICIAL, options | ({"file": str(config.file)} if config.file else {}))
 
 
-def fold_data(built: BuiltSet, fold: int) -> TrainingData:
-    """Return the rows of all folds but one to train on, and those of that one to hold out."""
+def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", seed: int) -> TrainingData:
+    """Return what is learnt of the rows of all folds but one, and what is held out.
+
+    `authors`: pairs as they are, not exchanged, with three labels, forward and reverse entailment both entailment; held
+    out is a random tenth of them, rounded up. `spread` and `whole_seeds`: both rows of each pair, each with its own
+    label (one exchanged has entailment where its pair is reverse entailment); held out is the fold.
+
+    Args:
+        built: the set, with its column `fold`.
+        fold: the one that is to be predicted.
+        protocol: see `kfold_config.Protocol`; which pairs a fold has is the set's.
+        seed: decides the tenth.
+
+    Raises:
+        ValueError: if no row is in the fold, or all are.
+    """
     rows = built.rows
-    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
-    labels = [LABELS[label] for label in numbers(rows, "label")]
-    examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
     in_fold = _of_fold(built, fold)
     if in_fold.all() or not in_fold.any():
         raise ValueError(
             f"expected pairs in fold {fold} and in others, found {in_fold.sum()} of {len(in_fold)} rows in it"
         )
+    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
+    labels = [LABELS[label] for label in numbers(rows, "label")]
+    if protocol == "authors":
+        four_way = column(rows, "four_way").to_pylist()
+        labels = [
+            ENTAILMENT if four == REVERSE_ENTAILMENT else label for four, label in zip(four_way, labels, strict=True)
+        ]
+    examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
     record = {
         "origin": built.data["origin"],
         "splits": [],
@@ -153,9 +178,18 @@ def fold_data(built: BuiltSet, fold: int) -> TrainingData:
         "left_out": {},
     }
     part = Part(_SET, examples, 1.0, built.language, record)
-    kept = [example for example, out in zip(examples, in_fold, strict=True) if not out]
-    rest = [example for example, out in zip(examples, in_fold, strict=True) if out]
-    return TrainingData((left_out(part, "held out", kept),), (left_out(part, "trained on", rest),))
+
+    def some(part: Part, reason: str, kept: NDArray[np.bool_]) -> Part:
+        return left_out(part, reason, [example for example, keep in zip(part.examples, kept, strict=True) if keep])
+
+    if protocol != "authors":
+        return TrainingData((some(part, "held out", ~in_fold),), (some(part, "trained on", in_fold),))
+    as_it_is = ~numbers(rows, "reverse").astype(bool)
+    learnt = some(some(part, "exchanged", as_it_is), "predicted", ~in_fold[as_it_is])
+    lots = [int(counter_rng.key(seed, "held out", fold, example.source_id)) for example in learnt.examples]
+    tenth = np.zeros(len(lots), dtype=bool)
+    tenth[np.argsort(np.array(lots, dtype=np.uint64), kind="stable")[: math.ceil(len(lots) / 10)]] = True
+    return TrainingData((some(learnt, "held out", ~tenth),), (some(learnt, "trained on", tenth),))
 
 
 def out_of_fold(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[np.float32]:
@@ -170,7 +204,7 @@ def out_of_fold(built: BuiltSet, folds: Sequence[Mapping[str, Any]]) -> NDArray[
 
 
 def summarise(zero_shot: Mapping[str, Any], runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return each measure before and after, over runs, of all pairs (`all`) and by modifier type and part.
+    """Return each measure before and after, over runs, of all pairs (`all`) and by each of `GROUPS`.
 
     Args:
         zero_shot: scores as `scoring.natural_logic` gives them.
@@ -221,7 +255,7 @@ def _zero_shot(
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
     """Return the record of one fold with its predictions; train and predict it if it is not there."""
     group = process_group()
-    data = fold_data(built, fold)
+    data = fold_data(built, fold, protocol=config.protocol, seed=config.seed)
     path = _predictions(config.out)
     if not path.is_file():
         # What is trained is known by its data, wherever they come from.
@@ -268,8 +302,28 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
-    answers = Answers(probabilities, LABELS, has_probabilities=True)
-    return dict(challenge_sets.get(_SET).score_rows(built.rows, answers))
+    def scored(rows: NDArray[np.bool_]) -> dict[str, Any]:
+        answers = Answers(probabilities[rows], LABELS, has_probabilities=True)
+        return dict(challenge_sets.get(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), answers))
+
+    scores, seen = scored(np.ones(len(built.rows), dtype=bool)), seen_seeds(built)
+    by_seed = {
+        name: {measure: found[measure] for measure in MEASURES}
+        for name, rows in (("seen", seen), ("unseen", ~seen))
+        if rows.any()
+        for found in (scored(rows),)
+    }
+    return {**scores, "by": {**scores["by"], "seed": by_seed}}
+
+
+def seen_seeds(built: BuiltSet) -> NDArray[np.bool_]:
+    """Return for each row whether other folds, which its fold's model is trained on, have rows of the same seed."""
+    folds = numbers(built.rows, "fold").tolist()
+    by_seed: dict[str, set[int]] = {}
+    seeds = column(built.rows, "source_id").to_pylist()
+    for seed, fold in zip(seeds, folds, strict=True):
+        by_seed.setdefault(seed, set()).add(fold)
+    return np.array([len(by_seed[seed]) > 1 for seed in seeds])
 
 
 def _write(record: Record, path: Path) -> None:

@@ -9,6 +9,13 @@ from typing import Any, Final, Literal
 from unbag.training.config import TrainConfig, option
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
+SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
+"""The authors' training seeds."""
+Protocol = Literal["authors", "spread", "whole_seeds"]
+"""Which pairs a fold has, and what is learnt of the others. `authors`: contiguous folds of the authors' file; pairs as
+they are, forward and reverse entailment both as entailment, but for a random tenth that is held out. `spread` and
+`whole_seeds`, ours: each seed's pairs over all folds, or in one; both directions of each pair, each with its own label.
+All three predict both directions of a fold's pairs."""
 _BOOKKEEPING: Final = ("file", "keep_models")  # where things lie, or stay, decides nothing
 
 
@@ -31,7 +38,7 @@ class KFoldConfig(TrainConfig):
     hypothesis_only: bool = field(init=False, default=False)
     augment: tuple[str, ...] = field(init=False, default=())
     augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
-    # Nothing is held out but the fold that is predicted: it is looked at once, at the end, and chooses nothing.
+    # What is held out is looked at once, at the end, and chooses nothing.
     evaluate_every: int = field(init=False, default=sys.maxsize)
     patience: None = field(init=False, default=None)
     trackers: tuple[str, ...] = field(init=False, default=())  # a fold's folder goes once it is predicted
@@ -45,18 +52,22 @@ class KFoldConfig(TrainConfig):
         default=None,
     )
     folds: int = option("Each is predicted by a model trained on the others.", _PANELS["corpus"], default=5)
-    whole_seeds: bool = option(
-        "Keep all pairs that were made from one in one fold, so that training meets none of them.",
+    protocol: Protocol = option(
+        "authors: contiguous folds, one direction learnt; spread: each seed's pairs in all folds, both directions "
+        "learnt; whole_seeds: a seed's pairs in one fold, so that training meets none of them.",
         _PANELS["corpus"],
-        default=False,
+        default="authors",
     )
     epochs: int = option("Passes over the pairs of the other folds; 4 or 8 in the paper.", _PANELS["epochs"], default=4)
     batch_size: int = option(
         "Pairs a step learns from, over all processes; 8, 16 or 32 in the paper.", _PANELS["batch_size"], default=32
     )
-    seed: int = option(
-        "Decides order and dropout; the folds do not depend on it.", _PANELS["seed"], default=TrainConfig.seed
+    warmup: float = option(
+        "Share of the steps in which it rises; none by default, as in transformers' Trainer.",
+        _PANELS["warmup"],
+        default=0.0,
     )
+    seed: int = TrainConfig.seed  # of one fold's run: which there are is told apart (`kfold.cross_validate`)
     out: Path = option("Folder for predictions and scores; kfold.json appears at the end.", _PANELS["out"])
     keep_models: bool = option("Keep each fold's model, not only its predictions.", _PANELS["out"], default=False)
 

@@ -143,7 +143,7 @@ def train(
     if start := checkpoints.last() or resume:
         history = History(**checkpoints.load(start))
         logger.warning("going on after step %d of %d", history.step, total)
-    objective.begin(history.step)
+    objective.begin(history.step, total)
     window = _Window(accelerator)
     module.train()
     batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")

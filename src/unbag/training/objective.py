@@ -76,8 +76,12 @@ class Objective(nn.Module):
         logits: Tensor = self.network(**encoded).logits
         return logits
 
-    def begin(self, step: int) -> None:
-        """Prepare, before the first step, to go on after this many steps; by default nothing."""
+    def made_with(self) -> dict[str, Any]:
+        """Return what else decides the weights, exactly, for the record and the checkpoints; by default nothing."""
+        return {}
+
+    def begin(self, step: int, steps: int) -> None:
+        """Prepare, before the first step, to go on after so many steps of so many; by default nothing."""
 
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:
         """Do what is left once the weights stand, in every process; by default nothing.

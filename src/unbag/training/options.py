@@ -26,10 +26,22 @@ class HexOptions:
     unscaled: bool = option(
         "Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, default=False
     )
-    # The authors name no number. What is projected should be a classifier already: of SNLI pairs a MiniLM with a new
-    # head gets 61 % right after 100 steps of 32, and 81 % after 1,400.
-    warm_start: int = option(
-        "Steps of plain cross-entropy first; 0 for a model that was fine-tuned before.", _HEX, default=500
+    # The authors name no number. What is projected should be a classifier already, but most steps should be HEX's.
+    warm_start: float = option(
+        "Share of the steps that are plain cross-entropy, first; 0 for a model that was fine-tuned before.",
+        _HEX,
+        default=0.2,
+    )
+    embeddings: str | None = option(
+        "Fixed embeddings for g: a file of word vectors, a model of the Hub or a folder, a spaCy pipeline (default: a "
+        "copy of the model's input embeddings as they are before training).",
+        _HEX,
+        default=None,
+    )
+    superficial_weight: float = option(
+        "λ of the authors' second form, the cross-entropy of F_L + λ F_G: above 0, g learns to predict the label.",
+        _HEX,
+        default=0.0,
     )
 
     def __post_init__(self) -> None:
@@ -39,8 +51,13 @@ class HexOptions:
         """Yield what is impossible: what was expected, and what was found."""
         if self.width is not None and self.width < 1:
             yield f"expected a width of at least 1, found {self.width}"
-        if self.warm_start < 0:
-            yield f"expected a warm start of at least 0 steps, found {self.warm_start}"
+        if not 0 <= self.warm_start < 1:
+            yield (
+                f"expected a warm start of at least 0 and less than 1, a share of the steps, found {self.warm_start} "
+                "(earlier versions counted it in steps)"
+            )
+        if not 0 <= self.superficial_weight < math.inf:
+            yield f"expected a superficial weight of at least 0, found {self.superficial_weight}"
 
 
 @dataclass(frozen=True, kw_only=True)

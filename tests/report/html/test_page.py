@@ -140,7 +140,7 @@ def test_each_result_says_how_to_get_it_again(written, tmp_path):
 def test_every_set_has_its_part_of_the_report(name):
     described = challenge_sets.get(name)
     assert described.question.endswith("?")
-    assert described.of_role("profile")
+    assert described.of_role("beside_papers")
     assert described.report_order < LAST
     assert "Up to" in described.module("examples").RULE
 

@@ -31,7 +31,7 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.breaking_nli.breaking_nli:BreakingNli",
     columns=("category",),
-    more_columns=("similarity", "pair_frequency", "premise"),
+    more_columns=("similarity", "pair_frequency", "annotator_labels", "premise"),
     quantities=(
         Quantity(
             "accuracy",

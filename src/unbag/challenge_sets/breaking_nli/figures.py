@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.figures import Figure, bare, figure_of
+from unbag.views.figures import Figure, Point, Series, bare, figure_of
 from unbag.views.group import Group
 
 
@@ -14,14 +14,22 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
     yield "majority", "what one constant answer gets", bare(scores["majority"], scores["n_examples"])
     for row in scores["by_label"]:
         yield scores["labels"][row["label"]], "share of the pairs of this label right", row["accuracy"]
+    if "human" in scores:
+        yield "human", "how often one annotator gives the gold label", scores["human"]
+    if "kappa" in scores:
+        yield "κ", "Fleiss' κ of the annotators: agreement beyond chance", scores["kappa"]["overall"]
 
 
 def figures(group: Group) -> list[Figure | None]:
     """Return accuracy by category, and by similarity and frequency where they were measured."""
     order = _order(group)
+    people = tuple(
+        Point(row["category"], row["human"]) for row in group.scored[0].result.scores["by_category"] if "human" in row
+    )
     category = figure_of(
         group,
         lambda scores: sorted(_categories(scores), key=lambda point: order[point[0]]),
+        references=[Series("one annotator", people, is_reference=True)] if people else [],
         title="Accuracy by category of word",
         about="Categories from the best to the worst of the first model; lines are 95 % intervals.",
         x="category",

@@ -19,8 +19,9 @@ def breaking_nli_scores(
 
     Equal probabilities for several labels are no answer, hence wrong: so the paper counts a pair for which its WordNet
     baseline finds no relation. Similarity and frequency count contradictions only, as in the paper's section 5, and are
-    scored where the set was built with them.
+    scored where the set was built with them; annotators' agreement where the pairs have their labels.
     """
+    votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
     tied = _tied(answers)
     scores = category_accuracy(
         np.where(tied, NO_ANSWER, answers.predicted),
@@ -28,6 +29,7 @@ def breaking_nli_scores(
         columns["category"],
         similarities=_of_contradictions(columns, "similarity"),
         frequencies=_of_contradictions(columns, "pair_frequency"),
+        annotator_labels=votes if any(votes) else None,
         groups=columns.get("premise"),
         resamples=resamples,
     )

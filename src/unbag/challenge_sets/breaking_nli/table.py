@@ -1,5 +1,6 @@
 """Category accuracy as a table: the rows of Glockner et al. 2018, Table 4, for one model."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rich.console import Group, RenderableType
@@ -7,7 +8,7 @@ from rich.text import Text
 
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
 from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out
+from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import share
 
 _PLURAL: Final = {
@@ -20,10 +21,14 @@ _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a 
 
 
 def table(result: Result) -> RenderableType:
-    """Return accuracy overall, by gold label, by category, and by similarity and frequency where they are known."""
+    """Return accuracy overall, by gold label, by category, and by similarity and frequency where they are known.
+
+    Beside it is what one annotator scores, where the pairs have annotators' labels.
+    """
     scores = result.scores
-    grid = headed(result, "", "n", "accuracy [95 %]")
-    grid.add_row("all", f"{scores['n_examples']:,}", interval(scores["accuracy"]), end_section=True)
+    people = "human" in scores
+    grid = headed(result, "", "n", "accuracy [95 %]", *(["human"] if people else []))
+    grid.add_row("all", *_cells(scores["n_examples"], scores), end_section=True)
     names = scores["labels"]
     views: list[tuple[str, Any]] = [
         ("by_label", lambda row: names[row["label"]]),
@@ -34,10 +39,9 @@ def table(result: Result) -> RenderableType:
     for view, name in views:
         rows = [row for row in scores.get(view, []) if row["accuracy"].n]
         for number, row in enumerate(rows, start=1):
-            cells = f"{row['accuracy'].n:,}", interval(row["accuracy"])
-            grid.add_row(name(row), *cells, end_section=number == len(rows))
+            grid.add_row(name(row), *_cells(row["accuracy"].n, row), end_section=number == len(rows))
     unanswered = f"; no answer to {scores['unanswered']:,}" if scores["unanswered"] else ""
-    return Group(grid, Text(f"{left_out(result.data)}{unanswered}", style="dim"))
+    return Group(grid, Text(f"{left_out(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
 
 
 def reading(result: Result) -> str:
@@ -51,6 +55,19 @@ def reading(result: Result) -> str:
     least = min(known, key=lambda row: row["accuracy"].value, default=None)
     where = f"; least of {least['category']}, {share(least['accuracy'])} of {least['accuracy'].n:,}" if least else ""
     return f"right of {right}{where}."
+
+
+def _cells(n: int, row: Mapping[str, Any]) -> list[str]:
+    return [f"{n:,}", interval(row["accuracy"]), *([value(row["human"])] if "human" in row else [])]
+
+
+def _kappa(scores: Mapping[str, Any]) -> str:
+    """Return Fleiss' κ of the annotators, where there are some."""
+    if "kappa" not in scores:
+        return ""
+    kappa, names = scores["kappa"], scores["labels"]
+    by_label = ", ".join(f"{names[row['label']]} {value(row['kappa'])}" for row in kappa["by_label"])
+    return f". Fleiss' κ of {kappa['annotators']} annotators: {value(kappa['overall'])} ({by_label})"
 
 
 def _times(row: dict[str, Any]) -> str:

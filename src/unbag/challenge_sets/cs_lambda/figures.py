@@ -17,6 +17,9 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
         yield name, f"accuracy on {subset['n']:,} pairs", subset["accuracy"]
         if subset["lambda"]:
             yield f"{name} drop", "accuracy on all less that", subset["drop"]
+        yield f"{name} majority", "who always gives the most frequent label", subset["majority"]
+        if "human" in subset:
+            yield f"{name} human", "one annotator's label, drawn at random", subset["human"]
 
 
 def figures(group: Group) -> list[Figure | None]:

@@ -6,6 +6,7 @@ from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
 from unbag.papers.counterparts import Counterpart
 
 _PAPER: Final = "Sinha et al. 2021"
+_SIDES: Final = ("premise", "hypothesis")
 
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_better: bool = False) -> Quantity:
@@ -27,15 +28,18 @@ SET: Final = ChallengeSet(
     builder="unbag.scripts.dataset_scripts.permuted.permuted:Permuted",
     columns=("source_id", "permutation"),
     more_columns=(
-        *("premise_words", "premise_bleu_2", "premise_minitree"),
-        *("hypothesis_words", "hypothesis_bleu_2", "hypothesis_minitree"),
+        *(f"{side}_words" for side in _SIDES),
+        *(f"{side}_bleu_{n}" for side in _SIDES for n in (2, 3, 4)),
+        *(f"{side}_minitree" for side in _SIDES),
     ),
     quantities=(
         _of_paper("accuracy", "accuracy in order, A", "A", "compared", higher_is_better=True),
         _of_paper("omega_max", "Ω_max", "Ω_max", "compared"),
         _of_paper("omega_rand", "Ω_rand", "Ω_rand", "compared"),
         _of_paper("omega_all", "Ω_1.0", ""),
-        _of_paper("p_c", "P^c", "P^c", "compared", "beside_papers"),
+        _of_paper("p_c", "P^c", "", "compared"),
+        # Its tables come from its code, which counts no example of which no order is accepted.
+        _of_paper("p_c_accepted", "P^c as the paper's code has it", "P^c", "beside_papers"),
         _of_paper("p_f", "P^f", "P^f"),
     ),
     sample=300,  # times 101 rows

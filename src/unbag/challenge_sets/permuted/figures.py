@@ -1,16 +1,22 @@
 """Permuted pairs."""
 
 from collections.abc import Callable, Iterator
+from math import log
 from typing import Any, Final
 
 from unbag.challenge_sets.permuted.table import MEANINGS
+from unbag.perturb.permutation import CLUMPS
 from unbag.scoring.bootstrap import Estimate
 from unbag.views.figures import Figure, bare, figure_of
 from unbag.views.group import Group
 
 _ENOUGH: Final = 10  # examples' worth of orders in a bin: with fewer it is the luck of an example or two
+_OF_CLUMPS: Final = frozenset({"by_bleu_3", "by_bleu_4"})  # near 0 for all where every word moves alone
+_BOXES: Final = {"c": "D^c: right in order", "f": "D^f: wrong in order"}
 _BINS: Final = {
     "by_bleu": ("Acceptance by BLEU-2", "how many pairs of neighbours survive the permutation", "BLEU-2, from"),
+    "by_bleu_3": ("Acceptance by BLEU-3", "how many runs of three words survive the permutation", "BLEU-3, from"),
+    "by_bleu_4": ("Acceptance by BLEU-4", "how many runs of four words survive the permutation", "BLEU-4, from"),
     "by_length": ("Acceptance by length", "the words of premise and hypothesis together", "words, from"),
     "by_minitree": ("Acceptance by POS mini-tree", "how usual the neighbours' parts of speech are", "ratio, from"),
 }
@@ -28,7 +34,7 @@ def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return the Ω_x curve, and acceptance by BLEU-2, length and mini-tree ratio."""
+    """Return the Ω_x curve, how sure a model is of what it accepts, and acceptance by BLEU, length and mini-tree."""
     curve = figure_of(
         group,
         lambda scores: ((x, bare(share, scores["n_examples"])) for x, share in scores.get("curve", ())),
@@ -39,7 +45,27 @@ def figures(group: Group) -> list[Figure | None]:
         y="Ω_x, share of examples",
         kind="curve",
     )
-    return [curve, *(_bins(group, name) for name in _BINS)]
+    boxes = figure_of(
+        group,
+        _quartiles,
+        title="How sure it is of orders it accepts",
+        about="The entropy of the answers to an example's accepted orders, as a share of the greatest there is: 0 is "
+        "sure, 100 % has no opinion. A dot is the median example; the bar goes from the first quartile to the third.",
+        x="examples",
+        y="entropy",
+        kind="dots",
+    )
+    clumped = group.scored[0].result.config.get("mode") in CLUMPS
+    names = [name for name in _BINS if clumped or name not in _OF_CLUMPS]
+    return [curve, boxes, *(_bins(group, name) for name in names)]
+
+
+def _quartiles(scores: Any) -> Iterator[tuple[str, Estimate]]:
+    """Yield the boxes of the paper's Figure 2, by the greatest entropy, so that two and three labels compare."""
+    for name, place in _BOXES.items():
+        if quartiles := scores.get(f"entropy_quartiles_{name}"):
+            low, median, high = (share / log(scores["n_labels"]) for share in quartiles)
+            yield place, Estimate(median, low, high, scores[f"n_{name}"])
 
 
 def _bins(group: Group, name: str) -> Figure | None:

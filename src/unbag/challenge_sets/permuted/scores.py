@@ -14,7 +14,7 @@ from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptanc
 def permuted_scores(
     columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
-    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU-2, length, and mini-tree ratio.
+    """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU, length, and mini-tree ratio.
 
     Of a part of the rows, examples count all of whose permutations are there.
     """
@@ -22,24 +22,25 @@ def permuted_scores(
         columns, answers = rows_where(_of_whole_examples(columns), columns, answers)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
-    minitree = _mean_of_sides(columns, "minitree")
     numbers: dict[Any, int] = {}  # of the examples as they come, which is how they are drawn
-    scores = dict(
+    sources = np.array([numbers.setdefault(name, len(numbers)) for name in columns["source_id"]])
+    return dict(
         permutation_acceptance(
             answers.predicted,
             answers.gold(columns["label"]),
-            np.array([numbers.setdefault(name, len(numbers)) for name in columns["source_id"]]),
+            sources,
             columns["permutation"],
             probabilities=answers.probabilities if answers.has_probabilities else None,
             bleu=_mean_of_sides(columns, "bleu_2"),
-            minitree=None if minitree is None or np.isnan(minitree).all() else minitree,
+            bleu_3=_mean_of_sides(columns, "bleu_3"),
+            bleu_4=_mean_of_sides(columns, "bleu_4"),
+            minitree=_minitree_ratio(columns, sources),
             lengths=columns["premise_words"] + columns["hypothesis_words"] if "premise_words" in columns else None,
             n_labels=len(answers.label_space),
             curve=True,
             resamples=resamples,
         )
     )
-    return {**scores, "labels": list(answers.label_space)}
 
 
 def permuted_credits(columns: Columns, answers: Answers) -> Credits:
@@ -64,8 +65,26 @@ def permuted_credits(columns: Columns, answers: Answers) -> Credits:
 def _mean_of_sides(columns: Columns, name: str) -> NDArray[np.float64] | None:
     if f"premise_{name}" not in columns:
         return None
-    mean: NDArray[np.float64] = (columns[f"premise_{name}"] + columns[f"hypothesis_{name}"]) / 2
+    sides = [np.asarray(columns[f"{side}_{name}"], dtype=np.float64) for side in ("premise", "hypothesis")]
+    mean: NDArray[np.float64] = np.mean(sides, axis=0)
     return mean
+
+
+def _minitree_ratio(columns: Columns, sources: NDArray[np.int64]) -> NDArray[np.float64] | None:
+    """Return the mini-tree overlap of each pair by that of its pair in order, shape (n,).
+
+    The mean of both sentences' by the mean of both in order, as the authors' code has it (Sinha et al. 2021, Figure 4);
+    the paper's text has the ratio of one sentence only. NaN where it is not defined; None where no overlap is known.
+    """
+    overlap = _mean_of_sides(columns, "minitree")
+    if overlap is None or np.isnan(overlap).all():
+        return None
+    is_original = np.asarray(columns["permutation"]) == ORIGINAL
+    original = np.full(int(sources.max()) + 1, np.nan)
+    original[sources[is_original]] = overlap[is_original]
+    below = original[sources]
+    ratio: NDArray[np.float64] = np.divide(overlap, below, out=np.full(len(overlap), np.nan), where=below > 0)
+    return ratio
 
 
 def _of_whole_examples(columns: Columns) -> NDArray[np.bool_]:

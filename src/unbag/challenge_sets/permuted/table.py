@@ -15,7 +15,9 @@ MEANINGS: Final = {
     "omega_max": ("Ω_max", "accepted in some order"),
     "omega_rand": ("Ω_rand", "… in more than by chance"),
     "omega_all": ("Ω_1.0", "… in every order"),
+    "acceptance": ("P", "orders accepted"),
     "p_c": ("P^c", "orders accepted if right"),
+    "p_c_accepted": ("P^c′", "if right and ever accepted"),
     "p_f": ("P^f", "orders accepted if flipped"),
     "entropy_c": ("H^c", "their entropy if right"),
     "entropy_f": ("H^f", "their entropy if flipped"),
@@ -48,5 +50,5 @@ def reading(result: Result) -> str:
         return "it gets no pair right in order, so that P^c has no value."
     return (
         f"of the {scores['n_c']:,} pairs that it gets right in order, {share(scores['p_c'])} of the orders keep their "
-        f"label (a bag of words or one answer for all: 100 %; a guess: {points(1 / len(scores['labels']))} %)."
+        f"label (a bag of words or one answer for all: 100 %; a guess: {points(1 / scores['n_labels'])} %)."
     )

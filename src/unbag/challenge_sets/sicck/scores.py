@@ -11,6 +11,7 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import four_way, natural_logic
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
+_CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 
 
 def sicck_scores(
@@ -33,6 +34,7 @@ def sicck_scores(
             [_gold(columns["four_way"][row], answers) for row in scored],
             reverse_predictions=predicted[[back[columns["pair"][row]] for row in scored]],
             groups=groups or None,
+            crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
             source_ids=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
             resamples=resamples,
         )

@@ -1,10 +1,14 @@
-"""SICCK's scores as a table: Table 8 of Akoju et al. (2023), and its Tables 11-17 below."""
+"""SICCK's scores as a table: Table 8 of Akoju et al. (2023), and its Tables 11-17 and 10 below."""
 
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
 
+from rich import box
 from rich.console import Group, RenderableType
+from rich.table import Table
 from rich.text import Text
 
+from unbag.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.results import Result
 from unbag.scoring.natural_logic import MEASURES
 from unbag.views.cells import headed, interval, left_out, value
@@ -22,11 +26,19 @@ _PARTS: Final = {
     "subject+object": "subject, object modified",
     "verb+object": "verb, object modified",
 }
+_NEUTRAL: Final = {
+    ("modifier_type", "negation"): "negation",
+    ("modifier_type+part", "negation+subject"): "  subject",
+    ("modifier_type+part", "negation+verb"): "  verb",
+    ("modifier_type+part", "negation+object"): "  object",
+    ("modifier_type+part", "universal+verb"): "universal, verb",
+}
+"""The groups whose neutral pairs Table 10 and section 5 are about."""
 _ENOUGH: Final = 100  # pairs: the standard error of a share is then below .05
 
 
 def table(result: Result) -> RenderableType:
-    """Return the four measures with their intervals, then by modifier type and by part."""
+    """Return the four measures with their intervals, by modifier type and by part; then what neutral pairs become."""
     scores = result.scores
     grid = headed(result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
@@ -37,8 +49,31 @@ def table(result: Result) -> RenderableType:
             if name in (groups := scores["by"][column]):
                 group = groups[name]
                 grid.add_row(words, *(value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
+    neutral = _neutral(scores["by"])
     intervals = f"F1 {interval(scores['f1'])}, accuracy {interval(scores['accuracy'])}, 95 % over seeds"
-    return Group(grid, Text(f"{intervals}; seeds: {left_out(result.data)}", style="dim"))
+    return Group(grid, *neutral, Text(f"{intervals}; seeds: {left_out(result.data)}", style="dim"))
+
+
+def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:
+    """Yield the table of neutral pairs, and of what the wrong answers to them are, if any were asked."""
+    grid = Table(
+        *("", "pairs", "neutral", "wrong", "contradiction", "forward", "reverse"),
+        title="Neutral pairs, and what they are taken for (Table 10, section 5)",
+        title_justify="left",
+        box=box.SIMPLE_HEAD,
+        pad_edge=False,
+    )
+    for each in grid.columns[1:]:
+        each.justify = "right"
+    for (column, name), words in _NEUTRAL.items():
+        confusion = by.get(column, {}).get(name, {}).get("confusion", {})
+        if answers := confusion.get(NEUTRAL):
+            n, pairs = sum(answers.values()), sum(sum(each.values()) for each in confusion.values())
+            wrong = n - answers.get(NEUTRAL, 0)
+            others = (answers.get(label, 0) for label in (CONTRADICTION, FORWARD_ENTAILMENT, REVERSE_ENTAILMENT))
+            grid.add_row(words, *(f"{each:,}" for each in (pairs, n)), f"{wrong / n:.1%}", *map(str, others))
+    if grid.row_count:
+        yield grid
 
 
 def reading(result: Result) -> str:

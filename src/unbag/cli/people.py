@@ -1,0 +1,92 @@
+"""Commands about people: `unbag people draw` and `unbag people score`."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from unbag.cli.output import AsJson, console, print_json, progress
+from unbag.cli.request_options import PairOptions
+from unbag.cli.run_folder import RUNS
+from unbag.cli.shared_options import with_shared_options
+
+app = typer.Typer(
+    no_args_is_help=True,
+    help="Ask people what a model was asked: permuted pairs that it accepts (Sinha et al. 2021, section 7).",
+)
+
+
+@app.command()
+@with_shared_options
+def draw(
+    pairs: PairOptions,
+    model: Annotated[str, typer.Argument(help="Hub id, folder, or module:function: whose accepted pairs are drawn.")],
+    out: Annotated[Path, typer.Option(help="Folder for sheet.csv, which people are given, and key.csv.")],
+    number: Annotated[int, typer.Option(help="How many pairs; 4 divides it.")] = 200,
+    as_json: AsJson = False,
+) -> None:
+    """Draw permuted pairs that a model labels as their original.
+
+    Half of them of examples that it gets right in order, half of others; half
+    of each short, half long. Fill in the column label, and score it. Pairs
+    that were predicted before, by `unbag evaluate`, are not asked again.
+
+      unbag people draw ORG/MODEL --corpus mnli --out people
+      unbag people score people people/sheet.csv
+    """
+    from unbag import people
+    from unbag.answers import Answers
+    from unbag.inference.probe import MislabelledError, probe
+    from unbag.inference.run import predict_rows
+    from unbag.predictors import predictor_of
+    from unbag.request import build
+
+    [request] = pairs.requests(["permuted"])
+    predictor, _ = predictor_of(model)
+    built = build(request)
+    if (predictor.identity or {}).get("kind") == "transformer":
+        report = probe(predictor, built.language)
+        if report.mislabelled:
+            raise MislabelledError(report)
+    with progress(visible=not as_json) as shown:
+        moved = None if shown is None else lambda done, total: shown("permuted", done, total)
+        predicted = predict_rows(built.rows, predictor, RUNS / "predictions", progress=moved)
+    answers = Answers(predicted.array(), predicted.label_space, predicted.has_probabilities)
+    drawn = people.draw(built.rows, answers, pairs=number, seed=request.seed)
+    people.write(drawn, out)
+    if as_json:
+        print_json({"pairs": len(drawn), "sheet": str(out / people.SHEET), "key": str(out / people.KEY)})
+    else:
+        typer.echo(f"{out / people.SHEET}: {len(drawn)} pairs to label; {out / people.KEY}: the key")
+
+
+@app.command()
+def score(
+    folder: Annotated[Path, typer.Argument(help="What `unbag people draw` left.")],
+    sheets: Annotated[list[Path], typer.Argument(help="Filled-in sheets, one a person.")],
+    as_json: AsJson = False,
+) -> None:
+    """Score people's answers, beside those of the paper's two experts.
+
+    unbag people score people anna.csv ben.csv
+    """
+    from rich.table import Table
+
+    from unbag import papers, people
+    from unbag.scoring.bootstrap import plain
+    from unbag.views.cells import interval
+
+    scored: dict[str, Any] = {sheet.stem: people.score(folder, sheet) for sheet in sheets}
+    if as_json:
+        print_json(plain(scored))
+        return
+    theirs = papers.table("Sinha et al. 2021", "4")
+    table = Table("", *scored, *(f"{row[0]}, {theirs.paper}" for row in theirs.rows), box=None)
+    table.add_row("answered", *(str(scores["answered"]) for scores in scored.values()))
+    for key, name in (("accuracy", "accuracy"), ("macro_f1", "macro F1"), ("d_c", "D^c"), ("d_f", "D^f")):
+        table.add_row(
+            name,
+            *(interval(scores[key]) for scores in scored.values()),
+            *("" if share is None else f"{share:.3f}" for share in theirs.shares(name)),
+        )
+    console().print(table)

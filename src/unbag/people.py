@@ -1,0 +1,160 @@
+"""People asked what a model was asked: permuted pairs that it accepts, and the answers of those who were given them.
+
+Sinha et al. (2021), section 7: two experts were given 200 permuted pairs, all of which RoBERTa labels as their
+original; half of them of examples that it gets right in order (D^c), half of examples that it gets wrong (D^f); half
+of them short, half long (Table 4).
+"""
+
+import csv
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple, TypedDict
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag import counter_rng
+from unbag.answers import Answers
+from unbag.columns import numbers
+from unbag.files import atomic_write
+from unbag.labels import LABELS, canonical
+from unbag.rows import DataError, open_file
+from unbag.scoring.bootstrap import Estimate, named_estimates
+from unbag.scoring.natural_logic import natural_logic
+from unbag.scoring.permutation_acceptance import ORIGINAL
+
+DEFAULT_PAIRS: Final = 200
+SHEET: Final = "sheet.csv"
+KEY: Final = "key.csv"
+RIGHT, FLIPPED = "D^c", "D^f"
+_SHORTER, _LONGER = "shorter", "longer"
+_CELLS: Final = tuple((drawn_from, length) for drawn_from in (RIGHT, FLIPPED) for length in (_SHORTER, _LONGER))
+
+
+class Drawn(NamedTuple):
+    """A permuted pair to be asked, and what the sheet does not tell: its row's id, its label, where it is from."""
+
+    premise: str
+    hypothesis: str
+    id: str
+    label: str
+    drawn_from: str
+    length: str
+
+
+class PeopleScores(TypedDict):
+    """What one person's answers come to.
+
+    Attributes:
+        answered: of how many pairs there is an answer; all else is of these.
+        accuracy: share of the gold label, with its 95 % bootstrap interval over pairs.
+        macro_f1: mean of the F1 of the labels that occur in the gold labels or the answers.
+        d_c: the accuracy on pairs of examples that the model gets right in order.
+        d_f: likewise of those that it gets wrong.
+    """
+
+    answered: int
+    accuracy: Estimate
+    macro_f1: Estimate
+    d_c: Estimate
+    d_f: Estimate
+
+
+def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[Drawn]:
+    """Draw permuted pairs that a model accepts, in an order that says nothing.
+
+    A quarter each of shorter and longer examples of D^c and D^f, each example once, in one of its accepted orders. The
+    paper does not say longer than what: here an example is longer if premise and hypothesis have more words than the
+    median of all examples of which an order is accepted.
+
+    Args:
+        rows: the permuted set, a `datasets.Dataset`.
+        answers: the model's.
+        pairs: how many.
+        seed: decides the draw, together with the examples' ids.
+
+    Raises:
+        ValueError: if 4 does not divide `pairs`, or there are too few examples of a kind.
+    """
+    if pairs < len(_CELLS) or pairs % len(_CELLS):
+        raise ValueError(f"expected a number of pairs that {len(_CELLS)} divides, found {pairs}")
+    sources: list[str] = rows["source_id"][:]
+    permutation, label = numbers(rows, "permutation"), numbers(rows, "label")
+    words = numbers(rows, "premise_words") + numbers(rows, "hypothesis_words")
+    right = answers.predicted == answers.gold(label)
+    in_order = {sources[row]: bool(right[row]) for row in np.flatnonzero(permutation == ORIGINAL)}
+    accepted: dict[str, list[int]] = {}
+    for row in np.flatnonzero(right & (permutation != ORIGINAL)).tolist():
+        accepted.setdefault(sources[row], []).append(row)
+    median = float(np.median([words[orders[0]] for orders in accepted.values()])) if accepted else 0.0
+    candidates: dict[tuple[str, str], list[str]] = {cell: [] for cell in _CELLS}
+    for source in sorted(accepted, key=lambda source: int(counter_rng.key(seed, "people", source))):
+        cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
+        candidates[cell].append(source)
+    each = pairs // len(_CELLS)
+    drawn = []
+    for (drawn_from, length), found in candidates.items():
+        if len(found) < each:
+            raise ValueError(
+                f"expected {each} {length} examples of {drawn_from} of which the model accepts an order, found "
+                f"{len(found)}; ask for fewer pairs, or draw from more examples"
+            )
+        for source in found[:each]:
+            orders = accepted[source]
+            row = rows[orders[int(counter_rng.key(seed, "people", source, "order")) % len(orders)]]
+            drawn.append(Drawn(row["premise"], row["hypothesis"], row["id"], LABELS[row["label"]], drawn_from, length))
+    return sorted(drawn, key=lambda one: int(counter_rng.key(seed, "people", one.id, "place")))
+
+
+def write(drawn: Sequence[Drawn], folder: Path) -> None:
+    """Leave in a folder what people are given, `sheet.csv` with a column `label` to fill in, and the key to it."""
+    _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in drawn))
+    _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in drawn))
+
+
+def score(folder: Path, sheet: Path) -> PeopleScores:
+    """Score a filled-in sheet by the key in a folder; pairs without a label count as not asked.
+
+    Raises:
+        DataError: if a column is missing, a number is not the key's or comes twice, or a label is none.
+        ValueError: if nothing is answered.
+    """
+    key = {row["number"]: row for row in _read(folder / KEY, ("number", "label", "drawn_from"))}
+    said: dict[str, str] = {}
+    for row in _read(sheet, ("number", "label")):
+        if row["number"] not in key or row["number"] in said:
+            raise DataError(f"{sheet}: expected each number of {folder / KEY} once, found {row['number']!r}")
+        said[row["number"]] = row["label"]
+    answered = {number: canonical(label) for number, label in said.items() if label.strip()}
+    if not answered:
+        raise ValueError(f"{sheet}: expected labels in the column label, found none filled in")
+    gold = np.array([key[number]["label"] for number in answered])
+    given = np.array(list(answered.values()))
+    right: NDArray[np.bool_] = gold == given
+    drawn_from = np.array([key[number]["drawn_from"] for number in answered])
+    subsets = {"d_c": drawn_from == RIGHT, "d_f": drawn_from == FLIPPED}
+    estimates = named_estimates(
+        {"accuracy": (right, 1.0), **{name: (right & subset, subset) for name, subset in subsets.items()}}
+    )
+    return {
+        "answered": len(answered),
+        "accuracy": estimates["accuracy"],
+        "macro_f1": natural_logic(given, gold)["f1"],
+        "d_c": estimates["d_c"],
+        "d_f": estimates["d_f"],
+    }
+
+
+def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(header)
+        writer.writerows((number, *row) for number, row in enumerate(rows, start=1))
+
+
+def _read(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+    file = open_file(path)
+    if missing := set(columns) - set(file.columns):
+        raise DataError(f"{path}: expected the columns {', '.join(columns)}, missing {', '.join(sorted(missing))}")
+    for row in file.read():
+        yield {name: "" if row.values[name] is None else str(row.values[name]) for name in columns}

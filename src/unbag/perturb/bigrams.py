@@ -1,0 +1,98 @@
+"""Which word follows which, and how often: in a corpus of pairs, in a text, or by a table of counts."""
+
+import gzip
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from unbag.perturb.corpus_counts import EDGE, count_corpus, with_edges
+from unbag.rows import DataError
+from unbag.sources import Example
+
+ENDINGS: Final = (".txt", ".txt.gz")
+"""What the name of a text or a table ends in."""
+
+
+class Bigrams(NamedTuple):
+    """Counts of bigrams; words are in lower case.
+
+    Attributes:
+        counts: how often a word is followed by another, or by an end (`corpus_counts.EDGE`).
+        with_ends: whether ends of sentences and marks count as neighbours; tables have none.
+    """
+
+    counts: Counter[tuple[str, str]]
+    with_ends: bool = True
+
+    def attests(self, pair: tuple[str, str], least: int) -> bool:
+        """Tell whether a bigram occurs often enough; one with an end does where ends were not counted.
+
+        >>> Bigrams(Counter({("a", "dog"): 3})).attests(("a", "dog"), 3)
+        True
+        """
+        return (not self.with_ends and EDGE in pair) or self.counts[pair] >= least
+
+
+def of_examples(examples: Iterable[Example]) -> Bigrams:
+    """Count the bigrams of a corpus of pairs."""
+    return Bigrams(count_corpus(examples).bigrams)
+
+
+def is_text(name: str) -> bool:
+    """Tell by its name whether a file is a text or a table.
+
+    >>> is_text("wikipedia.txt.gz"), is_text("pairs.jsonl")
+    (True, False)
+    """
+    return name.endswith(ENDINGS)
+
+
+def of_file(path: Path) -> Bigrams:
+    """Count the bigrams of a text, whose lines are sentences, or read a table of counts.
+
+    A table has on each line two words and a number, tabs between, or a space between the words. Case is folded.
+
+    Raises:
+        DataError: if it cannot be read, or a line of a table is something else.
+    """
+    try:
+        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
+            first = next(lines, "")
+            if _is_counted(first):
+                return Bigrams(_table(path, first, lines), with_ends=False)
+            counts: Counter[tuple[str, str]] = Counter(pairwise(with_edges(first)))
+            for line in lines:
+                counts.update(pairwise(with_edges(line)))
+            return Bigrams(counts)
+    except (OSError, EOFError, UnicodeDecodeError) as error:
+        raise DataError(f"{path}: cannot be read as text ({error})") from error
+
+
+def together(some: Iterable[Bigrams]) -> Bigrams:
+    """Return the counts of several; ends count only where all of them have ends."""
+    counts: Counter[tuple[str, str]] = Counter()
+    with_ends = True
+    for each in some:
+        counts.update(each.counts)
+        with_ends = with_ends and each.with_ends
+    return Bigrams(counts, with_ends)
+
+
+def _is_counted(line: str) -> bool:
+    *words, last = line.rstrip("\n").split("\t")
+    return bool(words) and last.strip().isdecimal()
+
+
+def _table(path: Path, first: str, lines: Iterator[str]) -> Counter[tuple[str, str]]:
+    counts: Counter[tuple[str, str]] = Counter()
+    for number, line in enumerate(chain([first], lines), start=1):
+        words = line.lower().split()
+        if len(words) != 3 or not words[2].isdecimal():
+            raise DataError(
+                f"{path}, line {number}: expected two words and how often the one follows the other, as on the first "
+                f"line, found {line.strip()!r}"
+            )
+        counts[words[0], words[1]] += int(words[2])
+    return counts

@@ -1,0 +1,259 @@
+"""Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
+
+import json
+import shutil
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import datasets
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag import papers, results, scripts, sets
+from unbag.answers import Answers
+from unbag.columns import column, numbers
+from unbag.corpora import CORPORA
+from unbag.files import atomic_write
+from unbag.inference.process_group import process_group
+from unbag.inference.run import predict_rows
+from unbag.inference.transformer import TransformerPredictor
+from unbag.labels import LABELS
+from unbag.perturb.permutation import DEFAULT_SEED
+from unbag.request import Request, build, draw_examples
+from unbag.scoring.bootstrap import named_estimates, plain
+from unbag.sources import Example
+from unbag.training.checkpoints import differences
+from unbag.training.data import Part, TrainingData, drawn, gather, some
+from unbag.training.loop import OnStep
+from unbag.training.published import Record
+from unbag.training.rearranged_config import RearrangedConfig
+from unbag.training.recipe import Recipe
+from unbag.training.run import run
+from unbag.training.seeds import different, over_seeds
+
+if TYPE_CHECKING:
+    from unbag.evaluation import OnProgress
+    from unbag.inference.transformer import Head
+
+FILE: Final = "rearranged.json"
+REARRANGED: Final = "rearranged"
+PLAIN: Final = "finetune"
+HEADS: Final[Mapping[str, tuple["Head", ...]]] = {PLAIN: ("plain",), "hex": ("plain", "residual")}
+"""The recipes, and which heads of its models answer: of HEX the one that its authors' code evaluates, f([h, 0]), and
+the one of the paper's text, F_L."""
+_SCHEMA: Final = 1
+_PAPER: Final = ("ReSNLI 2019", "3")
+
+
+class Arrangement(NamedTuple):
+    """What is trained on, and the rows that are tested on."""
+
+    data: TrainingData
+    test: Any
+
+
+def train_rearranged(
+    recipe: Recipe,
+    config: RearrangedConfig,
+    seeds: Sequence[int],
+    *,
+    on_step: Callable[[str], OnStep | None] | None = None,
+    on_progress: "OnProgress | None" = None,
+) -> Record:
+    """Train on a corpus's own training split and on the rearranged one, with and without HEX; test on each one's test.
+
+    Nothing is chosen by the test pairs: a model is trained to the last step, or with `patience` to the best on the
+    arrangement's own validation split. A run that was stopped goes on when called again: a model whose answers are
+    there is not trained again, and one in the midst goes on from its checkpoint.
+
+    Args:
+        recipe: the protocol's.
+        config: its config. `out` gets the answers of each model, and in the end `rearranged.json`, what is returned.
+        seeds: the training seeds; none means the config's own.
+        on_step: makes the `OnStep` of a model's run from what to call it.
+        on_progress: see `unbag.evaluation`; of a model's answers.
+
+    Returns:
+        `arrangements`, by name (the corpus's, and `rearranged`) the `data`, the test pairs `n` and the `answers`: by
+        who answers (`finetune`, `hex`, `hex, residual head`) the `accuracy` (over seeds, with its 95 % bootstrap
+        interval over pairs), `over_seeds`, the difference `less_finetune` on the same pairs, and of the rearranged
+        pairs `by_partition`, the accuracy from the easiest to the hardest (Figure 2). `published`, the paper's own
+        figures where the corpus is SNLI. What was run, on what, with what.
+
+    Raises:
+        ValueError: if a seed comes twice, or `config.out` holds answers of another run; see also `run`.
+    """
+    seeds = different(seeds) or [config.seed]
+    [corpus] = config.corpus
+    arrangements = {}
+    for name, make in ((corpus, _as_it_is), (REARRANGED, _rearranged)):
+        arrangement = make(config)
+        right: dict[str, list[NDArray[np.bool_]]] = {}
+        for seed in seeds:
+            for trained_by, heads in HEADS.items():
+                done = _answers(config, arrangement, name, trained_by, seed, on_step, on_progress)
+                for head in heads:
+                    right.setdefault(_title(trained_by, head), []).append(_right(arrangement.test, done[head]))
+        arrangements[name] = {
+            "data": arrangement.data.record(),
+            "n": len(arrangement.test),
+            "answers": _summary(arrangement.test, right),
+        }
+    record: Record = {
+        "schema": _SCHEMA,
+        "recipe": recipe.name,
+        "config": config.plain() | {"out": config.out.name},
+        "seeds": seeds,
+        "arrangements": arrangements,
+        "published": _published() if corpus == sets.DEFAULT_CORPUS else [],
+        "environment": results.environment(),
+    }
+    record = dict(plain(record))
+    if process_group().rank == 0:
+        _write(record, config.out / FILE)
+    return record
+
+
+def _as_it_is(config: RearrangedConfig) -> Arrangement:
+    """Return a corpus's own splits."""
+    [corpus] = config.corpus
+    data = gather(
+        (corpus,),
+        examples=config.examples,
+        validation_examples=config.validation_examples,
+        language=config.language,
+        seed=config.seed,
+    )
+    tests = [build(Request("plain", f"{corpus}-{split}")).rows for split in CORPORA[corpus].test]
+    return Arrangement(data, _test_rows(tests, config))
+
+
+def _rearranged(config: RearrangedConfig) -> Arrangement:
+    """Return the splits of the set `resnli`."""
+    [corpus] = config.corpus
+    options: dict[str, Any] = {"embeddings": config.rearranged_by} if config.rearranged_by else {}
+    builder = sets.builder("resnli", corpus, **options)
+    test = sets.prepare(builder)
+    splits = builder.as_dataset()
+    made_with = {
+        "revisions": sorted({source.revision for source in builder.sources()}),
+        "rearranged_by": builder.made_with()["embeddings"],
+        "rearranged_seed": builder.config.seed,
+    }
+    training, held_out = (_part(corpus, split, splits[split], made_with) for split in ("train", "validation"))
+    if config.validation_examples is not None:
+        held_out = some(held_out, config.validation_examples, "validation")
+    data = TrainingData(tuple(drawn([training], config.examples, config.seed)), (held_out,))
+    return Arrangement(data, _test_rows([test], config))
+
+
+def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> Part:
+    """Return a rearranged split as what a run reads."""
+    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
+    labels = [LABELS[label] for label in numbers(rows, "label")]
+    examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
+    origin = CORPORA[corpus].hub_id
+    record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "left_out": {}}
+    return Part(corpus, examples, 1.0, CORPORA[corpus].language, record)
+
+
+def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
+    """Return the rows of test splits together, or some of them, which do not depend on the run's seed."""
+    rows = datasets.concatenate_datasets(list(tests))
+    if config.test_examples is None or config.test_examples >= len(rows):
+        return rows
+    return draw_examples(rows, config.test_examples, DEFAULT_SEED)
+
+
+def _answers(
+    config: RearrangedConfig,
+    arrangement: Arrangement,
+    name: str,
+    trained_by: str,
+    seed: int,
+    on_step: Callable[[str], OnStep | None] | None,
+    on_progress: "OnProgress | None",
+) -> dict[str, NDArray[np.float32]]:
+    """Return by head one model's probabilities of the test rows, shape (n, 3); train it if they are not there."""
+    recipe = scripts.file("trainers", trained_by).RECIPE
+    out = config.out / name / trained_by / f"seed-{seed}"
+    each = config.for_recipe(recipe.config, seed=seed, out=out)
+    ids = column(arrangement.test, "id").to_pylist()
+    path, group = out.with_name(f"{out.name}.json"), process_group()  # beside the folder of its model
+    if not path.is_file():
+        title = f"{name}, {trained_by}, seed {seed}"
+        training = run(recipe, each, data=arrangement.data, on_step=on_step(title) if on_step else None)
+        probabilities = {}
+        for head in HEADS[trained_by]:
+            predictor = TransformerPredictor.load(out, max_length=config.max_length, head=head)
+            progress = None if on_progress is None else partial(on_progress, f"{title}, {head} head")
+            predictions = predict_rows(arrangement.test, predictor, out / "predictions", progress=progress)
+            probabilities[head] = dict(zip(ids, predictions.array(LABELS).tolist(), strict=True))
+        if group.rank == 0:
+            record = {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
+            _write(record, path)
+            if not config.keep_models:
+                shutil.rmtree(out)
+        group.wait()
+    # Read back, so that every process has what the first one wrote.
+    record = json.loads(path.read_text(encoding="utf-8"))
+    wanted = {"config": each.deciding(), "data": json.loads(json.dumps(arrangement.data.record()))}
+    recorded = {key: {name: record["training"][key].get(name) for name in wanted[key]} for key in wanted}
+    found = record["probabilities"]
+    others = differences(recorded, wanted)
+    if others or any(by_id.keys() != set(ids) for by_id in found.values()):
+        raise ValueError(
+            f"{path} is of another run: {'; '.join(others) or 'it answers other test pairs'}; name another folder with "
+            "--out"
+        )
+    return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in found.items()}
+
+
+def _right(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
+    answers = Answers(probabilities, LABELS, has_probabilities=True)
+    right: NDArray[np.bool_] = answers.predicted == answers.gold(numbers(test, "label"))
+    return right
+
+
+def _title(recipe: str, head: str) -> str:
+    return recipe if head == "plain" else f"{recipe}, {head} head"
+
+
+def _summary(test: Any, right: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
+    """Return the accuracies of who answered, by name, each pair's share of right answers over seeds resampled.
+
+    Args:
+        test: the n rows.
+        right: by who answers, for each seed whether each row was right, shape (n,).
+    """
+    shares = {name: np.mean(runs, axis=0) for name, runs in right.items()}
+    others = {f"{name} less {PLAIN}": (name, PLAIN) for name in shares if name != PLAIN}
+    estimates = named_estimates({name: (share, 1.0) for name, share in shares.items()}, others)
+    partition = numbers(test, "partition") if "partition" in test.column_names else None
+    found: dict[str, dict[str, Any]] = {}
+    for name, share in shares.items():
+        found[name] = {
+            "accuracy": estimates[name],
+            "over_seeds": over_seeds([float(each.mean()) for each in right[name]]),
+            "less_finetune": estimates.get(f"{name} less {PLAIN}"),
+        }
+        if partition is not None:
+            found[name]["by_partition"] = [
+                {"partition": int(number), "accuracy": float(share[partition == number].mean())}
+                for number in np.unique(partition)
+            ]
+    return found
+
+
+def _published() -> list[dict[str, Any]]:
+    """Return the paper's Table 3, as shares."""
+    table = papers.table(*_PAPER)
+    columns = {"model": [row[0] for row in table.rows], "SNLI": table.shares("SNLI"), "ReSNLI": table.shares("ReSNLI")}
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _write(record: Record, path: Path) -> None:
+    with atomic_write(path) as tmp:
+        tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

@@ -1,0 +1,87 @@
+"""What the permuted set is scored by beside its metric, and what a report draws of it."""
+
+import numpy as np
+import pytest
+
+from unbag.answers import Answers
+from unbag.challenge_sets.permuted.figures import figures
+from unbag.challenge_sets.permuted.scores import permuted_scores
+from unbag.labels import LABELS
+from unbag.results import Result
+from unbag.views.group import Group, Model, Scored
+
+Q = 40
+
+
+def _columns(**more):
+    """Two examples of q orders each; the first has entailment, the second neutral."""
+    n = 2 * (Q + 1)
+    base = {
+        "source_id": ["a"] * (Q + 1) + ["b"] * (Q + 1),
+        "permutation": np.tile(np.arange(-1, Q), 2),
+        "label": np.repeat([0, 1], Q + 1),
+    }
+    sides = ("premise", "hypothesis")
+    bleu = {f"{side}_bleu_{order}": np.full(n, 1 / order) for side in sides for order in (2, 3, 4)}
+    return base | bleu | {f"{side}_words": np.full(n, 9) for side in sides} | more
+
+
+def _answers(sure):
+    """Entailment everywhere, with this probability."""
+    rest = (1 - sure) / 2
+    return Answers(np.tile([sure, rest, rest], (2 * (Q + 1), 1)), LABELS, True)
+
+
+def _group(scores, mode):
+    data = {"name": "snli", "split": "validation"}
+    result = Result("permuted", {"mode": mode}, {"name": "m"}, data, scores, {})
+    return Group("g", "snli validation", (Scored(Model("m", {}, False), result, None),))
+
+
+def _titles(mode, columns):
+    scores = permuted_scores(columns, _answers(0.5), resamples=0)
+    return {figure.title: figure for figure in figures(_group(scores, mode)) if figure is not None}
+
+
+def test_a_pairs_mini_tree_ratio_is_that_of_the_means_of_both_sentences():
+    # in order .5 and 1, permuted .5 and .7: 1.2 / 1.5 = .8, where the mean of the ratios is (1 + .7) / 2
+    premise, hypothesis = np.full(2 * (Q + 1), 0.5), np.where(np.tile(np.arange(Q + 1), 2) == 0, 1.0, 0.7)
+    columns = _columns(premise_minitree=premise, hypothesis_minitree=hypothesis)
+    [row] = permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
+    assert (row["low"], row["n"], row["acceptance"]) == (0.8, 2 * Q, 0.5)
+
+
+def test_a_pair_without_overlap_in_order_has_no_mini_tree_ratio():
+    overlap = np.where(np.arange(2 * (Q + 1)) == 0, 0.0, 0.5)  # the first example's, in order
+    columns = _columns(premise_minitree=overlap, hypothesis_minitree=overlap)
+    [row] = permuted_scores(columns, _answers(0.5), resamples=0)["by_minitree"]
+    assert (row["low"], row["n"]) == (1.0, Q)
+    nothing = np.full(2 * (Q + 1), np.nan)
+    assert "by_minitree" not in permuted_scores(
+        _columns(premise_minitree=nothing, hypothesis_minitree=nothing), _answers(0.5), resamples=0
+    )
+
+
+def test_a_model_of_no_opinion_has_all_the_entropy_there_is():
+    [box] = _titles("both", _columns())["How sure it is of orders it accepts"].series
+    assert [point.x for point in box.points] == ["D^c: right in order"]  # the second example is never accepted
+    # all orders of one example, at .5, .25, .25: log 2 · 1.5 by log 3
+    share = 1.5 * np.log(2) / np.log(3)
+    assert list(box.points[0].estimate) == pytest.approx([share, share, share, 1])
+
+
+def test_runs_of_three_and_four_words_are_drawn_where_words_move_in_clumps(monkeypatch):
+    monkeypatch.setattr("unbag.challenge_sets.permuted.figures._ENOUGH", 1)
+    assert "Acceptance by BLEU-2" in (both := _titles("both", _columns()))
+    assert not {"Acceptance by BLEU-3", "Acceptance by BLEU-4"} & set(both)
+    clumped = _titles("clumped_50", _columns())
+    for order, place in ((2, 0.5), (3, 0.3), (4, 0.2)):
+        [point] = clumped[f"Acceptance by BLEU-{order}"].series[0].points
+        assert (point.x, point.estimate.value) == (place, 0.5)
+
+
+def test_scores_without_probabilities_have_no_boxes():
+    answers = _answers(0.5)._replace(has_probabilities=False)
+    scores = permuted_scores(_columns(), answers, resamples=0)
+    assert "entropy_quartiles_c" not in scores
+    assert all("sure" not in figure.title for figure in figures(_group(scores, "both")) if figure is not None)

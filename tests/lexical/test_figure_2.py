@@ -1,0 +1,38 @@
+"""The two examples of Nie et al. 2019, Figure 2, by a lexical model of some of SNLI."""
+
+import pytest
+
+from unbag.corpora import CORPORA
+from unbag.labels import LABELS
+from unbag.lexical import training
+from unbag.lexical.scorer import score_pair
+from unbag.lexical.training import Recipe, fitted, load
+from unbag.lexical.words import BY_CONTEXT
+from unbag.sources import open_data
+
+
+@pytest.mark.slow
+def test_figure_2(shared, tmp_path, monkeypatch):
+    """The paper's model is of all of SNLI and MNLI; this one of half of the rows here, so its third is not held to."""
+    corpus = CORPORA["snli"]
+    [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(training, "training_sources", lambda _: [open_data(path, labels=corpus.labels)])
+    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
+    model = load(fitted(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, pairs=11_294, l2=10.0)))
+
+    asked = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
+    score = score_pair(model, *asked, "entailment")
+    assert LABELS[score.probabilities.argmax()] == "contradiction"
+    assert {each.label for each in score.misleading} == {"contradiction"}
+    features = [each.feature for each in score.misleading]
+    assert features[0] == ("sitting", "standing")
+    assert (None, "not") in features
+
+    asked = (
+        "A group of people prepare hot air balloons for takeoff.",
+        "There are hot air balloons on the ground and air.",
+    )
+    score = score_pair(model, *asked, "neutral")
+    assert LABELS[score.probabilities.argmax()] == "entailment"
+    assert (score.misleading[0].feature, score.misleading[0].label) == ((None, "there"), "entailment")

@@ -1,0 +1,54 @@
+"""The bag-of-words law on real pairs: `lexical` answers every permutation of a pair as the pair itself."""
+
+import json
+from itertools import islice
+
+import pytest
+
+from unbag.corpora import CORPORA
+from unbag.lexical.predictors import BASELINES
+from unbag.lexical.training import Recipe
+from unbag.perturb.permutation import Permuter
+from unbag.perturb.permuted import permuted_tables
+from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.sources import open_data
+
+Q = 5
+
+
+@pytest.fixture(scope="module")
+def snli(shared):
+    def of(split, n):
+        corpus = CORPORA["snli"]
+        [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob(f"*/{split}-*.parquet")
+        return list(islice(open_data(path, labels=corpus.labels).examples(), n))
+
+    return of
+
+
+@pytest.fixture(scope="module")
+def permuted(snli):
+    tables = list(permuted_tables(snli("validation", 600), Permuter(Q), min_words=8, language="en"))
+    return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
+
+
+@pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
+def test_a_bag_of_words_answers_each_permutation_as_the_pair(name, snli, permuted, shared, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    train = tmp_path / "train.jsonl"
+    train.write_text(
+        "".join(
+            json.dumps({"premise": e.premise, "hypothesis": e.hypothesis, "label": e.label}) + "\n"
+            for e in snli("train", 800)
+        )
+    )
+    recipe = Recipe((str(train),), pipeline=str(shared / "hub/models/spacy/en_core_web_sm"), l2=5.0)
+    probabilities = BASELINES[name](recipe).predict(permuted["premise"], permuted["hypothesis"])
+    pairs = probabilities.reshape(-1, Q + 1, 3)
+    assert len(pairs) > 150
+    assert (pairs == pairs[:, :1]).all(), "the same bits"
+    scores = permutation_acceptance(
+        probabilities.argmax(axis=1), permuted["label"], permuted["source_id"], permuted["permutation"]
+    )
+    assert (scores["p_c"].value, scores["n_f"]) == (1, 0)
+    assert scores["omega_max"].value == scores["accuracy"].value

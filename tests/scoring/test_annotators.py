@@ -1,0 +1,136 @@
+import gzip
+import json
+import random
+import re
+import zipfile
+
+import numpy as np
+import pytest
+
+from unbag.labels import LABELS, label_id
+from unbag.scoring.annotators import agreement, fleiss_kappa
+
+# Three annotators, four examples; by hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3, 1 of 1.
+VOTES = [[0, 0, 0], [0, 1, 0], [2, 1, 2], [1, 1, 0]]
+
+
+def _votes(n=60, annotators=4, labels=3, seed=0):
+    """Give annotators who see something: a truth of each example, and now and then another label."""
+    rng = random.Random(seed)
+    truth = [rng.randrange(labels) for _ in range(n)]
+    return [[label if rng.random() < 0.7 else rng.randrange(labels) for _ in range(annotators)] for label in truth]
+
+
+def test_agreement_with_the_gold_label():
+    found = agreement([[0, 0, 1], [2, None, -1], [], [1, 1, 1]], np.array([0, 2, 1, 0]))
+    assert found.share.tolist() == [pytest.approx(2 / 3), 1.0, 0.0, 0.0]
+    assert found.annotated.tolist() == [True, True, False, True]
+
+
+def test_a_gold_label_that_no_annotator_gave():
+    assert agreement([[0], [0]], np.array([0, 2])).share.tolist() == [1.0, 0.0]
+
+
+def test_kappa_by_hand():
+    kappa = fleiss_kappa(VOTES, resamples=0)
+    agreeing = (1 + 1 / 3 + 1 / 3 + 1 / 3) / 4
+    shares = [6 / 12, 4 / 12, 2 / 12]
+    chance = sum(share**2 for share in shares)
+    assert kappa["annotators"] == 3
+    assert kappa["overall"].value == pytest.approx((agreeing - chance) / (1 - chance))
+    # A second vote agrees with one for label 2 in 2 of 4 ordered pairs.
+    assert kappa["by_label"][2]["kappa"].value == pytest.approx((1 / 2 - 1 / 6) / (1 - 1 / 6))
+    assert [row["label"] for row in kappa["by_label"]] == [0, 1, 2]
+
+
+def test_kappa_is_what_nltk_computes():
+    nltk = pytest.importorskip("nltk.metrics.agreement")
+    votes = _votes()
+    rows = [(coder, item, label) for item, labels in enumerate(votes) for coder, label in enumerate(labels)]
+    # NLTK's `pi` is the one with shares over all annotators, which is Fleiss'; its `multi_kappa` is another.
+    theirs = nltk.AnnotationTask(data=[tuple(map(str, row)) for row in rows]).pi()
+    assert fleiss_kappa(votes, resamples=0)["overall"].value == pytest.approx(theirs)
+
+
+def test_kappa_is_the_mean_of_the_labels_by_their_variance():
+    votes = _votes(seed=1)
+    shares = np.bincount(np.concatenate(votes)) / np.size(votes)
+    weights = shares * (1 - shares)
+    kappa = fleiss_kappa(votes, resamples=0)
+    by_label = [row["kappa"].value for row in kappa["by_label"]]
+    assert kappa["overall"].value == pytest.approx(np.average(by_label, weights=weights))
+
+
+def test_of_two_labels_both_have_the_kappa_of_all():
+    kappa = fleiss_kappa(_votes(labels=2), resamples=0)
+    assert [row["kappa"].value for row in kappa["by_label"]] == [pytest.approx(kappa["overall"].value)] * 2
+
+
+def test_order_and_who_said_it_do_not_matter():
+    votes = _votes(seed=2)
+    shuffled = random.Random(3).sample([row[::-1] for row in votes], len(votes))
+    assert shuffled != votes
+    assert fleiss_kappa(shuffled, resamples=0) == fleiss_kappa(votes, resamples=0)
+
+
+def test_who_always_agrees_has_one_and_who_has_no_choice_none():
+    assert fleiss_kappa([[0, 0], [1, 1]], resamples=0)["overall"].value == 1
+    assert fleiss_kappa([[0, 0], [0, 0]])["overall"].value is None
+    assert fleiss_kappa([[0], [1]]) is None
+    assert fleiss_kappa([[], []]) is None
+
+
+def test_examples_with_fewer_labels_count_out():
+    kappa = fleiss_kappa([*VOTES, [0, 1, None], [2]])
+    assert kappa["overall"].n == 4
+    assert kappa["overall"].value == fleiss_kappa(VOTES)["overall"].value
+
+
+def test_examples_of_one_group_are_drawn_together():
+    votes = _votes()
+    alone, copied = fleiss_kappa(votes), [row for row in votes for _ in range(3)]
+    together = fleiss_kappa(copied, groups=np.arange(len(copied)) // 3)
+    assert together["overall"][:3] == pytest.approx(alone["overall"][:3])
+    assert fleiss_kappa(copied)["overall"].low > together["overall"].low
+
+
+@pytest.mark.parametrize(
+    ("votes", "words"),
+    [
+        ([[0, 1], [2, -2]], "annotator_labels: expected ids from 0 up, found -2 in row 1"),
+        ([["a"], ["b"]], "expected annotators' labels as ids, None or -1"),
+    ],
+)
+def test_what_is_no_label_is_refused(votes, words):
+    with pytest.raises(ValueError, match=re.escape(words)):
+        fleiss_kappa(votes)
+    with pytest.raises(ValueError, match=re.escape(words)):
+        agreement(votes, np.array([0, 0]))
+
+
+def test_labels_of_other_examples_are_refused():
+    with pytest.raises(ValueError, match=r"expected the annotators' labels of every example \(2\), found 1"):
+        agreement([[0]], np.array([0, 1]))
+
+
+def _table_2(rows):
+    """Return human performance, κ of all, of entailment and of contradiction, as Table 2 has them."""
+    rows = [row for row in rows if row["gold_label"] in LABELS]
+    votes = [[label_id(vote) for vote in row["annotator_labels"]] for row in rows]
+    people = agreement(votes, np.array([label_id(row["gold_label"]) for row in rows]))
+    kappa = fleiss_kappa(votes, resamples=0)
+    by_label = {LABELS[row["label"]]: row["kappa"].value for row in kappa["by_label"]}
+    shown = (kappa["overall"].value, by_label["entailment"], by_label["contradiction"])
+    return round(100 * people.share.mean(), 1), *(round(value, 2) for value in shown), kappa["overall"].n
+
+
+def test_table_2_of_glockner_on_breaking_nli(shared):
+    with zipfile.ZipFile(shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip") as archive:
+        rows = [json.loads(line) for line in archive.open("data/dataset.jsonl")]
+    assert _table_2(rows) == (94.1, 0.61, 0.90, 0.61, 8193)
+
+
+def test_table_2_of_glockner_on_snli_test(shared):
+    with gzip.open(shared / "data" / "snli_1.0" / "snli_1.0_test.jsonl.gz", "rt") as lines:
+        rows = [json.loads(line) for line in lines]
+    assert _table_2(rows) == (87.7, 0.67, 0.69, 0.77, 9815)

@@ -1,0 +1,168 @@
+"""People asked what a model was asked."""
+
+import csv
+import json
+
+import datasets
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from unbag import cli, people
+from unbag.answers import of_labels
+from unbag.labels import LABELS
+
+Q = 3
+N = 24
+
+
+def _rows(n=N):
+    """Return n examples of Q orders each, and a model right in order of every second, which accepts orders 1 and 2."""
+    names = [f"s{i}" for i in range(n) for _ in range(Q + 1)]
+    orders = np.tile(np.arange(-1, Q), n)
+    gold = np.repeat(np.arange(n) % 3, Q + 1)
+    rows = datasets.Dataset.from_dict(
+        {
+            "id": [f"{name}#{order}" for name, order in zip(names, orders, strict=True)],
+            "source_id": names,
+            "permutation": orders,
+            "premise": [f"premise of {name}, {order}" for name, order in zip(names, orders, strict=True)],
+            "hypothesis": [f"hypothesis of {name}, {order}" for name, order in zip(names, orders, strict=True)],
+            "label": gold,
+            "premise_words": np.repeat(8 + np.arange(n) // 2, Q + 1),
+            "hypothesis_words": np.full(len(gold), 8),
+        }
+    )
+    right = np.where(orders < 0, np.repeat(np.arange(n) % 2 == 0, Q + 1), orders > 0)
+    return rows, of_labels(np.where(right, gold, (gold + 1) % 3))
+
+
+def test_every_drawn_pair_is_one_the_model_accepts_and_no_kind_is_more_frequent():
+    drawn = people.draw(*_rows(), pairs=12)
+    assert len({one.id.partition("#")[0] for one in drawn}) == len(drawn) == 12
+    kinds = [(one.drawn_from, one.length) for one in drawn]
+    assert {kind: kinds.count(kind) for kind in kinds} == dict.fromkeys(kinds, 3)
+    assert len(set(kinds)) == 4
+    for one in drawn:
+        source, order = one.id.split("#")
+        number = int(source[1:])
+        assert order in ("1", "2")
+        assert one.drawn_from == ("D^c" if number % 2 == 0 else "D^f")
+        assert one.length == ("longer" if number >= N / 2 else "shorter")  # of 8 to 19 words, the median is 13.5
+        assert one.label == LABELS[number % 3]
+        assert (one.premise, one.hypothesis) == (f"premise of {source}, {order}", f"hypothesis of {source}, {order}")
+    assert kinds != sorted(kinds), "the place of a pair tells nothing"
+
+
+def test_the_seed_decides():
+    first = people.draw(*_rows(), pairs=8)
+    assert first == people.draw(*_rows(), pairs=8)
+    assert first != people.draw(*_rows(), pairs=8, seed=2)
+
+
+@pytest.mark.parametrize(
+    ("n", "pairs", "words"),
+    [
+        (N, 6, "a number of pairs that 4 divides, found 6"),
+        (N, 0, "that 4 divides, found 0"),
+        (N, 40, r"expected 10 shorter examples of D\^c of which the model accepts an order, found 6"),
+    ],
+)
+def test_what_cannot_be_drawn_is_refused(n, pairs, words):
+    with pytest.raises(ValueError, match=words):
+        people.draw(*_rows(n), pairs=pairs)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    people.write(people.draw(*_rows(), pairs=8), tmp_path)
+    return tmp_path
+
+
+def _filled(folder, label_of):
+    with (folder / "sheet.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    with (folder / "key.csv").open(newline="") as file:
+        key = list(csv.DictReader(file))
+    path = folder / "ann.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.DictWriter(file, rows[0])
+        writer.writeheader()
+        writer.writerows(row | {"label": label_of(known)} for row, known in zip(rows, key, strict=True))
+    return path
+
+
+def test_a_sheet_tells_nothing_that_it_asks_for(folder):
+    text = (folder / "sheet.csv").read_text()
+    assert text.startswith("number,premise,hypothesis,label\n")
+    assert not [label for label in LABELS if label in text]
+    assert "#" not in text
+    assert "D^" not in text
+
+
+def test_scores_by_hand(folder):
+    # right on all of D^c, "neutral" on all of D^f
+    sheet = _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "Neutral")
+    with (folder / "key.csv").open(newline="") as file:
+        of_f = [row["label"] for row in csv.DictReader(file) if row["drawn_from"] == "D^f"]
+    scores = people.score(folder, sheet)
+    share = of_f.count("neutral") / 4
+    assert scores["answered"] == 8
+    assert (scores["d_c"].value, scores["d_c"].n) == (1.0, 4)
+    assert (scores["d_f"].value, scores["d_f"].n) == (share, 4)
+    assert scores["accuracy"].value == (1 + share) / 2
+
+
+def test_a_pair_without_a_label_was_not_asked(folder):
+    scores = people.score(folder, _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else ""))
+    assert scores["answered"] == 4
+    assert scores["accuracy"].value == scores["macro_f1"].value == 1
+    assert scores["d_f"].value is None
+    with pytest.raises(ValueError, match="expected labels in the column label, found none"):
+        people.score(folder, folder / "sheet.csv")
+
+
+def test_a_sheet_of_other_pairs_is_refused(folder):
+    (folder / "other.csv").write_text("number,label\n9,neutral\n")
+    with pytest.raises(ValueError, match=r"other.csv: expected each number of .*key.csv once, found '9'"):
+        people.score(folder, folder / "other.csv")
+    (folder / "other.csv").write_text("number,answer\n1,neutral\n")
+    with pytest.raises(ValueError, match="missing label"):
+        people.score(folder, folder / "other.csv")
+
+
+def test_the_command_shows_people_beside_the_papers_experts(folder):
+    sheet = _filled(folder, lambda known: known["label"])
+    shown = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet)])
+    assert shown.exit_code == 0, shown.output
+    assert max(map(len, shown.output.splitlines())) <= 80
+    assert "1.000 [1.000, 1.000]" in shown.output
+    assert "0.581" in shown.output
+    as_json = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet), "--json"])
+    assert json.loads(as_json.output)["ann"]["accuracy"]["value"] == 1
+
+
+def test_the_command_draws_what_a_model_accepts(tmp_path, monkeypatch):
+    lines = ["premise,hypothesis,label"]
+    for number in range(40):
+        more = " ".join(["very"] * (number // 4))
+        lines.append(
+            f"The {more} big dog number {number} over there sees a cat on the road.,"
+            f"The animal number {number} over there sees something just now.,{LABELS[number % 2]}"
+        )
+    (tmp_path / "pairs.csv").write_text("\n".join(lines) + "\n")
+    # entailment in any order but, of the pairs whose number has a 0 or a 2, in the one they stand in: these are flipped
+    (tmp_path / "odd.py").write_text(
+        "def predict(premises, hypotheses):\n"
+        "    return ['neutral' if p.startswith('The') and {*'02'} & {*p} else 'entailment' for p in premises]\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    command = ["people", "draw", "odd:predict", "--data", "pairs.csv", "-o", "q=4", "--number", "8", "--out", "asked"]
+    done = CliRunner().invoke(cli.app, command)
+    assert done.exit_code == 0, (done.output, done.exception)
+    assert "8 pairs to label" in done.output
+    with (tmp_path / "asked/key.csv").open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["label"] for row in rows} == {"entailment"}
+    assert [row["drawn_from"] for row in rows].count("D^f") == 4

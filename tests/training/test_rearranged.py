@@ -1,0 +1,195 @@
+"""Training on a corpus as it is and rearranged: which pairs each model learns, what becomes of its answers."""
+
+import json
+from dataclasses import fields
+from io import StringIO
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+import datasets
+from accelerate.state import AcceleratorState
+from rich.console import Console
+
+from tests.hub_server.client_process import runs_in
+from tests.training.conftest import PAIRS
+from unbag import scripts
+from unbag.inference import TransformerPredictor
+from unbag.labels import LABELS
+from unbag.report.rearranged import table
+from unbag.scoring.bootstrap import Estimate
+from unbag.sources import Example
+from unbag.training import rearranged
+from unbag.training.config import TrainConfig
+from unbag.training.data import Part, TrainingData
+from unbag.training.rearranged import Arrangement, train_rearranged
+
+RECIPE = scripts.file("trainers", "rearranged").RECIPE
+
+
+def part(name, pairs):
+    examples = [Example(f"{name}-{number}", *pair) for number, pair in enumerate(pairs)]
+    return Part(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "left_out": {}})
+
+
+def rows(name, pairs, **columns):
+    ids = [f"{name}-{i}" for i in range(len(pairs))]
+    texts = {"id": ids, "source_id": ids}
+    texts |= {side: [pair[k] for pair in pairs] for k, side in enumerate(("premise", "hypothesis"))}
+    features = datasets.Features({name: datasets.Value("string") for name in texts})
+    features |= {"label": datasets.ClassLabel(names=list(LABELS))}
+    features |= {name: datasets.Value("int32") for name in columns}
+    labels = [LABELS.index(pair[2]) for pair in pairs]
+    return datasets.Dataset.from_dict({**texts, "label": labels, **columns}, features=features)
+
+
+@pytest.fixture
+def protocol(pretrained, tmp_path, monkeypatch):
+    """Give a function that runs the protocol on made-up arrangements."""
+    as_it_is = Arrangement(
+        TrainingData((part("train", PAIRS[:48]),), (part("validation", PAIRS[48:54]),)), rows("a", PAIRS[54:])
+    )
+    turned = Arrangement(
+        TrainingData((part("turned", PAIRS[24:]),), (part("validation", PAIRS[18:24]),)),
+        rows("b", PAIRS[:18], partition=[number // 9 for number in range(18)]),
+    )
+    monkeypatch.setattr(rearranged, "_as_it_is", lambda config: as_it_is)
+    monkeypatch.setattr(rearranged, "_rearranged", lambda config: turned)
+
+    def protocol(*seeds, on_step=None, **changed):
+        told = {"model": str(pretrained), "epochs": 12, "batch_size": 12, "learning_rate": 5e-3} | changed
+        return train_rearranged(RECIPE, RECIPE.config(out=tmp_path / "out", **told), seeds, on_step=on_step)
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield protocol
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def test_each_arrangement_is_tested_by_the_models_that_learnt_its_training_pairs(protocol, tmp_path):
+    done = protocol(1, 2, keep_models=True)
+    out = tmp_path / "out"
+    assert list(done["arrangements"]) == ["snli", "rearranged"]
+    turned = done["arrangements"]["rearranged"]
+    assert turned["n"] == 18
+    assert turned["data"]["training"][0]["pairs"] == 48
+    assert list(turned["answers"]) == ["finetune", "hex", "hex, residual head"]
+    premises, hypotheses, labels = zip(*PAIRS[:18], strict=True)
+    right = []
+    for seed in (1, 2):
+        model = out / "rearranged" / "hex" / f"seed-{seed}"
+        found = TransformerPredictor.load(model, head="residual").predict(premises, hypotheses).argmax(axis=1)
+        right.append(np.array([LABELS[answer] for answer in found]) == labels)
+        record = json.loads(model.with_name(f"{model.name}.json").read_text())["training"]
+        assert (record["recipe"], record["config"]["seed"]) == ("hex", seed)
+    answers = turned["answers"]["hex, residual head"]
+    assert answers["over_seeds"]["values"] == [each.mean() for each in right]
+    assert answers["accuracy"]["value"] == pytest.approx(np.mean(right))
+    by_hand = [{"partition": k, "accuracy": np.mean([each[9 * k : 9 * k + 9] for each in right])} for k in (0, 1)]
+    assert answers["by_partition"] == by_hand
+    less = [turned["answers"][name]["accuracy"]["value"] for name in ("hex, residual head", "finetune")]
+    assert answers["less_finetune"]["value"] == pytest.approx(less[0] - less[1])
+    assert turned["answers"]["finetune"]["less_finetune"] is None
+    assert json.loads((out / "rearranged.json").read_text()) == done
+    assert done["published"][-1] == {"model": "BERT + HEX", "SNLI": 0.8928, "ReSNLI": 0.6194}
+
+
+def test_a_stopped_run_goes_on_and_a_finished_one_is_read(protocol, tmp_path):
+    names = []
+
+    def on_step(name):
+        names.append(name)
+
+        def step(done, total, said):
+            if name == "rearranged, hex, seed 13" and done == 3:
+                raise KeyboardInterrupt
+
+        return step
+
+    with pytest.raises(KeyboardInterrupt):
+        protocol(on_step=on_step)
+    assert names == [
+        f"{arrangement}, {recipe}, seed 13" for arrangement in ("snli", "rearranged") for recipe in ("finetune", "hex")
+    ]
+    AcceleratorState._reset_state(reset_partial_state=True)
+    done = protocol()
+    assert sorted(path.name for path in (tmp_path / "out" / "snli").iterdir()) == ["finetune", "hex"]
+    assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"
+    assert protocol(on_step=lambda name: pytest.fail("nothing is left to train")) == done
+    with pytest.raises(
+        ValueError, match=r"seed-13\.json is of another run: .*epochs was 12, is 5; name another folder"
+    ):
+        protocol(epochs=5)
+
+
+def test_the_table_shows_both_columns_and_the_papers():
+    def answers(value, less=None):
+        estimate = Estimate(value, value - 0.01, value + 0.01, 100)._asdict()
+        difference = None if less is None else Estimate(less, less - 0.013, less + 0.017, 100)._asdict()
+        ends = [{"partition": 0, "accuracy": value + 0.1}, {"partition": 19, "accuracy": value - 0.1}]
+        spread = {"mean": value, "standard_deviation": None, "values": [value]}
+        return {"accuracy": estimate, "over_seeds": spread, "less_finetune": difference, "by_partition": ends}
+
+    def arrangement(first, second):
+        named = {"finetune": answers(first), "hex": answers(second, second - first)}
+        return {"n": 100, "data": {"training": [{"pairs": 1000}]}, "answers": named}
+
+    done = {
+        "config": {"model": "org/base"},
+        "seeds": [1],
+        "arrangements": {"snli": arrangement(0.8, 0.79), "rearranged": arrangement(0.6, 0.62)},
+        "published": [{"model": "BERT", "SNLI": 0.614, "ReSNLI": 0.608}],
+    }
+    console = Console(width=120, file=StringIO())
+    console.print(table(done))
+    lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
+    assert "HEX, f([h, 0]) 0.790 [0.780, 0.800] 0.620 [0.610, 0.630] 0.720 0.520" in lines
+    assert "HEX, f([h, 0]), less fine-tuned -0.010 [-0.023, 0.007] 0.020 [0.007, 0.037]" in lines
+    assert "BERT (paper) 0.614 0.608" in lines
+    assert any("1,000 pairs to train on and 100 to test" in line for line in lines)
+
+
+def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tmp_path):
+    told = {"model": str(pretrained), "out": tmp_path}
+    for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
+        with pytest.raises(ValueError, match="expected one corpus of snli, mnli, anli, sick, found"):
+            RECIPE.config(corpus=corpus, **told)
+    with pytest.raises(ValueError, match=r"epochs = 0; .*test_examples = 0"):
+        RECIPE.config(epochs=0, test_examples=0, **told)
+    fixed = {each.name for each in fields(RECIPE.config) if not each.init}
+    assert {"validation", "order", "hypothesis_only", "augment"} <= fixed
+    config = RECIPE.config(**told, warm_start=0.5)
+    assert config.for_recipe(TrainConfig, seed=5).seed == 5
+    assert config.for_recipe(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
+
+
+@runs_in("shared_hub_client")
+def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
+    from unbag import scripts
+    from unbag.training.rearranged import _as_it_is, _rearranged
+
+    config = scripts.file("trainers", "rearranged").RECIPE.config(
+        model="org/base",
+        corpus=("sick",),
+        rearranged_by="nli-fixtures/minilm-l6-snli",
+        examples=400,
+        test_examples=300,
+        out=tmp_path,
+    )
+    turned, own = _rearranged(config), _as_it_is(config)
+    for data, test in (turned, own):
+        [training], [held_out] = data.training, data.held_out
+        learnt = {example.source_id for example in training.examples}
+        assert len(learnt) == 400
+        assert not learnt & {example.source_id for example in held_out.examples}
+        assert not learnt & set(test["id"])
+        assert len(test) == 300
+    assert turned.data.training[0].record["left_out"] == {"not drawn": 4039}
+    assert len(turned.data.held_out[0].examples) == 495
+    assert {example.source_id.split("-")[1] for example in turned.data.training[0].examples} == {
+        "train",
+        "validation",
+        "test",
+    }
+    assert "minilm-l6-snli@" in turned.data.training[0].record["rearranged_by"]
