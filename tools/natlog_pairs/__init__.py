@@ -141,7 +141,7 @@ CONTEXTS: Final = (
     Context("The tallest {s} in the class won the race.", "neither"),
     Context("The first {s} to arrive got a prize.", "neither", True),
     Context("No one believes that a {s} lives here.", "down"),
-    Context("Nobody who has a {s} complained.", "up"),
+    Context("Nobody who has a {s} complained.", "down"),
     Context("She didn't refuse to {v}.", "up", True),
     Context("Every house without a {s} was sold.", "up", True),
 )

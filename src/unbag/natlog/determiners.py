@@ -126,7 +126,10 @@ def restrictor(determiner: Determiner) -> Projection:
     >>> restrictor(EVERY)(Relation.FORWARD_ENTAILMENT).value
     'reverse_entailment'
     """
-    return _of_one_thing if determiner.named else _inside(determiner, first=True)
+    if determiner.named:
+        return _of_one_thing
+    inside = _inside(determiner, first=True)
+    return partial(_weak, inside, _of_one_thing) if determiner.kind in _WEAK else inside
 
 
 def scope(determiner: Determiner) -> Projection:
@@ -135,7 +138,18 @@ def scope(determiner: Determiner) -> Projection:
     >>> scope(EVERY)(Relation.NEGATION).value, scope(NO)(Relation.FORWARD_ENTAILMENT).value
     ('alternation', 'reverse_entailment')
     """
-    return same if determiner.named else _inside(determiner, first=False)
+    if determiner.named:
+        return same
+    inside = _inside(determiner, first=False)
+    return partial(_weak, inside, same) if determiner.kind in _WEAK else inside
+
+
+_WEAK: Final = (Kind.SOME, Kind.EXACTLY)
+"""Those that speak of the same individuals in both sentences where these exclude each other (`clauses`)."""
+
+
+def _weak(inside: Projection, named: Projection, relation: Relation) -> Relation:
+    return named(relation) if relation in (Relation.NEGATION, Relation.ALTERNATION) else inside(relation)
 
 
 def same(relation: Relation) -> Relation:

@@ -60,6 +60,8 @@ _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", 
 _ADJUNCTS: Final = frozenset(
     "advmod prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative advcl amod compound".split()
 )
+_LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
+"""Dependencies whose heads parsers mistake, and which say the same of another word near by."""
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
@@ -84,21 +86,25 @@ def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) 
     for i, j in sorted(pairs.items()):
         if edit := _substitution(premise, i, hypothesis, j, words, pairs, consumed):
             found.append(edit)
-        found += _determiners(premise, i, hypothesis, j)
+        found += _determiners(premise, i, hypothesis, j, pairs)
         found += _negations(premise, i, hypothesis, j)
         found += _modals(premise, i, hypothesis, j)
         _same_place(premise, i, hypothesis, j, pairs)
     for root in _roots(premise, set(pairs) | consumed[0]):
         tokens = _removed(premise, root, hypothesis, pairs, consumed[0])
         relation, source = _removal(premise, root, tokens, set(pairs), words)
-        place = next((pairs[above] for above in premise.above(root) if above in pairs), None)
+        head = anchor(premise, root, set(pairs))
+        place = None if head is None else pairs[head]
         found.append(Edit(Sort.DELETE, premise.text(tokens), "", relation, source, root, place, tokens))
     for root in _roots(hypothesis, set(back) | consumed[1]):
         tokens = _removed(hypothesis, root, premise, back, consumed[1])
         relation, source = _removal(hypothesis, root, tokens, set(back), words)
-        place = next((back[above] for above in hypothesis.above(root) if above in back), None)
+        head = anchor(hypothesis, root, set(back))
+        place = None if head is None else back[head]
         found.append(Edit(Sort.INSERT, "", hypothesis.text(tokens), relation.converse, source, place, root, tokens))
-    return _without_moves(found)
+    found = _without_moves(found)
+    _refuse_paraphrases(found, premise, hypothesis)
+    return found
 
 
 def _substitution(
@@ -152,9 +158,16 @@ def _joined(tree: Tree, tokens: tuple[int, ...]) -> str:
     return " ".join([*(tree.words[i].lower() for i in tokens[:-1]), tree.lemmas[tokens[-1]]])
 
 
-def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
+def _determined(tree: Tree, noun: int, aligned: set[int]) -> int:
+    """Return the noun that a noun shares its determiner with, where that is not aligned: "no cat or dog"."""
+    shares = tree.deps[noun] == "conj" and noun not in tree.determiners and tree.heads[noun] not in aligned
+    return tree.heads[noun] if shares else noun
+
+
+def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> list[Edit]:
     if premise.pos[i] not in NOUNS and i not in premise.determiners and j not in hypothesis.determiners:
         return []
+    i, j = _determined(premise, i, set(pairs)), _determined(hypothesis, j, set(pairs.values()))
     one, two = determiner_of(premise, i), determiner_of(hypothesis, j)
     relation = between(one, two)
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
@@ -187,10 +200,22 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     raise CannotReadError(f"how {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} are related")
 
 
+def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
+    """Return the aligned word that a token depends on; a conjunct stands for a first one that is not aligned."""
+    below = token
+    for above in tree.above(token):
+        if above in aligned:
+            return above
+        heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned]
+        if heirs and below not in heirs:
+            return heirs[0]
+        below = above
+    return None
+
+
 def _same_place(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
     """Refuse two aligned words that have different parts in their sentences."""
-    one = next((above for above in premise.above(i) if above in pairs), None)
-    two = next((above for above in hypothesis.above(j) if above in set(pairs.values())), None)
+    one, two = anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values()))
     core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE
     same_head = (None if one is None else pairs[one]) == two
     if core and not same_head:
@@ -264,7 +289,7 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
     place = None if anchor is None else pairs[anchor]
     heirs = [child for child in stay if tree.deps[child] == "conj" and child in pairs]
     for child in stay:
-        if child not in pairs:
+        if child not in pairs or {tree.deps[child], other.deps[pairs[child]]} & _LOOSE:
             continue
         head = other.heads[pairs[child]]
         at_root = other.heads[pairs[child]] == pairs[child]
@@ -309,7 +334,8 @@ def _removal(
         if marks & {"if", "unless", "whether"}:
             return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
         return _FORWARD, "a clause that says when, why or how restricts"
-    if dep == "prep" and (tree.pos[head] == "AUX" or lemma in known.OTHER_PREPOSITIONS - {"until", "unlike"}):
+    bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
+    if dep in ("prep", "advmod") and (bare or lemma in known.OTHER_PREPOSITIONS - {"until", "unlike"}):
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     if dep == "dobj":
         determiner = determiner_of(tree, root)
@@ -351,3 +377,28 @@ def _without_moves(found: list[Edit]) -> list[Edit]:
             found = [each for each in found if each is not edit and each is not same]
             come.remove(same)
     return found
+
+
+def _refuse_paraphrases(found: list[Edit], premise: Tree, hypothesis: Tree) -> None:
+    """Refuse what goes to something more general and to something more specific at one word.
+
+    "A skit which is funny" is a funny skit, "costumed performer" nearly a clown: what the two come to is not known.
+    """
+    general = [edit for edit in found if edit.sort is not Sort.INSERT and edit.relation is _FORWARD]
+    specific = [
+        edit for edit in found if edit.sort is not Sort.DELETE and edit.relation is Relation.REVERSE_ENTAILMENT
+    ]
+    for one in general:
+        for two in specific:
+            if Sort.DETERMINER in (one.sort, two.sort):
+                continue
+            lemmas = [
+                {tree.lemmas[i] for i in edit.leaving if i not in tree.silent}
+                for tree, edit in ((premise, one), (hypothesis, two))
+            ]
+            places = [
+                premise.heads[edit.left] if edit.left is not None and edit.sort is Sort.DELETE else edit.left
+                for edit in (one, two)
+            ]
+            if places[0] == places[1] or lemmas[0] & lemmas[1]:
+                raise CannotReadError(f"how {one.premise!r} and {two.hypothesis!r} are related")

@@ -28,8 +28,6 @@ _PLACES: Final = (
 _OPPOSITE: Final = tuple(
     map(frozenset, (("in", "out"), ("inside", "outside"), ("up", "down"), ("with", "without"), ("under", "over")))
 )
-_PERSONS: Final = frozenset({"person", "somebody", "someone"})
-_PRONOUN_OF: Final = {"he": "man", "she": "woman", "him": "man", "they": "people"}
 
 
 class Related(NamedTuple):
@@ -81,8 +79,6 @@ class Words:
             return Related(Relation.REVERSE_ENTAILMENT, f"WordNet: {second} is a kind of {first}")
         if self._opposite(first, second):
             return Related(Relation.ALTERNATION, "WordNet: antonyms")
-        if parts == "n" and self._siblings(first, second):
-            return Related(Relation.INDEPENDENCE, "WordNet: two kinds of one thing")
         return None
 
     def _share(self, first: str, second: str, parts: str) -> bool:
@@ -92,11 +88,6 @@ class Words:
     def _opposite(self, first: str, second: str) -> bool:
         forms = set(self._lexicon.base_forms(second)) | {second}
         return not set(self._lexicon.antonyms(first)).isdisjoint(forms)
-
-    def _siblings(self, first: str, second: str) -> bool:
-        above = [self._above(word, "n") for word in (first, second)]
-        near = [{sense for sense, (edges, rank) in each.items() if edges == 1 and rank < 2} for each in above]
-        return not near[0].isdisjoint(near[1])
 
     def _distance(self, first: str, second: str, parts: str) -> int | None:
         """Return edges from the first up to the second, and the ranks of the senses; None if there is no way."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import product
 from typing import Final
 
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
@@ -12,6 +13,7 @@ from unbag.natlog.relations import Relation, join
 from unbag.natlog.trees import Tree
 
 _OPERATORS: Final = (Sort.DETERMINER, Sort.NEGATION)
+_MOST_CHOSEN: Final = 5
 
 
 @dataclass(frozen=True)
@@ -34,26 +36,48 @@ class Step:
 def prove(premise: Tree, hypothesis: Tree, found: Sequence[Edit]) -> tuple[frozenset[Relation], list[Step]]:
     """Return which relations a premise can have to a hypothesis, and the steps that show it.
 
-    Where determiners or negations change, the other edits are made before that, in the premise's contexts, and after
-    it, in the hypothesis's: both are proofs, and what neither rules out is possible. The steps are those of the proof
-    that says more.
+    Where determiners or negations change, each other edit is made before that, in the premise's contexts, or after it,
+    in the hypothesis's: all are proofs, and what none rules out is possible. The steps are those of the proof that says
+    most.
 
     Raises:
-        CannotReadError: if the two proofs exclude each other, which only wrong trees can make them.
+        CannotReadError: if two proofs exclude each other, which only wrong trees can make them.
     """
-    trees = (premise, hypothesis)
     both = (operators(premise), operators(hypothesis))
+    trees = (premise, hypothesis)
     content = [edit for edit in found if edit.sort not in _OPERATORS]
     changes = [edit for edit in found if edit.sort in _OPERATORS]
+    # The outermost first.
     changes.sort(key=lambda edit: len(outside(premise, both[0], _token(edit, 0))))
+    steps = [{edit: _step(edit, side, trees, both, bool(changes)) for edit in found} for side in (0, 1)]
     derivations = []
-    for side in (0, 1):
-        order = [*content, *reversed(changes)] if side == 0 else [*changes, *content]
-        derivations.append(_joined(_step(edit, side, trees, both, bool(changes)) for edit in order))
-    ends = [steps[-1].joined if steps else frozenset({Relation.EQUIVALENCE}) for steps in derivations]
-    if not (possible := ends[0] & ends[1]):
+    for early in _choices(len(content), bool(changes)):
+        before = [steps[0][edit] for edit, chosen in zip(content, early, strict=True) if chosen]
+        after = [steps[1][edit] for edit, chosen in zip(content, early, strict=True) if not chosen]
+        between = [[steps[0][edit] for edit in reversed(changes)], [steps[1][edit] for edit in changes]]
+        for changing in between if len(changes) > 1 else between[:1]:
+            order = [*sorted(before, key=_narrowing), *changing, *sorted(after, key=_narrowing)]
+            derivations.append(_joined(order))
+    ends = [each[-1].joined if each else frozenset({Relation.EQUIVALENCE}) for each in derivations]
+    possible = reduce(frozenset.__and__, ends)
+    if not possible:
         raise CannotReadError("in which context the edits are made: the two sentences are parsed in different ways")
-    return possible, min(derivations, key=lambda steps: len(steps[-1].joined) if steps else 0)
+    return possible, min(derivations, key=lambda each: len(each[-1].joined) if each else 0)
+
+
+def _choices(n: int, changing: bool) -> Iterable[tuple[bool, ...]]:
+    """Return which edits are made before the determiners change: all ways, but for many edits all or none."""
+    if not changing:
+        return [(True,) * n, (False,) * n]
+    return product((True, False), repeat=n) if n <= _MOST_CHOSEN else [(True,) * n, (False,) * n]
+
+
+def _narrowing(step: Step) -> int:
+    """Return where a step stands among those that may be made in any order: what is more general comes first.
+
+    A ⊏ B | C ⊐ D makes A | D, while from A | B ⊏ C nothing follows.
+    """
+    return {Relation.FORWARD_ENTAILMENT: 0, Relation.REVERSE_ENTAILMENT: 2}.get(step.relation, 1)
 
 
 def label_of(possible: frozenset[Relation]) -> tuple[str, Relation]:

@@ -24,6 +24,8 @@ NUMBERS: Final[Mapping[str, int]] = {
 _ARTICLED: Final = {"a": 1, "an": 1, "a single": 1, "a dozen": 12, "a hundred": 100, "a thousand": 1000}
 _BY_LENGTH: Final = sorted([*NUMBERS, *_ARTICLED], key=len, reverse=True)
 _N: Final = rf"(?P<n>\d[\d,]*|{'|'.join(_BY_LENGTH)})"
+_MANY: Final = rf"(?P<m>\d{{2,}}|{'|'.join(word for word, number in NUMBERS.items() if number > 9)})"
+"""Who jumps over two fences does not jump two fences and more."""
 _OF: Final = r"(?: of(?: the| these| those)?)?"
 
 _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
@@ -36,22 +38,23 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
     (r"(?:fewer|less) than half(?: of)?(?: the| these| those)?|a minority of(?: the)?", lambda _: FEW),
     (r"(?:more than|over) half(?: of)?(?: the| these| those)?", lambda _: Determiner(Kind.MOST)),
     (rf"(?:most|(?:the|a) (?:vast )?majority){_OF}", lambda _: Determiner(Kind.MOST)),
-    (rf"(?:more than|over) {_N}{_OF}", lambda n: Determiner(Kind.SOME, n + 1)),
-    (rf"(?:fewer than|less than|under) {_N}{_OF}", lambda n: Determiner(Kind.AT_MOST, n - 1)),
+    (rf"(?:more than {_N}|over {_MANY}){_OF}", lambda n: Determiner(Kind.SOME, n + 1)),
+    (rf"(?:(?:fewer|less) than {_N}|under {_MANY}){_OF}", lambda n: Determiner(Kind.AT_MOST, n - 1)),
     (rf"(?:exactly|precisely|only|just) {_N}{_OF}", lambda n: Determiner(Kind.EXACTLY, n)),
     (
-        rf"(?:about|around|approximately|roughly|almost|nearly|some|between [\w,]+ and) {_N}{_OF}",
+        rf"(?:(?:approximately|roughly|almost|nearly|between [\w,]+ and) {_N}|(?:about|around|some) {_MANY}){_OF}",
         lambda n: Determiner(Kind.EXACTLY, n, vague=True),
     ),
     (r"half of(?: the)?|half the", lambda _: Determiner(Kind.HALF)),
     (rf"(?:none|not one|neither one|neither){_OF}|not a(?: single)?", lambda _: NO),
     (rf"(?:hardly|scarcely|barely) any{_OF}|(?:very |only a )?few{_OF}", lambda _: FEW),
-    (rf"(?:quite )?a few{_OF}|several{_OF}|a couple{_OF}", lambda _: Determiner(Kind.SOME, 2, vague=True)),
+    (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(Kind.SOME, 2, vague=True)),
     (
         rf"a (?:great |good |large )?(?:number|lot) of(?: the)?|(?:a great |very )?many{_OF}|"
         r"(?:lots|plenty|dozens|hundreds) of(?: the)?|numerous",
         lambda _: Determiner(Kind.SOME, 3, vague=True),
     ),
+    (r"(?:a|the|one) (?:small |large |big |huge )?(?:group|bunch|crowd|couple|pair|kind|sort|type) of", lambda _: A),
     (rf"(?:every ?one|each one) of(?: the| these| those)?(?: {_N})?", lambda _: EVERY),
     (rf"every single|every|each{_OF}|all(?: of)? (?:the|these|those)(?: {_N})?|all{_OF}", lambda _: EVERY),
     (rf"any(?: one)?{_OF}|either of(?: the| these| those)?", lambda _: ANY),
@@ -130,7 +133,7 @@ def quantified(sentence: str) -> Quantified:
 def _first(sentence: str, start: int) -> tuple[int, Determiner] | None:
     for pattern, read in _PATTERNS:
         if (match := pattern.match(sentence, start)) and match["next"].lower() not in _NOT_BEFORE:
-            return match.end(), read(_value(match.groupdict().get("n")))
+            return match.end(), read(_value(match.groupdict().get("n") or match.groupdict().get("m")))
     return None
 
 

@@ -10,7 +10,7 @@ from unbag.natlog.edits import CannotReadError, edits
 from unbag.natlog.lexicon import Words
 from unbag.natlog.proofs import Step, label_of, prove
 from unbag.natlog.relations import Relation
-from unbag.natlog.trees import Tree, read
+from unbag.natlog.trees import VERBS, Tree, plain, read
 from unbag.text.parses import Parser
 from unbag.text.pipeline import PIPELINE
 from unbag.wordnet.database import open_wordnet
@@ -82,6 +82,8 @@ class Labeller:
         try:
             for tree in (premise, hypothesis):
                 _check(tree)
+            if premise.existential is not hypothesis.existential:
+                premise, hypothesis = plain(premise), plain(hypothesis)
             pairs = align(premise, hypothesis, self._words)
             if not pairs:
                 raise CannotReadError("what the two sentences have in common")
@@ -98,3 +100,5 @@ def _check(tree: Tree) -> None:
         raise CannotReadError(f"what {tree.unread!r} belongs to")
     if "?" in tree.words:
         raise CannotReadError("a question")
+    if not set(tree.pos) & set(VERBS) and not all(each.named for each, _, _ in tree.determiners.values()):
+        raise CannotReadError("the verb of a sentence")

@@ -5,7 +5,7 @@ noun, negations and modals by their verb. "There is a dog running" has the tree 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
@@ -156,7 +156,6 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
             if deps[i] not in ("neg", "advmod") or verb in negations:
                 unread = unread or word
             negations[verb] = i
-    _exists(heads, deps, parse, pos)
     _conjoined(heads, deps)
     return Tree(
         parse.words,
@@ -172,6 +171,8 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
 
 
 def _lemma(parse: Parse, i: int) -> str:
+    if parse.tags[i] in ("JJR", "JJS", "RBR", "RBS"):
+        return parse.lower_words[i]  # the tallest is more than tall
     lemma = parse.lemmas[i].lower()
     return {"'s": "be", "n't": "not"}.get(lemma, lemma)
 
@@ -196,25 +197,27 @@ def _noun_of(parse: Parse, token: int) -> int | None:
     return noun
 
 
-def _exists(heads: list[int], deps: list[str], parse: Parse, pos: list[str]) -> None:
-    """Give "there is a dog running" the tree of "a dog is running"."""
-    for there, dep in enumerate(parse.deps):
-        verb = heads[there]
-        if dep != "expl" or parse.lower_words[there] != "there" or parse.lemmas[verb] != "be":
-            continue
-        noun = next((i for i, head in enumerate(heads) if head == verb and deps[i] in ("attr", "nsubj")), None)
-        if noun is None:
-            continue
-        below = [i for i, head in enumerate(heads) if head == noun and deps[i] == "acl" and parse.tags[i] == "VBG"]
-        if not below or verb != heads[verb]:
-            continue
+def plain(tree: Tree) -> Tree:
+    """Return the tree of "a dog is running" for that of "there is a dog running"."""
+    heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
+    there = tree.first(verb, "expl")
+    noun = tree.first(verb, "attr", "nsubj")
+    if there is None or noun is None or tree.lemmas[there] != "there" or tree.lemmas[verb] != "be":
+        return tree
+    below = [child for child in tree.children[noun] if tree.deps[child] == "acl" and tree.tags[child] == "VBG"]
+    deps[noun] = "nsubj"
+    negations = dict(tree.negations)
+    if below:
         doing = below[0]
         heads[doing], deps[doing] = doing, "ROOT"
-        heads[noun], deps[noun] = doing, "nsubj"
+        heads[noun] = doing
         for i, head in enumerate(heads):
             if head == verb and i not in (noun, doing):
                 heads[i] = doing
         heads[verb], deps[verb] = doing, "aux"
+        if verb in negations:
+            negations[doing] = negations.pop(verb)
+    return replace(tree, heads=tuple(heads), deps=tuple(deps), negations=negations)
 
 
 def _conjoined(heads: list[int], deps: list[str]) -> None:
