@@ -60,6 +60,7 @@ _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", 
 _ADJUNCTS: Final = frozenset(
     "advmod prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative advcl amod compound".split()
 )
+_SPAN: Final = 4
 _LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
 """Dependencies whose heads parsers mistake, and which say the same of another word near by."""
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
@@ -80,6 +81,7 @@ def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) 
     back = {j: i for i, j in pairs.items()}
     found: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
+    one_place = _differ_in_one_place(premise, hypothesis)
     exchanged = _exchanged(premise, hypothesis, pairs)
     if exchanged:
         return [exchanged]
@@ -89,7 +91,8 @@ def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) 
         found += _determiners(premise, i, hypothesis, j, pairs)
         found += _negations(premise, i, hypothesis, j)
         found += _modals(premise, i, hypothesis, j)
-        _same_place(premise, i, hypothesis, j, pairs)
+        if not one_place:
+            _same_place(premise, i, hypothesis, j, pairs)
     for root in _roots(premise, set(pairs) | consumed[0]):
         tokens = _removed(premise, root, hypothesis, pairs, consumed[0])
         relation, source = _removal(premise, root, tokens, set(pairs), words)
@@ -243,6 +246,9 @@ def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit |
     def determiners(tree: Tree) -> list[object]:
         return [determiner_of(tree, noun) for noun in tree.determiners]
 
+    said = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
+    if not all(word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(said, (subject, object_), strict=True)):
+        return None
     if not all(each == A for tree in (premise, hypothesis) for each in determiners(tree)):
         return None
     if one in premise.negations or two in hypothesis.negations:
@@ -265,6 +271,19 @@ def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit |
         one,
         two,
     )
+
+
+def _differ_in_one_place(premise: Tree, hypothesis: Tree) -> bool:
+    """Tell whether all words before some place and all after it are the same: parsers may hang them up otherwise."""
+    one, two = ([word.lower() for word in tree.words] for tree in (premise, hypothesis))
+    start = 0
+    while start < min(len(one), len(two)) and one[start] == two[start]:
+        start += 1
+    end = 0
+    while end < min(len(one), len(two)) - start and one[-1 - end] == two[-1 - end]:
+        end += 1
+    spans = [words[start : len(words) - end] for words in (one, two)]
+    return all(len([word for word in span if word not in ("a", "an")]) <= _SPAN for span in spans)
 
 
 def _roots(tree: Tree, told: set[int]) -> list[int]:
@@ -326,7 +345,8 @@ def _removal(
             raise CannotReadError(f"the name {phrase!r}")
         if words.is_entry(phrase) and words.is_entry(noun):
             related = words.relation(phrase, noun, "NOUN")
-            if related is None or related.relation in (Relation.INDEPENDENCE, Relation.REVERSE_ENTAILMENT):
+            thing = words.relation(phrase, "physical entity", "NOUN")
+            if related is None and thing is not None and thing.relation is _FORWARD:  # a hot dog is one, no dog
                 raise CannotReadError(f"whether {phrase!r} is {noun!r}")
         return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
     if dep == "advcl":

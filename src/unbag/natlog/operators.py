@@ -7,13 +7,15 @@ for verbs); that a word is missing here means that its context is taken for upwa
 from typing import Final
 
 DOWNWARD_VERBS: Final = frozenset(
-    "abandon abolish abstain avoid ban banish bar block cease cancel decline deny discourage dissuade doubt eliminate "
-    "exclude fail forbid hinder ignore impede lack neglect omit oppose preclude prevent prohibit quit refrain refuse "
-    "reject resist shun stop forget hesitate disallow disapprove withhold renounce decry dislike detest miss".split()
+    "abstain avoid ban bar cease decline deny discourage dissuade doubt eschew exclude fail forbid forget hesitate "
+    "hinder impede lack neglect omit oppose preclude prevent prohibit quit refrain refuse reject resist shun stop "
+    "disallow disapprove renounce dislike detest miss".split()
 )
 """Verbs whose complement is a downward context: who refuses to eat fruit refuses to eat apples."""
-COMPLEMENT_ONLY: Final = frozenset("fail forget neglect stop quit cease decline hesitate miss dislike detest".split())
-"""Those of them of which this holds of what they govern as a clause, and not as a noun: to miss a bus, to stop a car."""
+DOWNWARD_OBJECTS: Final = frozenset(
+    "avoid ban deny eschew exclude forbid lack oppose preclude prevent prohibit refuse reject shun".split()
+)
+"""Those of them of which this holds of an object too; who stops a car, or misses a bus, does so to one there is."""
 DOWNWARD_ADJECTIVES: Final = frozenset(
     "unable unlikely unwilling reluctant impossible improbable hard difficult unaware incapable doubtful unnecessary "
     "dangerous forbidden illegal prohibited afraid unusual rare wrong stupid".split()
@@ -22,7 +24,7 @@ DOWNWARD_NOUNS: Final = frozenset(
     "lack absence refusal failure inability denial doubt unwillingness prohibition ban shortage avoidance".split()
 )
 """What follows them with "of", "to" or "that" is a downward context."""
-DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "than", "before", "against", "beyond"})
+DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "than", "before"})
 DOWNWARD_CONJUNCTIONS: Final = frozenset({"if", "whenever", "before", "lest"})
 OTHER_PREPOSITIONS: Final = frozenset({"except", "besides", "unlike", "unless", "whether", "until", "but", "like"})
 """Contexts of which nothing is promised in either direction."""

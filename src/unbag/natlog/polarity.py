@@ -7,7 +7,7 @@ but the subject, an object over the verb and its other dependents; what stands b
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from unbag.natlog import operators as known
@@ -70,9 +70,14 @@ def determiner_of(tree: Tree, noun: int) -> Determiner:
     return A if determiner.free and _under_negation(tree, noun) else determiner
 
 
-def operators(tree: Tree) -> list[Operator]:
-    """Return the operators of a sentence that are not upward everywhere."""
-    return [*_of_determiners(tree), *_of_negations(tree), *_of_words(tree), *_of_superlatives(tree)]
+def operators(tree: Tree, *, coreferent: bool = True) -> list[Operator]:
+    """Return the operators of a sentence.
+
+    Args:
+        tree: the sentence.
+        coreferent: whether noun phrases that can name individuals name the same in both sentences of the pair.
+    """
+    return [*_of_determiners(tree, coreferent), *_of_negations(tree), *_of_words(tree), *_of_superlatives(tree)]
 
 
 def _down(relation: Relation) -> Relation:
@@ -83,11 +88,11 @@ def _neither(relation: Relation) -> Relation:
     return project(relation, Context.NON_MONOTONE)
 
 
-def _of_determiners(tree: Tree) -> Iterator[Operator]:
+def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[Operator]:
     for noun, (determiner, words, token) in tree.determiners.items():
-        if determiner.named:
-            continue
-        read = determiner
+        if determiner.named and coreferent:
+            continue  # nothing changes inside
+        read = replace(determiner, named=False)
         if determiner.free and _under_negation(tree, noun):
             read = Determiner(Kind.SOME)
         name = words.lower()
@@ -192,7 +197,7 @@ def _of_words(tree: Tree) -> Iterator[Operator]:
         pos = tree.pos[i]
         if pos in VERBS and lemma in known.DOWNWARD_VERBS:
             deps = ["xcomp", "ccomp", "pcomp", "prep"]
-            if lemma not in known.COMPLEMENT_ONLY:
+            if lemma in known.DOWNWARD_OBJECTS:
                 deps += ["dobj", "nsubjpass"]
             domain = frozenset[int]().union(
                 *(tree.subtree(c) for c in tree.children[i] if tree.deps[c] in deps and not _adjunct(tree, c))

@@ -38,12 +38,26 @@ def prove(premise: Tree, hypothesis: Tree, found: Sequence[Edit]) -> tuple[froze
 
     Where determiners or negations change, each other edit is made before that, in the premise's contexts, or after it,
     in the hypothesis's: all are proofs, and what none rules out is possible. The steps are those of the proof that says
-    most.
+    most. That "a dog" is the same dog in both sentences can make two proofs exclude each other, where its determiner
+    changes and something is negated; it is given up then.
 
     Raises:
         CannotReadError: if two proofs exclude each other, which only wrong trees can make them.
     """
-    both = (operators(premise), operators(hypothesis))
+    try:
+        return _proved(premise, hypothesis, found, coreferent=True)
+    except _ExcludeError:
+        return _proved(premise, hypothesis, found, coreferent=False)
+
+
+class _ExcludeError(CannotReadError):
+    """Two proofs exclude each other."""
+
+
+def _proved(
+    premise: Tree, hypothesis: Tree, found: Sequence[Edit], *, coreferent: bool
+) -> tuple[frozenset[Relation], list[Step]]:
+    both = (operators(premise, coreferent=coreferent), operators(hypothesis, coreferent=coreferent))
     trees = (premise, hypothesis)
     content = [edit for edit in found if edit.sort not in _OPERATORS]
     changes = [edit for edit in found if edit.sort in _OPERATORS]
@@ -61,7 +75,7 @@ def prove(premise: Tree, hypothesis: Tree, found: Sequence[Edit]) -> tuple[froze
     ends = [each[-1].joined if each else frozenset({Relation.EQUIVALENCE}) for each in derivations]
     possible = reduce(frozenset.__and__, ends)
     if not possible:
-        raise CannotReadError("in which context the edits are made: the two sentences are parsed in different ways")
+        raise _ExcludeError("in which context the edits are made: the two sentences are parsed in different ways")
     return possible, min(derivations, key=lambda each: len(each[-1].joined) if each else 0)
 
 

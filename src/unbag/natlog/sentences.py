@@ -10,7 +10,7 @@ from unbag.natlog.edits import CannotReadError, edits
 from unbag.natlog.lexicon import Words
 from unbag.natlog.proofs import Step, label_of, prove
 from unbag.natlog.relations import Relation
-from unbag.natlog.trees import VERBS, Tree, plain, read
+from unbag.natlog.trees import VERBS, Tree, like, plain, read
 from unbag.text.parses import Parser
 from unbag.text.pipeline import PIPELINE
 from unbag.wordnet.database import open_wordnet
@@ -82,6 +82,7 @@ class Labeller:
         try:
             for tree in (premise, hypothesis):
                 _check(tree)
+            hypothesis = like(premise, hypothesis)
             if premise.existential is not hypothesis.existential:
                 premise, hypothesis = plain(premise), plain(hypothesis)
             pairs = align(premise, hypothesis, self._words)

@@ -197,6 +197,31 @@ def _noun_of(parse: Parse, token: int) -> int | None:
     return noun
 
 
+def like(premise: Tree, hypothesis: Tree) -> Tree:
+    """Return the hypothesis's tree; where it differs in one word of the same kind, the premise's with that word.
+
+    Parsers may hang up all the words around another one in another way.
+    """
+    if len(premise.words) != len(hypothesis.words) or premise.unread or hypothesis.unread:
+        return hypothesis
+    differ = [
+        i
+        for i, (one, two) in enumerate(zip(premise.words, hypothesis.words, strict=True))
+        if one.lower() != two.lower() and not {one.lower(), two.lower()} <= {"a", "an"}
+    ]
+    said = [[(determiner, token) for determiner, _, token in tree.determiners.values()] for tree in (premise, hypothesis)]
+    if len(differ) != 1 or sorted(map(str, said[0])) != sorted(map(str, said[1])):
+        return hypothesis
+    [i] = differ
+    if i in premise.silent or premise.pos[i] != hypothesis.pos[i]:
+        return hypothesis
+    columns = {
+        name: tuple(getattr(source, name)[n] for n, source in enumerate([premise] * i + [hypothesis] + [premise] * (len(premise.words) - i - 1)))
+        for name in ("words", "lemmas", "pos", "tags")
+    }
+    return replace(premise, **columns)
+
+
 def plain(tree: Tree) -> Tree:
     """Return the tree of "a dog is running" for that of "there is a dog running"."""
     heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
