@@ -14,8 +14,10 @@ Polarity = Literal["up", "down", "neither"]
 
 
 class Context(NamedTuple):
-    """A sentence with a place, `{n}` (plural noun), `{s}` (singular), `{v}`, `{z}`, `{g}`, `{d}` (a verb phrase:
-    sing, sings, singing, sang), and what it does to inclusions."""
+    """A sentence with a place, and what it does to inclusions.
+
+    The place is `{n}` (plural noun), `{s}` (singular) or `{v}`, `{z}`, `{g}`, `{d}` (sing, sings, singing, sang).
+    """
 
     text: str
     polarity: Polarity
@@ -164,9 +166,7 @@ def _verb(general: str, specific: str, way: str, held_out: bool = False) -> Phra
     forms = []
     for phrase in (general, specific):
         words = phrase.split()
-        forms.append(
-            tuple(" ".join(_VERBS[word][i] if word in _VERBS else word for word in words) for i in range(4))
-        )
+        forms.append(tuple(" ".join(_VERBS[word][i] if word in _VERBS else word for word in words) for i in range(4)))
     return Phrase("vzgd", forms[0], forms[1], way, held_out)
 
 
@@ -178,9 +178,7 @@ PHRASES: Final = (
     Phrase("n", ("children",), ("children who speak French",), "relative clause"),
     Phrase("n", ("students",), ("students carrying bags",), "participle", True),
     Phrase("n", ("animals",), ("horses",), "hyponym"),
-    Phrase(
-        "n", ("workers",), ("factory workers",), "compound", True
-    ),
+    Phrase("n", ("workers",), ("factory workers",), "compound", True),
     Phrase("s", ("dog",), ("poodle",), "hyponym"),
     Phrase("s", ("woman",), ("tall woman",), "adjective"),
     Phrase("s", ("doctor",), ("doctor from Spain",), "preposition"),

@@ -1,7 +1,7 @@
-"""Determiners as conditions on two counts, and what follows from them: how two are related, what each does inside.
+r"""Determiners as conditions on two counts, and what follows from them: how two are related, what each does inside.
 
 A determiner Q puts a set X (its noun phrase, the restrictor) to a set Y (the rest of its clause, the scope). Whether
-Q(X, Y) holds is a matter of n = |X ∩ Y| and m = |X \\ Y|, for all that are read here:
+Q(X, Y) holds is a matter of n = |X ∩ Y| and m = |X \ Y|, for all that are read here:
 
 | kind | holds if | |
 |---|---|---|

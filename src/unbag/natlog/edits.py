@@ -10,7 +10,7 @@ from enum import Enum
 from typing import Final
 
 from unbag.natlog import operators as known
-from unbag.natlog.determiners import NO, A, Kind, between
+from unbag.natlog.determiners import A, Kind, between
 from unbag.natlog.lexicon import Words
 from unbag.natlog.polarity import determiner_of
 from unbag.natlog.relations import Relation
@@ -82,6 +82,8 @@ def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) 
     found: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
     one_place = _differ_in_one_place(premise, hypothesis)
+    if one_place and (phrase := _one_phrase(premise, hypothesis, words)):
+        return [phrase]
     exchanged = _exchanged(premise, hypothesis, pairs)
     if exchanged:
         return [exchanged]
@@ -129,11 +131,11 @@ def _substitution(
             for second in phrases[1]:
                 if len(first) + len(second) == 2:
                     continue
-                texts = _joined(premise, first), _joined(hypothesis, second)
-                if related := words.relation(*texts, "NOUN"):
+                old, new = _joined(premise, first), _joined(hypothesis, second)
+                if related := words.relation(old, new, "NOUN"):
                     consumed[0].update(first)
                     consumed[1].update(second)
-                    return Edit(Sort.SUBSTITUTE, *texts, related.relation, related.source, i, j)
+                    return Edit(Sort.SUBSTITUTE, old, new, related.relation, related.source, i, j)
     if pos == "PROPN" and two == "person":
         return Edit(Sort.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
     if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.is_entry(one)):
@@ -186,7 +188,7 @@ def _negations(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     if (one is None) is (two is None):
         return []
     texts = [tree.words[n] if n is not None else "" for tree, n in ((premise, one), (hypothesis, two))]
-    return [Edit(Sort.NEGATION, *texts, Relation.NEGATION, "", i, j)]
+    return [Edit(Sort.NEGATION, texts[0], texts[1], Relation.NEGATION, "", i, j)]
 
 
 def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
@@ -247,7 +249,9 @@ def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit |
         return [determiner_of(tree, noun) for noun in tree.determiners]
 
     said = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
-    if not all(word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(said, (subject, object_), strict=True)):
+    if not all(
+        word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(said, (subject, object_), strict=True)
+    ):
         return None
     if not all(each == A for tree in (premise, hypothesis) for each in determiners(tree)):
         return None
@@ -273,8 +277,37 @@ def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit |
     )
 
 
+def _one_phrase(premise: Tree, hypothesis: Tree, words: Words) -> Edit | None:
+    """Return what is done where one noun, of several words perhaps, stands for another ("body of water")."""
+    spans = _spans(premise, hypothesis)
+    heads, texts = [], []
+    for tree, span in zip((premise, hypothesis), spans, strict=True):
+        rest = [i for i in span if tree.words[i].lower() not in ("a", "an")]
+        told = {token for _, _, token in tree.determiners.values()} | set(tree.negations.values())
+        if not rest or told & set(rest):
+            return None
+        tops = [i for i in rest if tree.heads[i] not in rest or tree.heads[i] == i]
+        if len(tops) != 1 or tree.pos[tops[0]] not in ("NOUN", "PROPN"):
+            return None
+        lemma = tree.lemmas[tops[0]] if tops[0] == rest[-1] else tree.words[rest[-1]].lower()
+        texts.append(" ".join([*(tree.words[i].lower() for i in rest[:-1]), lemma]))
+        heads.append(tops[0])
+    related = words.relation(texts[0], texts[1], "NOUN")
+    if related is None or related.relation is Relation.ALTERNATION:
+        return None
+    return Edit(Sort.SUBSTITUTE, texts[0], texts[1], related.relation, related.source, heads[0], heads[1])
+
+
 def _differ_in_one_place(premise: Tree, hypothesis: Tree) -> bool:
     """Tell whether all words before some place and all after it are the same: parsers may hang them up otherwise."""
+    return all(
+        len([i for i in span if tree.words[i].lower() not in ("a", "an")]) <= _SPAN
+        for tree, span in zip((premise, hypothesis), _spans(premise, hypothesis), strict=True)
+    )
+
+
+def _spans(premise: Tree, hypothesis: Tree) -> tuple[range, range]:
+    """Return the tokens of both sentences between the words that are the same before and after."""
     one, two = ([word.lower() for word in tree.words] for tree in (premise, hypothesis))
     start = 0
     while start < min(len(one), len(two)) and one[start] == two[start]:
@@ -282,8 +315,7 @@ def _differ_in_one_place(premise: Tree, hypothesis: Tree) -> bool:
     end = 0
     while end < min(len(one), len(two)) - start and one[-1 - end] == two[-1 - end]:
         end += 1
-    spans = [words[start : len(words) - end] for words in (one, two)]
-    return all(len([word for word in span if word not in ("a", "an")]) <= _SPAN for span in spans)
+    return range(start, len(one) - end), range(start, len(two) - end)
 
 
 def _roots(tree: Tree, told: set[int]) -> list[int]:
@@ -296,9 +328,10 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
     """Return what is left over below a word, with the words that say nothing of their own.
 
     Raises:
-        CannotReadError: if words stay that depended on it, and in the other sentence depend on something else than it did.
+        CannotReadError: if words stay that depended on it, and depend on something else than it did now.
     """
-    tokens, stay = [root], []
+    tokens: list[int] = [root]
+    stay: list[int] = []
     for above in tokens:  # which grows
         for child in tree.children[above]:
             (stay if child in pairs or child in consumed else tokens).append(child)
@@ -322,9 +355,7 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
     return frozenset(tokens)
 
 
-def _removal(
-    tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: Words
-) -> tuple[Relation, str]:
+def _removal(tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: Words) -> tuple[Relation, str]:
     """Return the relation of a sentence to the same without some of its words, where they stand."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
@@ -343,10 +374,10 @@ def _removal(
         phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
         if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
             raise CannotReadError(f"the name {phrase!r}")
-        if words.is_entry(phrase) and words.is_entry(noun):
+        if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
             related = words.relation(phrase, noun, "NOUN")
             thing = words.relation(phrase, "physical entity", "NOUN")
-            if related is None and thing is not None and thing.relation is _FORWARD:  # a hot dog is one, no dog
+            if related is None and thing is not None and thing.relation is _FORWARD:  # a sea lion is one, no lion
                 raise CannotReadError(f"whether {phrase!r} is {noun!r}")
         return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
     if dep == "advcl":
@@ -366,7 +397,12 @@ def _removal(
         if related is not None and related.relation in (Relation.EQUIVALENCE, _FORWARD):
             return related.relation, related.source
     if dep in _ADJUNCTS:
-        names = {"relcl": "a relative clause", "acl": "a clause", "prep": "a prepositional phrase", "nummod": "a number"}
+        names = {
+            "relcl": "a relative clause",
+            "acl": "a clause",
+            "prep": "a prepositional phrase",
+            "nummod": "a number",
+        }
         return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts"
     raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
 
@@ -374,7 +410,9 @@ def _removal(
 def _conjunct(tree: Tree, root: int, dep: str) -> tuple[Relation, str]:
     first = tree.heads[root] if dep == "conj" else root
     chain = [first, *(child for child in tree.children[first] if tree.deps[child] == "conj")]
-    links = {tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")}
+    links = {
+        tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")
+    }
     if tree.lemmas[tree.heads[first]] in known.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
         raise CannotReadError("whether what is said of several is said of each")
     if links & {"or", "nor", "either"}:
@@ -405,9 +443,7 @@ def _refuse_paraphrases(found: list[Edit], premise: Tree, hypothesis: Tree) -> N
     "A skit which is funny" is a funny skit, "costumed performer" nearly a clown: what the two come to is not known.
     """
     general = [edit for edit in found if edit.sort is not Sort.INSERT and edit.relation is _FORWARD]
-    specific = [
-        edit for edit in found if edit.sort is not Sort.DELETE and edit.relation is Relation.REVERSE_ENTAILMENT
-    ]
+    specific = [edit for edit in found if edit.sort is not Sort.DELETE and edit.relation is Relation.REVERSE_ENTAILMENT]
     for one in general:
         for two in specific:
             if Sort.DETERMINER in (one.sort, two.sort):

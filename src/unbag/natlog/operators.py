@@ -46,9 +46,11 @@ MODAL_ADJECTIVES: Final = frozenset(
 """Adjectives that leave open whether their noun holds."""
 NOT_QUITE: Final = frozenset({"almost", "nearly", "barely", "hardly", "scarcely", "rarely", "seldom", "no"})
 MODAL_ADVERBS: Final = frozenset(
-    "allegedly possibly perhaps maybe probably potentially supposedly apparently reportedly seemingly presumably".split()
+    "allegedly possibly perhaps maybe probably potentially supposedly apparently reportedly presumably".split()
 )
-UNIQUE: Final = frozenset({"only", "first", "second", "last", "same", "next", "sole", "third", "final", "best", "worst"})
+UNIQUE: Final = frozenset(
+    {"only", "first", "second", "last", "same", "next", "sole", "third", "final", "best", "worst"}
+)
 """Adjectives like a superlative: the first man to land there is not the first tall man to."""
 COLLECTIVE: Final = frozenset(
     "meet gather marry assemble collide differ agree argue combine separate divorce cooperate share compete".split()

@@ -8,7 +8,6 @@ but the subject, an object over the verb and its other dependents; what stands b
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Final
 
 from unbag.natlog import operators as known
 from unbag.natlog.determiners import A, Determiner, Kind, Projection, negated, restrictor, scope

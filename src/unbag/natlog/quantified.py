@@ -58,7 +58,7 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
     (rf"(?:every ?one|each one) of(?: the| these| those)?(?: {_N})?", lambda _: EVERY),
     (rf"every single|every|each{_OF}|all(?: of)? (?:the|these|those)(?: {_N})?|all{_OF}", lambda _: EVERY),
     (rf"any(?: one)?{_OF}|either of(?: the| these| those)?", lambda _: ANY),
-    (rf"at least|(?:some|one) of(?: the| these| those)?|some|certain", lambda _: A),
+    (r"at least|(?:some|one) of(?: the| these| those)?|some|certain", lambda _: A),
     (r"no", lambda _: NO),
 )
 _NOT_BEFORE: Final = frozenset(
@@ -79,8 +79,12 @@ _PRONOUNS: Final = {
     "anything": ("some thing", ANY),
 }
 _WORD: Final = re.compile(r"(?<![\w'’-])[\w]")
-_PATTERNS: Final = [(re.compile(rf"(?:{pattern})(?= (?P<next>[\w]+))", re.IGNORECASE), read) for pattern, read in _RULES]
-_PRONOUN: Final = re.compile(rf"(?:{'|'.join(sorted(_PRONOUNS, key=len, reverse=True))})(?![\w'’-]| of\b)", re.IGNORECASE)
+_PATTERNS: Final = [
+    (re.compile(rf"(?:{pattern})(?= (?P<next>[\w]+))", re.IGNORECASE), read) for pattern, read in _RULES
+]
+_PRONOUN: Final = re.compile(
+    rf"(?:{'|'.join(sorted(_PRONOUNS, key=len, reverse=True))})(?![\w'’-]| of\b)", re.IGNORECASE
+)
 
 
 class Quantified(NamedTuple):

@@ -1,4 +1,4 @@
-"""The labeller of ordinary sentences: how a premise is related to a hypothesis, and why, or what of them is not read."""
+"""The labeller of ordinary sentences: how a premise is related to a hypothesis and why, or what is not read."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,7 @@
 """A sentence's tree as natural logic sees it: content words, their determiners, and which verbs are negated.
 
-What says nothing of its own (auxiliaries, "that", punctuation, determiners) is set apart: determiners are known by their
-noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
+What says nothing of its own (auxiliaries, "that", punctuation, determiners) is set apart: determiners are known by
+their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,9 @@ VERBS: Final = ("VERB", "AUX")
 SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 OBJECTS: Final = ("dobj", "attr", "dative", "oprd")
 NEGATIONS: Final = frozenset({"not", "n't", "n’t", "never", "nt"})
-_SILENT: Final = frozenset({"aux", "auxpass", "punct", "expl", "preconj", "intj", "case", "cc", "mark", "det", "predet"})
+_SILENT: Final = frozenset(
+    {"aux", "auxpass", "punct", "expl", "preconj", "intj", "case", "cc", "mark", "det", "predet"}
+)
 _DETERMINERS: Final = frozenset("a an the this that these those both another such what which".split())
 _MODALS: Final = frozenset("can could may might must should would ought shall".split())
 _MODAL: Final = {"ca": "can", "'d": "would", "’d": "would"}
@@ -93,7 +95,9 @@ class Tree:
         return frozenset(
             i
             for i, dep in enumerate(self.deps)
-            if i in told or (dep in _SILENT and self.lemmas[i] not in ("only",)) or self.lemmas[i] in ("to", "that")
+            if i in told
+            or (dep in _SILENT and self.lemmas[i] not in ("only",))
+            or (self.lemmas[i] in ("to", "that") and self.pos[i] != "ADP")
         )
 
     @cached_property
@@ -209,17 +213,25 @@ def like(premise: Tree, hypothesis: Tree) -> Tree:
         for i, (one, two) in enumerate(zip(premise.words, hypothesis.words, strict=True))
         if one.lower() != two.lower() and not {one.lower(), two.lower()} <= {"a", "an"}
     ]
-    said = [[(determiner, token) for determiner, _, token in tree.determiners.values()] for tree in (premise, hypothesis)]
+    said = [
+        [(determiner, token) for determiner, _, token in tree.determiners.values()] for tree in (premise, hypothesis)
+    ]
     if len(differ) != 1 or sorted(map(str, said[0])) != sorted(map(str, said[1])):
         return hypothesis
     [i] = differ
     if i in premise.silent or premise.pos[i] != hypothesis.pos[i]:
         return hypothesis
-    columns = {
-        name: tuple(getattr(source, name)[n] for n, source in enumerate([premise] * i + [hypothesis] + [premise] * (len(premise.words) - i - 1)))
-        for name in ("words", "lemmas", "pos", "tags")
-    }
-    return replace(premise, **columns)
+
+    def put(column: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+        return (*column[:i], other[i], *column[i + 1 :])
+
+    return replace(
+        premise,
+        words=put(premise.words, hypothesis.words),
+        lemmas=put(premise.lemmas, hypothesis.lemmas),
+        pos=put(premise.pos, hypothesis.pos),
+        tags=put(premise.tags, hypothesis.tags),
+    )
 
 
 def plain(tree: Tree) -> Tree:
