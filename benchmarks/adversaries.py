@@ -1,6 +1,10 @@
 """How fast SOSwap and AddAmod pairs are made of an unparsed corpus, beside spaCy's bare pipeline on the same sentences.
 
     python benchmarks/adversaries.py --data pairs.jsonl --pipeline spacy/en_core_web_sm
+    python benchmarks/adversaries.py --data pairs.jsonl --reasons [--attested more.jsonl]
+
+The second counts, in place of the speed, what every premise comes to: pairs, or the first reason why it makes none, as
+the set's card has them (with `--attested`, adjectives are attested by the pairs of another file too).
 
 Claims: from a corpus to its pairs (parse, keep the parses, count the adjectives, swap, add) at 90 % or more of the
 speed of the pipeline alone with the same components, which makes nothing of what it parses; memory that hardly grows
@@ -24,7 +28,7 @@ import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
 from unbag.labels import LABELS
-from unbag.perturb.soswap_addamod import adjective_counts, tables
+from unbag.perturb.soswap_addamod import LABELS_OF, adjective_counts, tables
 from unbag.sources import Example, open_data
 from unbag.text.parses import Parser
 
@@ -37,11 +41,16 @@ def main() -> None:
     parser.add_argument("--data", required=True, help="file with premise, hypothesis and label")
     parser.add_argument("--pipeline", default="spacy/en_core_web_sm", help="spaCy pipeline that parses")
     parser.add_argument("--turns", type=int, default=3, help="how often both run (default 3)")
+    parser.add_argument("--reasons", action="store_true", help="count what premises come to, in place of the speed")
+    parser.add_argument("--attested", help="with --reasons: another file whose sentences attest adjectives too")
     parser.add_argument("--run", nargs=2, help=argparse.SUPPRESS)  # what a child is started with: engine, examples
     args = parser.parse_args()
     if args.run:
         engine, n = args.run
         print(json.dumps(run(engine, args.data, args.pipeline, int(n))))
+        return
+    if args.reasons:
+        print(reasons(args.data, args.attested, args.pipeline))
         return
     n = sum(1 for _ in examples(args.data, None))
     record: dict[str, Any] = {"benchmark": "adversaries", "examples": n, "cpus": 1}
@@ -80,6 +89,22 @@ def run(engine: str, data: str, pipeline: str, n: int) -> dict[str, Any]:
         "mb_before": before,
         **{name: counts[name] for name in ("premises", "soswap", "addamod") if counts},
     }
+
+
+def reasons(data: str, attested: str | None, pipeline: str) -> str:
+    """Return a Markdown table of what the premises of a file come to: a pair of a kind, or the reason for none."""
+    parser = Parser(pipeline)
+    adjectives = adjective_counts(examples(data, None), parser)
+    if attested:
+        adjectives = adjective_counts(examples(attested, None), parser, adjectives)
+    counts: Counter[str] = Counter()
+    for _ in tables(examples(data, None), parser, adjectives=adjectives, counts=counts):
+        pass
+    lines = [f"| of {counts.pop('premises')} distinct premises | |", "|---|---:|"]
+    for kind in LABELS_OF:
+        lines += [f"| **{kind}** | **{counts[kind]}** |"]
+        lines += [f"| {name} | {n} |" for name, n in counts.most_common() if name.startswith(f"{kind}: ")]
+    return "\n".join(lines)
 
 
 def examples(data: str, n: int | None) -> Iterator[Example]:

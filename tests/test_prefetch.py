@@ -51,6 +51,7 @@ def test_models_say_what_they_read_and_each_thing_is_named_once():
     found = prefetch.of_run([Request("plain", "snli-train")], ["lexical", "org/model", "org/model"], revision="v1")
     assert [need.name for need in found] == [_SNLI.format("train"), _MNLI, _SPACY, "the model org/model at v1"]
     assert [need.name for need in prefetch.of_run([], ["wordnet", __file__])] == ["WordNet 3.0"]
+    assert [need.name for need in prefetch.of_run([], ["natlog", "wordnet"])] == ["WordNet 3.0", _SPACY]
     assert [need.name for need in prefetch.of_run([], ["causal:org/lm"], revision="v1")] == ["the model org/lm at v1"]
     assert not prefetch.of_run([], ["causal:./lm", "endpoint:org/lm", "module:function", "org.module:function"])
     assert [need.name for need in prefetch.of_training("org/model", ["snli", "mine.csv"])] == [

@@ -56,6 +56,9 @@ def of_model(
 
     if model == "wordnet":
         yield requirements.wordnet()
+    elif model == "natlog":
+        yield requirements.wordnet()
+        yield requirements.pipeline("")
     elif model in BASELINES:
         yield from requirements.of_corpora(training or DEFAULT_TRAINING["en"])
         yield requirements.pipeline("")

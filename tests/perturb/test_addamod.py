@@ -10,12 +10,17 @@ from unbag.perturb.addamod import Addition, AdjectiveCounts, Refusal, addamod
 from unbag.text.adjectives import rank
 from unbag.text.parses import Parse
 
-ADJECTIVES = ["red", "old", "honest", "tiny", "asian", "unusual", "wooden"]
+ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
 
 
 def adjective_counts(adjectives, nouns, times=2):
-    """Give a corpus in which each noun has had each adjective so often."""
-    return AdjectiveCounts([_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns] * times)
+    """Give a corpus in which each noun has had each adjective so often, and each has been a predicate as often."""
+    phrases = [_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns]
+    return AdjectiveCounts([*phrases, *map(_predicate, adjectives)] * times)
+
+
+def _predicate(adjective):
+    return parse_of(f"it it PRON PRP 2 nsubj\nis be AUX VBZ 2 ROOT\n{adjective} {adjective} ADJ JJ 2 acomp")
 
 
 def _noun_phrase(adjective, noun):
@@ -125,28 +130,28 @@ def test_a_or_an_follows_the_adjective():
 
 def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_another():
     big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
-    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_TAKEN
     rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
-    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is Refusal.NOT_TAKEN
     assert addamod(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
 
 
 @pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
 def test_people_are_not_red_and_only_people_are_elderly(adjective):
-    assert addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is Refusal.NOT_SHARED
+    assert addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is Refusal.NOT_TAKEN
     things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
     made = addamod(things, adjective_counts([adjective], ["hat", "car"]))
-    assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_SHARED
+    assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_TAKEN
     people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
     made = addamod(people, adjective_counts([adjective], ["man", "woman"]))
-    assert made is Refusal.NOT_SHARED if adjective == "red" else made.adjective == adjective
+    assert made is Refusal.NOT_TAKEN if adjective == "red" else made.adjective == adjective
 
 
 def test_the_animals_may_be_young_but_not_a_car():
     young = adjective_counts(["young"], ["man", "dog", "car"])
     assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
     a_car = phrase("a", [], "", "car", "dobj")
-    assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_SHARED
+    assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_TAKEN
 
 
 def test_an_adjective_must_be_attested_often_enough_with_both():
@@ -227,9 +232,81 @@ def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
     assert found == {"man", "hat"}  # nor the dog, beside which the waves have no determiner
 
 
+THE_HAT = phrase("the", [], "", "hat", "nsubj")
+A_CAR = phrase("a", [], "", "car", "dobj")
+
+
+@pytest.mark.parametrize(
+    ("attested", "moves"),
+    [
+        ([("live", "hat"), ("live", "car")], False),  # of no class, and no predicate
+        ([("live", "hat"), ("live", "car"), ("live", None)], True),
+        ([("big", "hat"), ("big", "car")], True),  # of a class
+        ([("asian", "hat"), ("asian", "car")], False),  # of things, origin tells a kind
+    ],
+)
+def test_an_adjective_that_moves_tells_a_property(attested, moves):
+    adjectives = AdjectiveCounts(
+        [_noun_phrase(adjective, noun) if noun else _predicate(adjective) for adjective, noun in attested] * 2
+    )
+    made = addamod(sentence(THE_HAT, A_CAR), adjectives)
+    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+
+
+@pytest.mark.parametrize(("others", "moves"), [(124, True), (128, False)])
+def test_an_adjective_does_not_leave_a_noun_that_it_makes_a_name_with(others, moves):
+    """Red: 2 hats, 2 cars, of 4 red things and 2 hats; 2 c / (4 * 2) times chance, which is 64 at c = 256."""
+    parses = [_noun_phrase("red", "hat"), _noun_phrase("red", "car")] * 2
+    parses += [_noun_phrase("old", "car"), _noun_phrase("old", "house")] * others
+    adjectives = AdjectiveCounts(parses)
+    assert adjectives.association("red", "hat") == (4 + 2 * others) / 4
+    assert adjectives.association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
+    assert adjectives.association("red", "house") == 0
+    made = addamod(sentence(THE_HAT, A_CAR), adjectives)
+    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+
+
+def test_only_what_is_directly_before_a_noun_modifies_it():
+    adjectives = AdjectiveCounts(
+        [
+            parse_of("short short ADJ JJ 3 amod\nsleeve sleeve NOUN NN 3 compound\nshirt shirt NOUN NN 3 ROOT"),
+            parse_of("dark dark ADJ JJ 3 amod\nblue blue ADJ JJ 3 amod\nshirt shirt NOUN NN 3 ROOT"),
+            parse_of("white white ADJ JJ 2 amod\nwater water NOUN NN 3 compound\nrafting rafting NOUN NN 3 ROOT"),
+        ]
+    )
+    assert adjectives.shared("shirt", "shirt", 1) == {"blue": 1}
+    assert adjectives.shared("water", "water", 1) == adjectives.shared("rafting", "rafting", 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("adjective", "noun", "more"),
+    [("old", "girl", []), ("blond", "woman", [("hair", "NOUN", "NN", "compound")]), ("blue", "horse", [])],
+)
+def test_an_adjective_does_not_go_where_noun_or_sentence_deny_it(adjective, noun, more):
+    person = phrase("a", [], "", noun, "nsubj")
+    other = phrase("the", [], "", "lady" if adjective == "blond" else "car", "dobj")
+    adjectives = adjective_counts([adjective], [noun, "lady", "car"])
+    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is Refusal.NOT_TAKEN
+
+
 def test_no_adjective_goes_within_a_fixed_name():
     parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
     assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
+
+
+def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():
+    parse = parse_of("""
+        three    three NUM   CD  2 nummod
+        children child NOUN  NNS 2 ROOT
+        +,       ,     PUNCT ,   2 punct
+        two      two   NUM   CD  5 nummod
+        boys     boy   NOUN  NNS 2 conj
+        and      and   CCONJ CC  5 cc
+        a        a     DET   DT  8 det
+        girl     girl  NOUN  NN  5 conj
+    """)
+    made = [addamod(parse, adjective_counts(["tall"], ["child", "boy", "girl"]), seed=seed) for seed in range(20)]
+    assert {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made} == {frozenset(("boys", "girl"))}
 
 
 def test_the_members_of_a_group_are_no_other_thing_than_the_group():

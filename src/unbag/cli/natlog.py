@@ -1,4 +1,4 @@
-"""Commands about natural logic: `unbag natlog modify` and `unbag natlog prove`."""
+"""Commands about natural logic: `unbag natlog label`, `unbag natlog modify` and `unbag natlog prove`."""
 
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(
     no_args_is_help=True,
-    help="What modifiers do to entailment: modify a pair of sentences, or prove how two are related.",
+    help="What follows from what: label two sentences with a proof, or modify a pair and prove what that does.",
 )
 # As in `unbag.perturb.modifiers`; a test holds them together.
 Part = Literal["subject", "verb", "object"]
@@ -19,6 +19,33 @@ Position = Literal["premise", "hypothesis", "both"]
 Premise = Annotated[str, typer.Option(help="The first sentence, unmodified: subject, verb, object.")]
 Hypothesis = Annotated[str, typer.Option(help="The second sentence, unmodified.")]
 Label = Annotated[str, typer.Option(help="Their label: entailment, neutral or contradiction.")]
+
+
+@app.command()
+def label(
+    premise: Annotated[str, typer.Option(help="The first sentence.")],
+    hypothesis: Annotated[str, typer.Option(help="The second sentence.")],
+    pipeline: Annotated[str | None, typer.Option(help="A spaCy pipeline: a package, a folder or a Hub id.")] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Label two sentences, with the proof, or say what of them cannot be read.
+
+    unbag natlog label --premise "No dog is chasing a cat." --hypothesis "No poodle is chasing a black cat."
+    """
+    from unbag.natlog.explanation import explanation
+    from unbag.natlog.sentences import Labeller
+    from unbag.text.pipeline import PIPELINE
+
+    verdict = Labeller.load(pipeline or PIPELINE).label(premise, hypothesis)
+    lines = explanation(verdict)
+    if as_json:
+        relation = verdict.relation and verdict.relation.value
+        print_json({"label": verdict.label, "relation": relation, "unread": verdict.unread, "proof": lines})
+        return
+    if verdict.label is not None and verdict.relation is not None:
+        console().print(f"{verdict.label} ({verdict.relation.value.replace('_', ' ')})", markup=False)
+    for line in lines:
+        console().print(line, markup=False)
 
 
 @app.command()

@@ -1,4 +1,4 @@
-"""Baselines that need no network: what words, the hypothesis alone, the labels' shares or WordNet tell."""
+"""Baselines: what words, the hypothesis alone, the shares of the labels, WordNet or natural logic tell."""
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -99,10 +99,18 @@ def _wordnet(_: Recipe) -> Any:
     return WordNetPredictor.load()
 
 
+def _natlog(recipe: Recipe) -> Any:
+    from unbag.natlog.predictor import NatlogPredictor  # spaCy and NLTK only where it is asked for
+    from unbag.text.pipeline import PIPELINE
+
+    return NatlogPredictor.load(recipe.pipeline or PIPELINE)
+
+
 BASELINES: Final[Mapping[str, Any]] = {
     "lexical": _lexical,
     "hypothesis-only": _hypothesis_only,
     "majority": MajorityPredictor,
     "wordnet": _wordnet,
+    "natlog": _natlog,
 }
 """What makes each built-in model from a `Recipe`, by the name that stands for it wherever a model is named."""

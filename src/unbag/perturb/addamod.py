@@ -3,21 +3,29 @@
 "A man walks a dog." becomes the premise "A young man walks a dog." and the hypothesis "A man walks a young dog.":
 neither follows from the other, and neither rules the other out, so the label is neutral.
 
-The adjective is one that the corpus has as a modifier of both nouns (`AdjectiveCounts`). It goes before the noun, or
-before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an follows its sound. Beside
-adjectives that are already there it goes where English has its class (size before age before colour:
-`unbag.text.adjectives`), and not at all if a class is unknown, or one that the noun has already: a big dog is not also
-a small one. Nor does it go where the noun says it already (a young child), or where no scene has it though parsers
-find it: people are not blue, and only people are elderly.
+The adjective is one that the corpus has as a modifier of both nouns (`AdjectiveCounts`), directly before them. It moves
+freely. That is, it tells a property: it is of a class that English orders (size, age, colour; `unbag.text.adjectives`),
+or the corpus has it as a predicate too ("is homeless"), which relational adjectives hardly are (a live band, military
+men). And with neither noun it is a name or a collocation ("American flag", "martial arts"), which is what occurs
+`COLLOCATION` times as often as the two would by chance (pointwise mutual information, Church and Hanks 1990).
+Adjectives of origin go with people and animals only, for of things they tell a kind (Chinese food).
+
+It goes before the noun, or before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an
+follows its sound. Beside adjectives that are already there it goes where English has its class (size before age before
+colour), and not at all if a class is unknown, or one that the noun has already: a big dog is not also a small one. Nor
+does it go where the noun says it already (a young child) or denies it (an old boy), where the sentence denies it (a
+blond man with black hair), or where no scene has it though parsers find it: people are not blue, and only people are
+elderly.
 
 Which nouns: heads of two noun phrases with different lemmas, common, with a determiner, possessor or number, or plural.
-Left out are nouns that come twice, nouns that only measure or locate (front, pair, kind), plurals without a singular
+Left out are nouns that come twice, nouns that name no thing (front, pair, game, dancing), plurals without a singular
 (jeans), nouns whose adjective could belong to a neighbour ("young men and women"), and both nouns of "a group of
 people" or "dressed as a clown", whose adjectives say the same of either. A premise with a negation is left out:
 "without a red hat" follows from "without a hat".
 """
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable
 from enum import StrEnum
 from itertools import combinations
 from typing import Final, NamedTuple
@@ -25,13 +33,15 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from unbag import counter_rng
-from unbag.text.adjectives import COLOUR, ORIGIN, rank
+from unbag.text.adjectives import AGE, COLOUR, ORIGIN, rank
 from unbag.text.articles import agree
 from unbag.text.capitals import lowered, named, raised
 from unbag.text.determiners import determiners_fit
 from unbag.text.negations import NEGATIONS
+from unbag.text.nouns import BODY_PARTS, HAPPENINGS
 from unbag.text.parses import Parse
 from unbag.text.people import ANIMALS, PEOPLE
+from unbag.text.verbs import MISREAD
 
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
@@ -45,10 +55,15 @@ class Refusal(StrEnum):
     NEGATED = "a negation"
     ONE_NOUN = "fewer than two nouns that take an adjective"
     NOT_SHARED = "no adjective that is attested with two of its nouns"
+    NOT_FREE = "no such adjective that moves freely (American flag, live band)"
+    NOT_TAKEN = "no such adjective that both nouns take as they stand"
 
 
 ADJECTIVE: Final = "JJ"
 """The fine tag of a plain adjective, neither comparative nor superlative."""
+
+COLLOCATION: Final = 64.0
+"""How many times as often as by chance an adjective and a noun occur together that are a name or a collocation."""
 
 _MOST_SHARED: Final = 100_000  # pairs of nouns whose adjectives are remembered: some MB
 
@@ -76,23 +91,31 @@ class AdjectiveCounts:
 
     def __init__(self, parses: Iterable[Parse] = ()) -> None:
         """Count the modifiers in some parses."""
-        self._counts: dict[str, dict[str, int]] = {}
+        self._counts: dict[str, dict[str, int]] = {}  # of a noun, by adjective
+        self._modifiers: Counter[str] = Counter()  # adjectives before any noun
+        self._modified: Counter[str] = Counter()  # nouns after any adjective
+        self._total = 0
+        self._predicates: Counter[str] = Counter()  # adjectives that are said of a subject
         self._shared: dict[tuple[str, str], dict[str, int]] = {}  # what was asked for since the last count
         for parse in parses:
             self.add(parse)
 
     def add(self, parse: Parse) -> None:
-        """Count the modifiers in one more parse."""
-        for i in [i for i, dep in enumerate(parse.deps) if dep == "amod"]:
-            noun = parse.heads[i]
-            if parse.tags[i] == ADJECTIVE and parse.pos[noun] == "NOUN" and i < noun:
-                adjective = parse.lower_words[i]
-                # Beside a hyphen it is a piece of an adjective (blond-haired).
-                whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
-                if whole and adjective.isalpha() and adjective not in _NOT_ADDED:
-                    self._shared.clear()
-                    counts = self._counts.setdefault(parse.lemmas[noun].lower(), {})
-                    counts[adjective] = counts.get(adjective, 0) + 1
+        """Count the adjectives in one more parse."""
+        for i in [i for i, tag in enumerate(parse.tags) if tag == ADJECTIVE]:
+            adjective = parse.lower_words[i]
+            # Beside a hyphen it is a piece of an adjective (blond-haired).
+            whole = parse.spaces[i] and (i == 0 or parse.spaces[i - 1])
+            if parse.deps[i] == "acomp":
+                self._predicates[adjective] += 1
+            elif whole and adjective.isalpha() and adjective not in _NOT_ADDED and _modifies(parse, i):
+                self._shared.clear()
+                noun = parse.lemmas[parse.heads[i]].lower()
+                counts = self._counts.setdefault(noun, {})
+                counts[adjective] = counts.get(adjective, 0) + 1
+                self._modifiers[adjective] += 1
+                self._modified[noun] += 1
+                self._total += 1
 
     def shared(self, first: str, second: str, min_count: int) -> dict[str, int]:
         """Return the adjectives that both nouns have at least so often, with the smaller of their two counts."""
@@ -105,6 +128,36 @@ class AdjectiveCounts:
             if len(self._shared) < _MOST_SHARED:
                 self._shared[first, second] = counts
         return {adjective: n for adjective, n in counts.items() if n >= min_count}
+
+    def is_property(self, adjective: str, min_count: int) -> bool:
+        """Tell whether an adjective is of a class that English orders, or at least so often a predicate."""
+        return rank(adjective) is not None or self._predicates[adjective] >= min_count
+
+    def association(self, adjective: str, noun: str) -> float:
+        """Return how many times as often as by chance an adjective modifies a noun: 2 to the mutual information.
+
+        c(a, n) · c / (c(a) · c(n)), where c counts adjectives before nouns; 0 if it never does.
+        """
+        together = self._counts.get(noun, {}).get(adjective, 0)
+        return together * self._total / (self._modifiers[adjective] * self._modified[noun]) if together else 0.0
+
+
+def _modifies(parse: Parse, i: int) -> bool:
+    """Tell whether an adjective is directly before its noun, and itself what modifies it.
+
+    In "a short sleeve shirt" the sleeves are short; in "a dark blue shirt" the blue is dark; in "white water rafting"
+    the water is a part of a name.
+    """
+    noun = parse.heads[i]
+    if parse.deps[i] != "amod" or parse.pos[noun] != "NOUN" or i > noun or parse.deps[noun] == "compound":
+        return False
+    between = range(i + 1, noun)
+    if any(parse.tags[j] != ADJECTIVE and parse.words[j] != "," for j in between):
+        return False
+    following = parse.lower_words[i + 1]
+    if rank(following) is None:  # short sleeved, dark haired
+        return i + 1 == noun or not following.endswith("ed")
+    return parse.lower_words[i] not in _OF_COLOURS or rank(following) != COLOUR
 
 
 def addamod(
@@ -125,9 +178,21 @@ def addamod(
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
         return Refusal.ONE_NOUN
-    fitting = [(pair, fit) for pair in pairs if (fit := _fitting(parse, words, adjectives, pair, min_count))]
+    fitting = []
+    refusal = Refusal.NOT_SHARED
+    for one, other in pairs:
+        shared = adjectives.shared(_lemma(parse, one), _lemma(parse, other), min_count)
+        shared = {adjective: n for adjective, n in shared.items() if adjective not in words}
+        free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
+        fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
+        if fit:
+            fitting.append(((one, other), fit))
+        elif free:
+            refusal = Refusal.NOT_TAKEN
+        elif shared and refusal is Refusal.NOT_SHARED:
+            refusal = Refusal.NOT_FREE
     if not fitting:
-        return Refusal.NOT_SHARED
+        return refusal
     choice, weight, direction = counter_rng.numbers(counter_rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
     begin = choice % len(pairs)
     # The first that fits, from a pair on that is drawn among all.
@@ -138,17 +203,20 @@ def addamod(
     return Addition(premise, hypothesis, adjective, parse.words[noun.head], parse.words[other_noun.head])
 
 
-def _fitting(
-    parse: Parse, words: Sequence[str], adjectives: AdjectiveCounts, pair: tuple["_Noun", "_Noun"], min_count: int
-) -> dict[str, int]:
-    """Return the adjectives that go with both nouns and are not in the sentence, with the smaller of their counts."""
-    one, other = pair
-    shared = adjectives.shared(parse.lemmas[one.head].lower(), parse.lemmas[other.head].lower(), min_count)
-    return {
-        adjective: n
-        for adjective, n in shared.items()
-        if adjective not in words and one.takes(parse, adjective) and other.takes(parse, adjective)
-    }
+def _lemma(parse: Parse, noun: "_Noun") -> str:
+    return parse.lemmas[noun.head].lower()
+
+
+def _is_free(
+    parse: Parse, adjectives: AdjectiveCounts, adjective: str, one: "_Noun", other: "_Noun", min_count: int
+) -> bool:
+    """Tell whether an adjective tells a property, and is no part of a name with either noun."""
+    if not adjectives.is_property(adjective, min_count):
+        return False
+    nouns = [_lemma(parse, noun) for noun in (one, other)]
+    if rank(adjective) == ORIGIN and not _LIVING.issuperset(nouns):
+        return False
+    return all(adjectives.association(adjective, noun) < COLLOCATION for noun in nouns)
 
 
 class _Noun(NamedTuple):
@@ -160,8 +228,16 @@ class _Noun(NamedTuple):
 
     def takes(self, parse: Parse, adjective: str) -> bool:
         """Tell whether an adjective goes with the noun and with the adjectives that it has."""
-        noun = parse.lemmas[self.head].lower()
+        noun = _lemma(parse, self)
         if adjective in _INHERENT.get(noun, ()) or (adjective in _NOT_OF_PEOPLE and noun in PEOPLE):
+            return False
+        if noun in ANIMALS and adjective in _NOT_OF_ANIMALS:
+            return False
+        if adjective in _OF_AGE and noun in _YOUNG:
+            return False
+        if rank(adjective) == AGE and not _TOLD_AGE.isdisjoint(parse.lower_words):
+            return False
+        if adjective in _OF_HAIR and not _HAIR.isdisjoint(parse.lower_words):
             return False
         if (adjective in _OF_PEOPLE and noun not in PEOPLE) or (adjective in _OF_THE_LIVING and noun not in _LIVING):
             return False
@@ -190,10 +266,15 @@ def _nouns(parse: Parse) -> list[_Noun]:
 def _noun(parse: Parse, head: int) -> _Noun | None:
     """Return a token as a noun that takes an adjective, if it is one."""
     word = parse.lower_words[head]
-    if parse.pos[head] != "NOUN" or not word.isalpha() or word in _WITHOUT or parse.lemmas[head].lower() in _WITHOUT:
+    lemma = parse.lemmas[head].lower()
+    if parse.pos[head] != "NOUN" or not word.isalpha() or word in MISREAD or word in _WITHOUT or lemma in _NO_THING:
+        return None
+    if word.endswith("ing") and word not in _THINGS_IN_ING:
         return None
     if not _stands_alone(parse, head) or _may_be_a_verb(parse, head):
         return None
+    if parse.words[head + 1 : head + 2] == (",",) and parse.tags[head + 2 : head + 3] == ("CD",):
+        return None  # three children, two boys and a girl: what the children are, the boys are
     lefts = [i for i in parse.children(head) if i < head]
     outer = [
         i for i in lefts if parse.deps[i] in ("det", "predet", "poss", "nummod") or parse.lower_words[i] in _QUANTITIES
@@ -302,15 +383,29 @@ _NOT_ADDED: Final = (
     _QUANTITIES
     | _REFERRING
     | frozenset(
-        """aged apparent assorted available away average back bare certain close clear colored common complete different
-        distant double down due entire extra fake final first former front future general half haired impromptu
-        individual inner intent last late latter least left less lone main male female mid middle much necessary
-        nearby nearest new next nice only open opposite original outer outside overhead past possible present
-        previous prior real recent respective right second separate similar single sleeved solo soon sole special
-        specific such surrounding third toy top total twin typical unique unknown upcoming upper usual whole""".split()
+        """abandoned aged apparent assorted available average away back bare barefoot certain clear close colored
+        common complete dead deserted different distant double down due empty entire extra fake female final
+        first former front future general haired half impromptu individual inner intent last late latter least
+        left less lone main male mid middle much naked nearby nearest necessary new next nice nude only open
+        opposite original outer outside overhead past possible present previous prior real recent respective
+        right seated second separate shirtless similar single sleeping sleeved sole solo soon special specific
+        such surrounding third top topless total toy twin typical unique unknown upcoming upper usual whole""".split()
     )
 )
-"""Modifiers that tell no property of the thing itself: quantity, place, order, identity."""
+"""Modifiers that tell no property of the thing itself (quantity, place, order, identity), or one that what else is in
+the scene denies (an empty room with people in it, a naked woman in a dress)."""
+
+_OF_COLOURS: Final = frozenset("bright dark deep light pale".split())
+_TOLD_AGE: Final = frozenset("couple little".split())
+"""Where somebody's age is told, if only by another noun: a young couple, a little girl."""
+_NOT_OF_ANIMALS: Final = frozenset("blue colorful green multicolored orange pink purple".split())
+_OF_HAIR: Final = frozenset("bald blond blonde brunette redheaded".split())
+_HAIR: Final = frozenset("bald blond blonde brunette hair haired redhead redheaded".split())
+_OF_AGE: Final = frozenset("adult aged ancient elderly middle-aged old older".split())
+_YOUNG: Final = frozenset(
+    """baby boy child daughter girl grandchild granddaughter grandson infant kid kitten puppy son student teen teenager
+    toddler youngster youth""".split()
+)
 
 _NOT_OF_PEOPLE: Final = frozenset(
     """beige blue colorful gold golden gray green grey multicolored orange pink purple red silver striped
@@ -337,7 +432,7 @@ _INHERENT: Final = {
         "grass": ("green",),
         "sky": ("blue",),
         "snow": ("white", "cold"),
-        "water": ("wet",),
+        "water": ("wet", "white"),
     },
 }
 """What the noun says already, so that it would follow from the noun alone."""
@@ -357,3 +452,10 @@ _WITHOUT: Final = frozenset(
 )
 """Nouns that measure, locate or name an event rather than a thing; parts of a body, of which an adjective tells as much
 as of the whole (bald, dirty); and plurals without a singular."""
+
+_NO_THING: Final = _WITHOUT | BODY_PARTS | HAPPENINGS
+_THINGS_IN_ING: Final = frozenset(
+    """awning being building buildings ceiling clothing covering earring icing king lightning painting railing ring
+    sibling string swing wing""".split()
+)
+"""Nouns like these are things; others name what somebody does (dancing), or are verbs that the parser misread."""

@@ -9,14 +9,17 @@ the sentence's root, or a verb coordinated with it or an open complement of eith
 have none of their own, as in the Stanford dependencies that the paper used), or else a clause after as, while or when.
 
 What moves: both phrases whole, with determiners, adjectives, prepositional phrases, relative clauses and coordinated
-nouns, as the parser attaches them. What is repaired: the verb's number and that of verbs coordinated with it, the case
-of personal pronouns, the capital at the start. Nothing else changes, so both sentences have the same words up to
-inflection and case.
+nouns, as the parser attaches them. What follows an object and may be the verb's as well stays where it is, which reads
+well whosever it is (carries | a ball | in its mouth). What is repaired: the verb's number and that of verbs coordinated
+with it, the case of personal pronouns, the capital at the start. Nothing else changes, so both sentences have the same
+words up to inflection and case.
 
-What is left out, beside other structures: `Refusal`. Much of it is misread by the parser and would come out broken: a
-verb that does not agree with its subject, a phrase that goes on after its end. Some are left out since the swapped
-sentence need not contradict: verbs that hold both ways (meet), or may (watch, of people), phrases with the same words,
-negation, modals.
+What is left out, beside other structures: `Refusal`, the first of which a premise meets is its reason. Much of it is
+misread by the parser and would come out broken: an object that is a preposition's (walks down the road), a verb that
+does not agree with its subject, a phrase that goes on after its end. Some are left out since the swapped sentence need
+not contradict: verbs that hold both ways (meet), or may (watch, hold, of people), phrases of the same words, negation,
+modals. And some since the object is no other participant, so that swapped they mean nothing: what is played, given, had
+or taken (a game, a speech, a nap) and parts of the body.
 """
 
 from collections.abc import Sequence
@@ -28,8 +31,10 @@ from unbag.text.articles import ARTICLES
 from unbag.text.capitals import lowered, raised
 from unbag.text.determiners import determiners_fit
 from unbag.text.negations import NEGATIONS
+from unbag.text.nouns import BODY_PARTS, CLOTHES, COLOURS, HAPPENINGS, IDIOMS, SPORTS, UNCOUNTED
 from unbag.text.parses import Parse
 from unbag.text.people import ANIMALS, PEOPLE
+from unbag.text.verbs import CATENATIVE, DIRECTIONS, INTRANSITIVE, MISREAD, MOTION, MUTUAL, SYMMETRIC, WITHOUT_TOOL
 
 
 class Refusal(StrEnum):
@@ -41,17 +46,24 @@ class Refusal(StrEnum):
     EXPLETIVE = "an expletive (there is, here we have)"
     PASSIVE = "a passive"
     COPULA = "a copula"
-    NO_CLAUSE = "no verb with subject and direct object"
+    NO_VERB = "a noun phrase, or another phrase without a verb at its top"
+    NO_SUBJECT = "a verb without a subject"
+    PREPOSITIONAL = "objects of prepositions only"
+    NO_OBJECT = "a verb without an object"
+    LATER_VERB = "an object of another verb than the subject's (sits and reads)"
+    PLACE = "an object that is a preposition's (walks down the road)"
     BROKEN = "a phrase with a gap, out of order, or cut off"
+    ATTACHED = "a phrase that may be the object's or the verb's (carries a plate with food)"
     DISAGREES = "a verb that does not agree with its subject"
     PUNCTUATED = "punctuation within a phrase"
     HEAD = "a phrase that is not headed by a noun or pronoun"
-    BARE = "a subject that lacks its determiner"
+    BARE = "a phrase that lacks its determiner"
     CAPITAL = "a first word that may be a name"
     PRONOUN = "a pronoun that cannot move"
     REFLEXIVE = "a reflexive or reciprocal"
     REFERS_BACK = "a phrase that refers to the other (another, own)"
-    IDIOM = "an object that makes one verb with its verb (make way)"
+    HAPPENING = "an object that is no thing (play a game, take a nap)"
+    BODY = "an object that is a part of the body (raise a hand)"
     TWO_OBJECTS = "an indirect object before the direct one"
     CONTRACTED = "a contracted verb"
     MODAL = "a modal verb"
@@ -89,22 +101,21 @@ def soswap(parse: Parse) -> Swap | Refusal:
     """Swap subject and object of a sentence, or say why not."""
     if parse.words and parse.words[-1] == "?":
         return Refusal.QUESTION
-    if not determiners_fit(parse):
-        return Refusal.DETERMINER
     clause = _clause(parse)
     if isinstance(clause, Refusal):
         return clause
-    spans = []
-    for head in (clause.subject, clause.object):
-        span = _span(parse, head)
+    if not determiners_fit(parse):
+        return Refusal.DETERMINER
+    subject, object_ = _subject(parse, clause), _object(parse, clause)
+    for span in (subject, object_):
         if isinstance(span, Refusal):
             return span
-        spans.append(span)
-    subject, object_ = spans
+    assert isinstance(subject, range)
+    assert isinstance(object_, range)
     if refusal := _unfit_verb(parse, clause, subject, object_) or _unfit_phrases(parse, clause, subject, object_):
         return refusal
     words = list(parse.words)
-    person = _person(parse, clause.object)
+    person = _person(parse, clause.object, object_)
     for verb in clause.verbs:
         finite = _finite(parse, verb)
         if finite is not None:
@@ -141,6 +152,7 @@ def _clause(parse: Parse) -> _Clause | Refusal:
         return refusal
     top = _together(parse, root, ("conj", "xcomp"))
     scenes = [child for verb in top for child in parse.children(verb) if _is_scene(parse, child)]
+    later = False
     for verbs in (top, *([scene] for scene in scenes)):
         bearer, subject = verbs[0], None
         for verb in verbs:
@@ -148,17 +160,56 @@ def _clause(parse: Parse) -> _Clause | Refusal:
             if own is not None:
                 bearer, subject = verb, own
             object_ = _child(parse, verb, "dobj")
-            if object_ is not None and _is_adverbial(parse, object_):
-                object_ = None
-            if subject is not None and object_ is not None and parse.pos[verb] in ("VERB", "AUX"):
+            if object_ is None or _is_adverbial(parse, object_) or parse.pos[verb] not in ("VERB", "AUX"):
+                continue
+            if subject is not None and _is_one_action(parse, bearer, verb):
                 sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
                 return _Clause(verb, subject, object_, (bearer, *sharing))
-    return Refusal.NO_CLAUSE
+            later = later or subject is not None
+    return Refusal.LATER_VERB if later else _without(parse, root)
+
+
+def _is_one_action(parse: Parse, bearer: int, verb: int) -> bool:
+    """Tell whether a verb is a subject's own, or one that it has as well (sits and reads, tries to open)."""
+    while verb != bearer:
+        above = parse.heads[verb]
+        if _is_coordinated(parse, above, verb):
+            verb = above
+            continue
+        before = [i for i in parse.children(verb) if i < verb]
+        leads = parse.lemmas[above].lower() in CATENATIVE or any(parse.lower_words[i] == "to" for i in before)
+        if parse.deps[verb] != "xcomp" or above > verb or not leads:
+            return False
+        if any(parse.deps[i] == "advmod" for i in before):
+            return False  # learn how to open
+        verb = above
+    return True
+
+
+def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
+    """Tell whether two verbs plainly have one subject: of one form, with an "and", and no pronoun that tells of it."""
+    return (
+        parse.deps[verb] == "conj"
+        and above < verb
+        and parse.tags[above].replace("VBP", "VB") == parse.tags[verb].replace("VBP", "VB")
+        and "and" in (parse.lower_words[verb - 1], parse.lower_words[verb - 2])
+        and not any(parse.pos[i] in ("PRON", "PUNCT") or parse.tags[i] == "VBG" for i in range(above + 1, verb))
+    )
+
+
+def _without(parse: Parse, root: int) -> Refusal:
+    """Say what a sentence lacks in which no verb has a subject and a direct object."""
+    if parse.pos[root] not in ("VERB", "AUX"):
+        return Refusal.NO_VERB
+    deps = {parse.deps[child] for child in parse.children(root)}
+    if "nsubj" not in deps:
+        return Refusal.NO_SUBJECT
+    return Refusal.PREPOSITIONAL if deps & {"prep", "prt"} else Refusal.NO_OBJECT
 
 
 def _is_adverbial(parse: Parse, object_: int) -> bool:
     """Tell whether what is read as a direct object is none: swims underwater, sits Indian style."""
-    return parse.lower_words[object_] in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in _INTRANSITIVE
+    return parse.lower_words[object_] in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in INTRANSITIVE
 
 
 def _has_subject(parse: Parse, verb: int) -> bool:
@@ -199,9 +250,64 @@ def _child(parse: Parse, head: int, dep: str) -> int | None:
     return next((i for i in parse.children(head) if parse.deps[i] == dep), None)
 
 
-def _span(parse: Parse, head: int) -> range | Refusal:
+def _subject(parse: Parse, clause: _Clause) -> range | Refusal:
+    """Return the tokens of a clause's subject.
+
+    "A man in a coat and jeans holds …" is read as two subjects now and then, a man in a coat, and jeans: it is one.
+    """
+    inside = parse.subtree(clause.subject)
+    nested = any(parse.deps[i] in ("prep", "acl") for i in parse.children(clause.subject))
+    if parse.deps[inside[-1]] == "cc" and nested and _finite(parse, clause.verbs[0]) is not None:
+        for other in parse.children(parse.heads[clause.subject]):
+            more = parse.subtree(other)
+            if parse.deps[other] == "nsubj" and more[0] == inside[-1] + 1:
+                return _span(parse, clause.subject, [*inside, *more])
+    return _span(parse, clause.subject, inside)
+
+
+def _object(parse: Parse, clause: _Clause) -> range | Refusal:
+    """Return the tokens of a clause's object, but for phrases at its end that may as well be the verb's.
+
+    They stay where they are, which reads well whosever they are: carries | a ball | in its mouth.
+    """
+    inside = parse.subtree(clause.object)
+    for i in reversed(parse.children(clause.object)):
+        begin = _begins(parse, i)
+        if i < clause.object or not _may_be_the_verbs(parse, clause, i):
+            break
+        inside = [j for j in inside if j < begin]
+    if inside[-1] > clause.object and parse.deps[inside[-1]] == "cc":
+        del inside[-1]  # wears a coat | and standing there
+    left = [i for i in parse.subtree(clause.object) if i > inside[-1]]
+    if not _OF_SIGNS.isdisjoint(parse.lower_words[i] for i in left) or any(
+        _may_be_the_verbs(parse, clause, i) for i in parse.children(clause.object) if clause.object < i <= inside[-1]
+    ):
+        return Refusal.ATTACHED
+    return _span(parse, clause.object, inside)
+
+
+def _may_be_the_verbs(parse: Parse, clause: _Clause, i: int) -> bool:
+    """Tell whether what hangs on an object may be rather its verb's."""
+    if parse.tags[i] == "VBG" and parse.deps[i] == "conj":
+        return parse.tags[clause.verb] == "VBG"
+    if _animate(parse, clause.object) and not _is_of_the_body(parse, i):
+        return False
+    if parse.tags[i] == "VBG" and parse.deps[i] == "acl":
+        return parse.lemmas[i].lower() not in _OF_THINGS
+    word = parse.lower_words[i]
+    if parse.deps[i] != "prep" or word in _OF_NOUNS:
+        return False
+    verb = parse.lemmas[clause.verb].lower()
+    return verb != "use" and (word != "with" or verb not in WITHOUT_TOOL or _is_of_the_body(parse, i))
+
+
+_OF_NOUNS: Final = frozenset("about between for including like of".split())
+_OF_SIGNS: Final = frozenset("read reads say says".split())
+_OF_THINGS: Final = frozenset("contain depict describe feature hang read say show".split())
+
+
+def _span(parse: Parse, head: int, inside: list[int]) -> range | Refusal:
     """Return the run of tokens that is the phrase of a head."""
-    inside = parse.subtree(head)
     span = range(inside[0], inside[-1] + 1)
     if len(span) != len(inside):
         return Refusal.BROKEN
@@ -211,11 +317,15 @@ def _span(parse: Parse, head: int) -> range | Refusal:
         return Refusal.BROKEN
     if _is_cut_off(parse, head, span):
         return Refusal.BROKEN
+    if any(_is_out_of_place(parse, i, span) for i in range(span.start + 1, head)):
+        return Refusal.BROKEN
     for i in span:
         if parse.tags[i] == "VBG" and parse.deps[i] == "conj" and parse.pos[parse.heads[i]] in ("NOUN", "PROPN"):
             return Refusal.BROKEN  # holding a cup and talking
         if parse.lower_words[i] in ("as", "while", "when"):  # parsers hang the next clause here
             return Refusal.BROKEN
+        if parse.deps[i] in ("amod", "compound", "conj", "nmod") and parse.lower_words[i] in MISREAD:
+            return Refusal.BROKEN  # a guitar and sings
         if parse.pos[i] in ("PUNCT", "SPACE") and not _harmless(parse, i, span):
             return Refusal.PUNCTUATED
     return span
@@ -232,12 +342,36 @@ def _is_cut_off(parse: Parse, head: int, span: range) -> bool:
         return True  # a red ring | chew toy
     if parse.tags[span.stop] in ("VB", "VBD", "VBZ", "VBP"):
         return True
+    if parse.lower_words[span.stop] in ("of", "that", "which", "who"):
+        return True
+    if _animate(parse, head) and (parse.tags[span.stop] == "VBG" or _is_worn(parse, span.stop)):
+        return True  # the boys | running; his opponent | in black shorts
     after = parse.lower_words[span.stop : span.stop + 2]
     return (
         "with" in parse.words[head : span.stop]
         and after[0] in ("in", "on")
         and not _PERSONAL.isdisjoint(after[1:])  # a coat with flowers | on it
     )
+
+
+def _is_worn(parse: Parse, preposition: int) -> bool:
+    """Tell whether a preposition begins what tells a person: in black shorts, with glasses."""
+    inner = _child(parse, preposition, "pobj")
+    if inner is None or parse.lower_words[preposition] not in ("in", "with"):
+        return False
+    colours = any(parse.lower_words[i] in COLOURS for i in (inner, *parse.children(inner)))
+    return colours or parse.lemmas[inner].lower() in CLOTHES
+
+
+def _is_out_of_place(parse: Parse, i: int, span: range) -> bool:
+    """Tell whether a token before a noun begins another phrase, or counts what is read as a part of its name.
+
+    "catches a wave", read as a wave of catches; "a girls shoe", which lacks its apostrophe.
+    """
+    if parse.tags[i] in ("DT", "PRP$") and parse.heads[i] in span:
+        before = parse.lower_words[i - 1]
+        return before not in _BEFORE_ARTICLES and parse.deps[i - 1] not in ("cc", "prep", "punct")
+    return parse.deps[i] == "compound" and parse.tags[i] == "NNS" and parse.lemmas[i].lower() in _ANIMATE
 
 
 def _harmless(parse: Parse, i: int, span: range) -> bool:
@@ -269,6 +403,8 @@ def _unfit_verb(parse: Parse, clause: _Clause, subject: range, object_: range) -
         parse.pos[i] not in ("AUX", "ADV", "PART") for i in range(subject.stop, bearer)
     ):
         return Refusal.BROKEN
+    if _goes_to_a_place(parse, clause.verb, range(clause.verb + 1, object_.start + 1)):
+        return Refusal.PLACE
     if any(parse.deps[i] == "aux" and i < subject.start for i in parse.children(bearer)):
         return Refusal.QUESTION
     for verb in (clause.verb, bearer):
@@ -295,11 +431,18 @@ def _unfit_verb(parse: Parse, clause: _Clause, subject: range, object_: range) -
     ):
         return Refusal.TWO_OBJECTS
     lemma = parse.lemmas[clause.verb].lower()
-    if lemma in _SYMMETRIC or (lemma in _MUTUAL and _animate(parse, clause.object)):
-        return Refusal.BOTH_WAYS
-    if lemma in ("hold", "shake") and parse.lemmas[clause.object].lower() == "hand":
+    if lemma in SYMMETRIC or (lemma in MUTUAL and _animate(parse, clause.object)):
         return Refusal.BOTH_WAYS
     return None
+
+
+def _goes_to_a_place(parse: Parse, verb: int, between: range) -> bool:
+    """Tell whether what is read as a verb's object is where it goes: walks down a road, gets out of a van.
+
+    Of a motion the particle is a preposition; elsewhere (picks up a box) it is the verb's.
+    """
+    moves = parse.lemmas[verb].lower() in MOTION
+    return any(parse.lower_words[i] in DIRECTIONS and (moves or parse.deps[i] != "prt") for i in between)
 
 
 def _is_participle(parse: Parse, bearer: int, verb: int, object_: range) -> bool:
@@ -317,17 +460,18 @@ def _agrees(parse: Parse, finite: int, subject: int) -> bool:
     if parse.tags[finite] == "VBZ":  # "a man in a hat and boots" is read as two subjects now and then
         return parse.tags[subject] != "NNS" or _of(parse, subject) is not None
     collective = parse.lemmas[subject].lower() in _COLLECTIVE or _of(parse, subject) is not None
-    return parse.tags[finite] != "VBP" or collective or _person(parse, subject) is not Person.SINGULAR
+    whole = range(len(parse.words))
+    return (
+        parse.tags[finite] not in ("VB", "VBP") or collective or _person(parse, subject, whole) is not Person.SINGULAR
+    )
 
 
 _REFERRING: Final = frozenset("another other others own each respective same".split())
-_IDIOMATIC: Final = frozenset("advantage aim care part place way".split())
 _ADVERBIAL: Final = frozenset(
     "downstairs downtown home indoors inside midair outdoors outside overhead underwater upstairs".split()
 )
 """Words that parsers take for an object."""
-_INTRANSITIVE: Final = frozenset("come go laugh lay lie look sit sleep smile stand travel".split())
-"""Verbs with no object in scenes, but for "lay", which is mostly meant for "lie"."""
+_PERCEPTION: Final = frozenset("hear help observe see watch".split())
 _INDEFINITE: Final = frozenset(
     f"{every}{one}" for every in ("some", "every", "any") for one in ("one", "body", "thing")
 )
@@ -361,14 +505,17 @@ def _unfit_phrases(parse: Parse, clause: _Clause, subject: range, object_: range
             return Refusal.PRONOUN  # a caption without a finite verb: "him chasing a dog"
     if not NEGATIONS.isdisjoint(words[i] for i in object_):
         return Refusal.NEGATED  # gray shorts and no shirt
-    if parse.lemmas[clause.verb].lower() in _MUTUAL and any(
+    if parse.lemmas[clause.verb].lower() in _PERCEPTION and any(
         parse.deps[i] == "compound" and _animate(parse, i) for i in parse.children(clause.object)
     ):
         return Refusal.BROKEN  # watch a woman dance, where the dance is read as a woman's
-    if words[clause.object] in _IDIOMATIC:
-        return Refusal.IDIOM
-    if parse.tags[clause.subject] == "NN" and not _has_determiner(parse, clause.subject):
-        return Refusal.BARE
+    if refusal := _unfit_object(parse, clause, object_):
+        return refusal
+    if not _has_determiner(parse, clause.subject):
+        # Without a finite verb it would be read as one name: cement pouring workers.
+        caption = parse.pos[clause.subject] == "NOUN" and _finite(parse, clause.verbs[0]) is None
+        if parse.tags[clause.subject] == "NN" or (caption and parse.tags[clause.verbs[0]] == "VBG"):
+            return Refusal.BARE
     # Taggers take a sentence's first word for a name if it lacks an article ("Dogs run"); two in a row are names.
     first = parse.first_word
     if subject.start == first and parse.pos[first] == "PROPN":
@@ -383,11 +530,51 @@ def _unfit_phrases(parse: Parse, clause: _Clause, subject: range, object_: range
     return None
 
 
+def _unfit_object(parse: Parse, clause: _Clause, object_: range) -> Refusal | None:
+    """Say what stands against an object: that it is no thing, or not all of the object or more than it."""
+    head = clause.object
+    lemma, verb = parse.lemmas[head].lower(), parse.lemmas[clause.verb].lower()
+    if parse.lower_words[head] in _INDEFINITE:
+        return Refusal.PRONOUN  # that a man holds something does not rule out that something holds a man
+    bare = parse.tags[head] == "NN" and not _has_determiner(parse, head)
+    if lemma in BODY_PARTS and parse.lower_words[head - 1] not in ("cliff", "rock"):  # a cliff face
+        return Refusal.BODY
+    if lemma in HAPPENINGS or (bare and lemma in SPORTS):
+        return Refusal.HAPPENING
+    if lemma in IDIOMS.get(verb, ()):
+        return Refusal.HAPPENING
+    if bare and lemma not in UNCOUNTED:
+        return Refusal.BARE
+    if _is_loosely_attached(parse, clause, object_):
+        return Refusal.ATTACHED
+    return None
+
+
+def _is_loosely_attached(parse: Parse, clause: _Clause, object_: range) -> bool:
+    """Tell whether a phrase after an object may be cut off from it, or one in it may be the verb's."""
+    after = object_.stop
+    if after < len(parse.words) and parse.lower_words[after] == "with" and not _is_of_the_body(parse, after):
+        if parse.lemmas[clause.verb].lower() in WITHOUT_TOOL:
+            return True  # carries a plate | with food
+    return any(
+        _is_of_the_body(parse, i)
+        or (parse.pos[i] == "PRON" and parse.deps[i] != "poss" and parse.lower_words[i] in _PERSONAL)
+        for i in range(clause.object + 1, after)
+    )
+
+
+def _is_of_the_body(parse: Parse, preposition: int) -> bool:
+    """Tell whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
+    inner = _child(parse, preposition, "pobj")
+    return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
+
+
 def _has_determiner(parse: Parse, noun: int) -> bool:
     # A mass noun needs none, but as the subject of an action it is mostly a caption's "Man rides horse".
     return any(parse.deps[i] in ("det", "poss", "nummod", "predet") for i in parse.children(noun))
 
 
+_BEFORE_ARTICLES: Final = frozenset("all both half just of such quite what".split())
 _PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word in pair)
 _DETERMINERS: Final = frozenset("a an the one some this that these those".split())
 
@@ -419,7 +606,7 @@ _PLURAL: Final = frozenset("you we they us them both many few several others the
 _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())
 
 
-def _person(parse: Parse, head: int) -> Person:
+def _person(parse: Parse, head: int, span: range) -> Person:
     """Return what a phrase makes of the verb whose subject it is."""
     word = parse.lower_words[head]
     if word in ("i", "me"):
@@ -427,12 +614,16 @@ def _person(parse: Parse, head: int) -> Person:
     children = parse.children(head)
     # "a helmet and clothing" is read as "helmet-and-clothing" now and then.
     nouns = [head, *(i for i in children if parse.deps[i] in ("nmod", "compound") and parse.pos[i] == "NOUN")]
-    conjunctions = {parse.lower_words[i] for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc"}
+    for noun in nouns:  # which grows: a list of three is a chain of two
+        nouns += [i for i in parse.children(noun) if parse.deps[i] == "conj" and i in span]
+    conjunctions = {
+        parse.lower_words[i] for noun in nouns for i in parse.children(noun) if parse.deps[i] == "cc" and i in span
+    }
     if "and" in conjunctions or "&" in conjunctions:
         return Person.PLURAL
     if word in _OF_MANY:
         inner = _of(parse, head)
-        return Person.SINGULAR if inner is None else _person(parse, inner)
+        return Person.SINGULAR if inner is None else _person(parse, inner, span)
     counted = any(parse.deps[i] == "nummod" and parse.lower_words[i] not in ("one", "1") for i in children)
     counted = counted and not any(parse.lower_words[i] in ARTICLES for i in children)  # a four wheeler
     many = parse.tags[head] in ("NNS", "NNPS") or word in _PLURAL or counted
@@ -453,19 +644,6 @@ def _change_case(words: list[str], head: int, span: range, cases: dict[str, str]
         words[head] = cases.get(word, words[head])
 
 
-_SYMMETRIC: Final = frozenset(
-    """accompany approach battle border box combine compare contact date dance double embrace encounter equal exchange
-    face fight greet hug intersect join kiss marry match meet mirror neighbor oppose race resemble rival share touch
-    trade wed wrestle""".split()
-)
-"""Verbs that hold, or are likely to hold in the same scene, both ways."""
-
-_MUTUAL: Final = frozenset(
-    """address admire adore assist challenge enjoy entertain follow help hear ignore impress interview know like listen
-    love notice observe pass play recognize see teach tease watch witness""".split()
-)
-"""Verbs that may hold both ways between people or animals: that he watches her does not say that she does not."""
-
 _ANIMATE: Final = PEOPLE | ANIMALS | {"him", "her", "me", "them", "us", "you"}
 _COLLECTIVE: Final = frozenset(
     """audience band choir class club company couple crew crowd family force gang group line majority orchestra pair
@@ -475,4 +653,6 @@ _COLLECTIVE: Final = frozenset(
 
 
 def _animate(parse: Parse, head: int) -> bool:
-    return parse.lemmas[head].lower() in _ANIMATE or parse.lower_words[head] in _ANIMATE or parse.pos[head] == "PROPN"
+    if parse.pos[head] == "PROPN":
+        return not any(parse.deps[i] == "det" for i in parse.children(head))  # but a Frisbee
+    return parse.lemmas[head].lower() in _ANIMATE or parse.lower_words[head] in _ANIMATE

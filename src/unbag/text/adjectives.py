@@ -27,8 +27,8 @@ _CLASSES: Final = (
     # material
     "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
 )
-COLOUR, ORIGIN = 5, 6
-"""The ranks of two of the classes."""
+AGE, COLOUR, ORIGIN = 3, 5, 6
+"""The ranks of three of the classes."""
 
 _RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}
 

@@ -1,0 +1,264 @@
+"""A sentence's tree as natural logic sees it: content words, their determiners, and which verbs are negated.
+
+What says nothing of its own (auxiliaries, "that", punctuation, determiners) is set apart: determiners are known by
+their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Final
+
+from unbag.natlog.determiners import A, Determiner
+from unbag.natlog.quantified import NUMBERS, quantified
+from unbag.text.parses import Parse, Parser
+
+NOUNS: Final = ("NOUN", "PROPN", "PRON", "NUM")
+VERBS: Final = ("VERB", "AUX")
+SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
+OBJECTS: Final = ("dobj", "attr", "dative", "oprd")
+NEGATIONS: Final = frozenset({"not", "n't", "n’t", "never", "nt"})
+_SILENT: Final = frozenset(
+    {"aux", "auxpass", "punct", "expl", "preconj", "intj", "case", "cc", "mark", "det", "predet"}
+)
+_DETERMINERS: Final = frozenset("a an the this that these those both another such what which".split())
+_MODALS: Final = frozenset("can could may might must should would ought shall".split())
+_MODAL: Final = {"ca": "can", "'d": "would", "’d": "would"}
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A sentence.
+
+    Attributes:
+        words: its tokens, those that stand for a determiner included.
+        lemmas: dictionary forms, in lower case.
+        pos: universal POS tags.
+        tags: Penn Treebank tags.
+        heads: the token that each depends on; its own for the root.
+        deps: the names of these dependencies.
+        determiners: by the position of a noun, its determiner, the words that say it, and the token that does.
+        negations: by the position of a verb, the token that negates it.
+        unread: a word that could not be hung up; empty where there is none.
+    """
+
+    words: tuple[str, ...]
+    lemmas: tuple[str, ...]
+    pos: tuple[str, ...]
+    tags: tuple[str, ...]
+    heads: tuple[int, ...]
+    deps: tuple[str, ...]
+    determiners: dict[int, tuple[Determiner, str, int]]
+    negations: dict[int, int]
+    unread: str = ""
+
+    @cached_property
+    def children(self) -> list[list[int]]:
+        """The tokens that depend on each, in order."""
+        children: list[list[int]] = [[] for _ in self.heads]
+        for i, head in enumerate(self.heads):
+            if i != head:
+                children[head].append(i)
+        return children
+
+    def subtree(self, head: int) -> frozenset[int]:
+        """Return a token and all that depends on it."""
+        tokens = [head]
+        for above in tokens:  # which grows
+            tokens += self.children[above]
+        return frozenset(tokens)
+
+    def above(self, token: int) -> Iterator[int]:
+        """Yield what a token depends on, up to the root."""
+        while self.heads[token] != token:
+            token = self.heads[token]
+            yield token
+
+    @property
+    def root(self) -> int:
+        """The root."""
+        return next((i for i, head in enumerate(self.heads) if i == head), 0)
+
+    def first(self, token: int, *deps: str) -> int | None:
+        """Return the first child of a token with one of some dependencies."""
+        return next((child for child in self.children[token] if self.deps[child] in deps), None)
+
+    def text(self, tokens: frozenset[int] | set[int]) -> str:
+        """Return some tokens as text, each determiner as the sentence has it."""
+        said = {token: words for _, words, token in self.determiners.values() if token >= 0}
+        return " ".join(said.get(i, self.words[i]) for i in sorted(tokens))
+
+    @cached_property
+    def silent(self) -> frozenset[int]:
+        """The tokens that are no content: known by another, or saying nothing."""
+        told = {token for _, _, token in self.determiners.values()} | set(self.negations.values())
+        return frozenset(
+            i
+            for i, dep in enumerate(self.deps)
+            if i in told
+            or (dep in _SILENT and self.lemmas[i] not in ("only",))
+            or (self.lemmas[i] in ("to", "that") and self.pos[i] != "ADP")
+        )
+
+    @cached_property
+    def modals(self) -> dict[int, str]:
+        """The modal of each verb that has one."""
+        return {
+            self.heads[i]: _MODAL.get(word.lower(), word.lower())
+            for i, word in enumerate(self.words)
+            if self.tags[i] == "MD" and _MODAL.get(word.lower(), word.lower()) in _MODALS
+        }
+
+    @cached_property
+    def existential(self) -> bool:
+        """Whether it says that there is something, and no more."""
+        return any(dep == "expl" for dep in self.deps)
+
+
+def read(sentences: list[str], parser: Parser) -> Iterator[Tree]:
+    """Yield the tree of each sentence."""
+    found = [quantified(_cleaned(sentence)) for sentence in sentences]
+    parses = parser.parses([each.text for each in found])
+    for each, parse in zip(found, parses, strict=True):
+        yield _tree(parse, each.determiners)
+
+
+def _cleaned(sentence: str) -> str:
+    text = " ".join(sentence.split()).replace(" n't", "n't").replace("’", "'")
+    return text if text.endswith((".", "!", "?", '"')) else f"{text}."
+
+
+def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
+    heads, deps, pos = list(parse.heads), list(parse.deps), list(parse.pos)
+    offsets, offset = [], 0
+    for word, space in zip(parse.words, parse.spaces, strict=True):
+        offsets.append(offset)
+        offset += len(word) + space
+    determiners: dict[int, tuple[Determiner, str, int]] = {}
+    unread = ""
+    for i, place in enumerate(offsets):
+        if place in found:
+            determiner, words = found[place]
+            noun = _noun_of(parse, i)
+            if noun is None or noun in determiners:
+                unread = words
+                continue
+            heads[i], deps[i] = noun, "det"
+            determiners[noun] = (determiner, words, i)
+    for i, word in enumerate(parse.lower_words):
+        head = heads[i]
+        if deps[i] in ("det", "poss") and word in _DETERMINERS and head not in determiners:
+            determiners[head] = (A, word, i)
+    for i, word in enumerate(parse.lower_words):
+        if deps[i] == "nummod" and heads[i] not in determiners and (number := _number(word)) is not None:
+            kind = A if number == 1 else Determiner(A.kind, number, named=True)
+            determiners[heads[i]] = (kind, parse.words[i], i)
+    negations = {}
+    for i, word in enumerate(parse.lower_words):
+        if word in NEGATIONS:
+            verb = heads[i]
+            if deps[i] not in ("neg", "advmod") or verb in negations:
+                unread = unread or word
+            negations[verb] = i
+    _conjoined(heads, deps)
+    return Tree(
+        parse.words,
+        tuple(_lemma(parse, i) for i in range(len(parse.words))),
+        tuple(pos),
+        parse.tags,
+        tuple(heads),
+        tuple(deps),
+        determiners,
+        negations,
+        unread,
+    )
+
+
+def _lemma(parse: Parse, i: int) -> str:
+    if parse.tags[i] in ("JJR", "JJS", "RBR", "RBS"):
+        return parse.lower_words[i]  # the tallest is more than tall
+    lemma = parse.lemmas[i].lower()
+    return {"'s": "be", "n't": "not"}.get(lemma, lemma)
+
+
+def _number(word: str) -> int | None:
+    if word.isdigit():
+        return int(word)
+    return NUMBERS.get(word)
+
+
+def _noun_of(parse: Parse, token: int) -> int | None:
+    """Return the noun that a determiner belongs to: its head, or the last noun of those that follow it at once."""
+    head = parse.heads[token]
+    if parse.deps[token] in ("det", "amod", "nummod", "predet", "poss") and parse.pos[head] in NOUNS and head > token:
+        return head
+    noun = None
+    for i in range(token + 1, len(parse.words)):
+        if parse.pos[i] in ("NOUN", "PROPN"):
+            noun = i
+        elif noun is not None or parse.pos[i] not in ("ADJ", "ADV", "NUM", "DET"):
+            break
+    return noun
+
+
+def like(premise: Tree, hypothesis: Tree) -> Tree:
+    """Return the hypothesis's tree; where it differs in one word of the same kind, the premise's with that word.
+
+    Parsers may hang up all the words around another one in another way.
+    """
+    if len(premise.words) != len(hypothesis.words) or premise.unread or hypothesis.unread:
+        return hypothesis
+    differ = [
+        i
+        for i, (one, two) in enumerate(zip(premise.words, hypothesis.words, strict=True))
+        if one.lower() != two.lower() and not {one.lower(), two.lower()} <= {"a", "an"}
+    ]
+    said = [
+        [(determiner, token) for determiner, _, token in tree.determiners.values()] for tree in (premise, hypothesis)
+    ]
+    if len(differ) != 1 or sorted(map(str, said[0])) != sorted(map(str, said[1])):
+        return hypothesis
+    [i] = differ
+    if i in premise.silent or premise.pos[i] != hypothesis.pos[i]:
+        return hypothesis
+
+    def put(column: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+        return (*column[:i], other[i], *column[i + 1 :])
+
+    return replace(
+        premise,
+        words=put(premise.words, hypothesis.words),
+        lemmas=put(premise.lemmas, hypothesis.lemmas),
+        pos=put(premise.pos, hypothesis.pos),
+        tags=put(premise.tags, hypothesis.tags),
+    )
+
+
+def plain(tree: Tree) -> Tree:
+    """Return the tree of "a dog is running" for that of "there is a dog running"."""
+    heads, deps, verb = list(tree.heads), list(tree.deps), tree.root
+    there = tree.first(verb, "expl")
+    noun = tree.first(verb, "attr", "nsubj")
+    if there is None or noun is None or tree.lemmas[there] != "there" or tree.lemmas[verb] != "be":
+        return tree
+    below = [child for child in tree.children[noun] if tree.deps[child] == "acl" and tree.tags[child] == "VBG"]
+    deps[noun] = "nsubj"
+    negations = dict(tree.negations)
+    if below:
+        doing = below[0]
+        heads[doing], deps[doing] = doing, "ROOT"
+        heads[noun] = doing
+        for i, head in enumerate(heads):
+            if head == verb and i not in (noun, doing):
+                heads[i] = doing
+        heads[verb], deps[verb] = doing, "aux"
+        if verb in negations:
+            negations[doing] = negations.pop(verb)
+    return replace(tree, heads=tuple(heads), deps=tuple(deps), negations=negations)
+
+
+def _conjoined(heads: list[int], deps: list[str]) -> None:
+    """Hang all conjuncts of a list on its first."""
+    for i, dep in enumerate(deps):
+        while dep == "conj" and deps[heads[i]] == "conj":
+            heads[i] = heads[heads[i]]

@@ -1,0 +1,72 @@
+"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of `unbag.natlog.models`."""
+
+import pytest
+
+from unbag.natlog.clauses import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.natlog.determiners import EVERY, FEW, NO, A, Determiner, Kind, between, restrictor, scope
+from unbag.natlog.models import outcomes
+from unbag.natlog.relations import Relation, relation_of
+
+_SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
+_SOME = Determiner(Kind.SOME)
+
+
+@pytest.mark.parametrize(
+    ("determiner", "first", "second"),
+    [  # MacCartney & Manning 2009, section 4.2, the table of projectivity: what ≡ ⊏ ⊐ ^ | ‿ # become
+        (NO, "≡⊐⊏|#|#", "≡⊐⊏|#|#"),
+        (EVERY, "≡⊐⊏|#|#", "≡⊏⊐||##"),
+        (Determiner(Kind.NOT_EVERY), "≡⊏⊐‿#‿#", "≡⊐⊏‿‿##"),
+        (Determiner(Kind.MOST), "≡######", "≡⊏⊐||##"),
+    ],
+)
+def test_projectivity_is_what_the_paper_prints(determiner, first, second):
+    assert [restrictor(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in first]
+    assert [scope(determiner)(relation) for relation in Relation] == [_SIGNS[sign] for sign in second]
+
+
+@pytest.mark.parametrize("kind", [Kind.EXACTLY, Kind.ALL_BUT])
+def test_a_number_that_is_told_exactly_keeps_no_inclusion(kind):
+    for projection in (restrictor(Determiner(kind)), scope(Determiner(kind))):
+        assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
+        assert projection(Relation.REVERSE_ENTAILMENT) is Relation.INDEPENDENCE
+
+
+_IN_MODELS = {
+    Quantifier.EVERY: EVERY,
+    Quantifier.NO: NO,
+    Quantifier.NOT_EVERY: Determiner(Kind.NOT_EVERY),
+    Quantifier.AT_LEAST: _SOME,
+    Quantifier.EXACTLY: Determiner(Kind.EXACTLY),
+    Quantifier.ALL_BUT: Determiner(Kind.ALL_BUT),
+}
+
+
+@pytest.mark.parametrize("quantifier", _IN_MODELS)
+@pytest.mark.parametrize("relation", [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT])
+@pytest.mark.parametrize("part", ["subject", "verb"])
+def test_inclusions_come_out_as_in_the_finite_models_of_the_other_labeller(quantifier, relation, part):
+    clause = Clause(NounPhrase(quantifier))
+    found = relation_of(outcomes(Shape(clause, clause, Lexicon(**{part: relation}))))
+    projection = (restrictor if part == "subject" else scope)(_IN_MODELS[quantifier])
+    assert projection(relation) is (found or Relation.INDEPENDENCE)
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        (EVERY, A, Relation.FORWARD_ENTAILMENT),
+        (EVERY, NO, Relation.ALTERNATION),
+        (NO, A, Relation.NEGATION),
+        (EVERY, Determiner(Kind.NOT_EVERY), Relation.NEGATION),
+        (A, Determiner(Kind.NOT_EVERY), Relation.COVER),
+        (Determiner(Kind.MOST), A, Relation.FORWARD_ENTAILMENT),
+        (Determiner(Kind.SOME, 3), Determiner(Kind.SOME, 2), Relation.FORWARD_ENTAILMENT),
+        (Determiner(Kind.AT_MOST, 3), Determiner(Kind.SOME, 4), Relation.NEGATION),
+        (Determiner(Kind.AT_MOST, 3), Determiner(Kind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
+        (FEW, NO, Relation.REVERSE_ENTAILMENT),
+        (FEW, Determiner(Kind.SOME, 5), None),  # how many are few?
+    ],
+)
+def test_determiners_are_related_as_the_numbers_they_allow(first, second, expected):
+    assert between(first, second) is expected

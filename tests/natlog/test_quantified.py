@@ -1,0 +1,38 @@
+import pytest
+
+from unbag.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind
+from unbag.natlog.quantified import quantified
+
+
+@pytest.mark.parametrize(
+    ("sentence", "text", "determiner"),
+    [
+        ("At least three students read.", "Some students read.", Determiner(Kind.SOME, 3)),
+        ("More than five of the boys left.", "Some boys left.", Determiner(Kind.SOME, 6)),
+        ("At most 12 boys left.", "Some boys left.", Determiner(Kind.AT_MOST, 12)),
+        ("Fewer than ten boys left.", "Some boys left.", Determiner(Kind.AT_MOST, 9)),
+        ("Exactly two dogs bark.", "Some dogs bark.", Determiner(Kind.EXACTLY, 2)),
+        ("All but one man sat.", "Some man sat.", Determiner(Kind.ALL_BUT, 1)),
+        ("Most of the people slept.", "Some people slept.", Determiner(Kind.MOST)),
+        ("Not every man sat.", "Some man sat.", Determiner(Kind.NOT_EVERY)),
+        ("Every one of the two dogs sat.", "Some dogs sat.", EVERY),
+        ("None of the men left.", "No men left.", NO),
+        ("Nobody left.", "No person left.", NO),
+        ("He saw anything.", "He saw some thing.", ANY),
+        ("Few of the delegates ran.", "Some delegates ran.", FEW),
+    ],
+)
+def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
+    found = quantified(sentence)
+    assert found.text == text
+    assert [each for each, _ in found.determiners.values()] == [determiner]
+    [place] = found.determiners
+    assert text[place:].lower().startswith(("some", "no"))
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    ["It was the most beautiful town.", "He did not like it at all.", "She slept all day.", "He jumped over a fence."],
+)
+def test_what_only_looks_like_a_determiner_stays(sentence):
+    assert quantified(sentence) == (sentence, {})

@@ -1,0 +1,110 @@
+import pytest
+
+from tools.natlog_pairs import made
+from unbag.inference.predictor import Predictor, checked_probabilities
+from unbag.labels import LABELS
+from unbag.natlog.explanation import explanation
+from unbag.natlog.predictor import NatlogPredictor
+from unbag.natlog.sentences import Labeller
+from unbag.predictors import predictor_of
+from unbag.text.parses import Parser
+
+
+@pytest.fixture(scope="module")
+def labeller(shared, wordnet, tmp_path_factory):
+    parser = Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
+    return Labeller(parser, wordnet, wordnet.identity)
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "label"),
+    [
+        ("A poodle is chasing a cat.", "A dog is chasing a cat.", "entailment"),
+        ("A dog is chasing a cat.", "A poodle is chasing a cat.", "neutral"),
+        ("No dog is chasing a cat.", "No poodle is chasing a black cat.", "entailment"),
+        ("Every dog that barks is old.", "Every poodle that barks is old.", "entailment"),
+        ("Every poodle that barks is old.", "Every dog that barks is old.", "neutral"),
+        ("A man is not holding a plant.", "A man is not holding a flower.", "entailment"),
+        ("Most students are singing loudly.", "Most students are singing.", "entailment"),
+        ("Most of the students in the room are singing.", "Most of the students are singing.", "neutral"),
+        ("At most three students read a book.", "At most three students read a long book.", "entailment"),
+        ("Exactly two dogs are running.", "Exactly two dogs are running quickly.", "neutral"),
+        ("Every man is sleeping.", "No man is sleeping.", "contradiction"),
+        ("There is no man playing a guitar.", "A man is playing a guitar.", "contradiction"),
+        ("A horse is jumping over a ditch.", "A horse isn't jumping over a ditch.", "contradiction"),
+        ("An old man is jumping into an empty pool.", "A man is jumping into a full pool.", "contradiction"),
+        ("The duck is leading the goose.", "The goose is leading the duck.", "contradiction"),
+        ("Some women are wearing coats.", "Some women are wearing coats or hats.", "entailment"),
+        ("Every student sang and danced.", "Every student danced.", "entailment"),
+        ("If it rains, we will stay.", "If it rains in the morning, we will stay.", "entailment"),
+        ("Ann refused to eat fruit.", "Ann refused to eat apples.", "entailment"),
+        ("He left without saying a word.", "He left without saying a word to the boss.", "entailment"),
+    ],
+)
+def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis, label):
+    assert labeller.label(premise, hypothesis).label == label
+
+
+@pytest.mark.parametrize(
+    ("premise", "hypothesis", "why"),
+    [
+        ("A man eats an apple.", "A man eats a bicycle.", "how 'apple' and 'bicycle' are related"),
+        ("Is a dog barking?", "Is an animal barking?", "a question"),
+        ("It is raining.", "Seven cars stood near Rome.", ""),
+        ("A soldier met and a nurse met.", "Snow is white.", ""),
+    ],
+)
+def test_what_is_not_read_has_no_label_and_says_why(labeller, premise, hypothesis, why):
+    verdict = labeller.label(premise, hypothesis)
+    assert verdict.label is None
+    assert verdict.relation is None
+    assert verdict.unread
+    assert why in verdict.unread
+    assert explanation(verdict) == [f"cannot read: {verdict.unread}"]
+
+
+def test_a_proof_says_what_is_done_in_which_context_and_what_is_known_then(labeller):
+    verdict = labeller.label("No dog is chasing a cat.", "No poodle is chasing a cat.")
+    assert explanation(verdict) == [
+        '1. "dog" becomes "poodle": reverse entailment ⊐ (WordNet: poodle is a kind of dog); inside "no", downward: '
+        "forward entailment ⊏. So far: forward entailment ⊏"
+    ]
+
+
+def test_equal_sentences_say_the_same(labeller):
+    verdict = labeller.label("No dog barks.", "No dog barks.")
+    assert verdict.label == "entailment"
+    assert explanation(verdict) == ["the two say the same: equivalence (≡)"]
+
+
+def test_what_is_more_general_comes_first_whatever_the_order_of_the_words(labeller):
+    """From | then ⊏ nothing would follow; from ⊏ then | it is |."""
+    verdict = labeller.label("A man is jumping into a good empty pool.", "A man is jumping into a full pool.")
+    assert [step.relation.value for step in verdict.steps] == ["forward_entailment", "alternation"]
+
+
+def test_most_made_pairs_are_read_and_nearly_all_of_these_right(labeller):
+    """Every eighth, of the development and the held-out ones alike."""
+    pairs = list(made())[::8]
+    verdicts = list(labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]))
+    read = [(pair, verdict) for pair, verdict in zip(pairs, verdicts, strict=True) if verdict.label is not None]
+    right = [(verdict.label == "entailment") is (pair.label == "entailment") for pair, verdict in read]
+    assert len(read) / len(pairs) > 0.6
+    assert sum(right) / len(right) > 0.9
+
+
+def test_as_a_predictor_it_ties_where_it_cannot_read(labeller):
+    predictor = NatlogPredictor(labeller)
+    assert isinstance(predictor, Predictor)
+    found = predictor.predict(["No dog barks.", "A man eats an apple."], ["Some dog barks.", "A man eats a bicycle."])
+    assert found.tolist()[0] == [float(label == "contradiction") for label in LABELS]
+    assert len(set(found.tolist()[1])) == 1
+    checked_probabilities(found, 2, predictor.label_space)
+    assert predictor.predict([], []).shape == (0, 3)
+    assert set(predictor.identity) == {"kind", "pipeline", "lexicon"}
+
+
+def test_its_name_stands_for_it_wherever_a_model_is_named(shared, wordnet):
+    predictor, name = predictor_of("natlog", pipeline=str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
+    assert name == "natlog"
+    assert predictor.identity["lexicon"] == wordnet.identity

@@ -1,0 +1,44 @@
+"""Say how many of the pairs the labeller reads, and how many of these are right.
+
+python -m tools.natlog_pairs [--pipeline FOLDER] [--wrong]
+"""
+
+import argparse
+import sys
+from collections import Counter
+
+from tools.natlog_pairs import made
+from unbag.labels import ENTAILMENT, NEUTRAL
+from unbag.natlog.sentences import Labeller
+from unbag.text.pipeline import PIPELINE
+
+
+def main() -> None:
+    """Print a table; with `--wrong` also the development pairs that are wrong or not read."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--pipeline", default=PIPELINE)
+    options.add_argument("--wrong", action="store_true")
+    arguments = options.parse_args()
+    labeller = Labeller.load(arguments.pipeline)
+    pairs = list(made())
+    verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+    counts: Counter[tuple[str, str, str]] = Counter()
+    for pair, verdict in zip(pairs, verdicts, strict=True):
+        # Neutral is "not entailed" here.
+        said = verdict.label and (ENTAILMENT if verdict.label == ENTAILMENT else NEUTRAL)
+        outcome = "not read" if said is None else "right" if said == pair.label else "wrong"
+        part = "held out" if pair.held_out else "development"
+        counts[part, pair.polarity, outcome] += 1
+        counts[part, "all", outcome] += 1
+        if arguments.wrong and outcome != "right" and not pair.held_out:
+            sys.stdout.write(f"{outcome}: {pair.label}: {pair.premise} => {pair.hypothesis} {verdict.unread}\n")
+    for part in ("development", "held out"):
+        for polarity in ("up", "down", "neither", "all"):
+            right, wrong, unread = (counts[part, polarity, name] for name in ("right", "wrong", "not read"))
+            read = right + wrong
+            shares = f"read {read / (read + unread):6.1%}, right of those {right / max(read, 1):6.1%}"
+            sys.stdout.write(f"{part:12} {polarity:8} {read + unread:5} pairs, {shares}\n")
+
+
+if __name__ == "__main__":
+    main()
