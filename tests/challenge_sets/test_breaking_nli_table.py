@@ -1,10 +1,9 @@
 import io
 
-import pytest
 from rich.console import Console
 
 from unbag.challenge_sets.breaking_nli.figures import measures
-from unbag.challenge_sets.breaking_nli.table import table, verdict
+from unbag.challenge_sets.breaking_nli.table import reading, table
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -34,25 +33,19 @@ def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "c
     return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
 
 
-@pytest.mark.parametrize(
-    ("entailment", "contradiction", "words"),
-    [
-        (1.0, 0.05, "no sign that it knows words"),
-        (0.0, 1.0, "no sign that it knows words"),
-        (0.95, 0.4, "it goes by the words that both sentences share: 95% of the entailments right and 40%"),
-        (0.7, 0.9, "it knows words: 70% of the entailments right and 90% of the contradictions; of synonyms 70%"),
-    ],
-)
-def test_the_verdict(entailment, contradiction, words):
-    assert words in verdict(_result(entailment, contradiction))
+def test_the_reading_says_what_is_right_by_label_and_least_by_category():
+    assert reading(_result(0.7, 0.9)) == (
+        "right of 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; least of "
+        "synonyms, 70.0 % [65.0, 75.0] of 100."
+    )
 
 
-def test_a_model_of_two_labels_has_a_verdict():
-    assert "it knows words" in verdict(_result(0.9, 0.9, names=("entailment", "not_entailment")))
+def test_a_model_of_two_labels_is_told_of_in_its_labels():
+    assert "of 100 pairs that do not entail" in reading(_result(0.9, 0.9, names=("entailment", "not_entailment")))
 
 
-def test_too_few_pairs_give_none():
-    assert verdict(_result(0.9, 0.9, n=10)).startswith("none yet; 50 pairs each")
+def test_a_category_of_few_pairs_is_not_said_to_be_the_least():
+    assert "least" not in reading(_result(0.9, 0.9, n=10))
 
 
 def test_the_table_shows_every_view_that_is_there():

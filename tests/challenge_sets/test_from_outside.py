@@ -85,7 +85,7 @@ def test_it_is_evaluated_and_shown_in_the_terminal(runs):
     [_, result] = results.read(runs / "letters" / "results.json")
     assert (result.set, result.config["marks"], result.scores["accuracy"].n) == ("capitals", 2, 30)
     terminal.write([*terminal.views([result])], runs / "table.txt")
-    assert "Verdict: right on" in (runs / "table.txt").read_text()
+    assert "Right on" in (runs / "table.txt").read_text()
 
 
 def test_it_is_in_the_report_and_the_comparison(runs):

@@ -1,11 +1,15 @@
-"""The quantities: every set has some, and the one that stands for the permuted set is what it is said to be."""
+"""The quantities: every set has some, and what the permuted set's score is made of is what it is said to be."""
 
 import numpy as np
 import pytest
 
 from unbag import challenge_sets, papers
+from unbag.answers import of_labels
 from unbag.builder import ChallengeSetBuilder
+from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.permuted.scores import permuted_credits
 from unbag.scoring.accuracy import accuracy
+from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.label_distribution import label_distribution
@@ -17,7 +21,7 @@ from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 
 def permuted(predictions, q):
-    """Score n examples of label 0, each with its pair in order first and q permutations after it."""
+    """Score n examples, each with its pair in order first and q permutations after it."""
     rows = np.asarray(predictions)
     n = len(rows)
     sources, orders = np.repeat(np.arange(n), q + 1), np.tile(np.arange(-1, q), n)
@@ -25,21 +29,32 @@ def permuted(predictions, q):
     return permutation_acceptance(rows.ravel(), gold, sources, orders, resamples=20)
 
 
+def credits(predictions, q):
+    """Return what the answers to the same examples are worth beyond words."""
+    rows = np.asarray(predictions)
+    n = len(rows)
+    columns = {
+        "label": np.repeat(np.arange(n) % 3, q + 1),
+        "source_id": np.repeat(np.arange(n), q + 1),
+        "permutation": np.tile(np.arange(-1, q), n),
+    }
+    return permuted_credits(columns, of_labels(rows.ravel().tolist()))
+
+
 def score(name, scores):
     return challenge_sets.get(name).score(scores)
 
 
-def test_the_permutation_drop_by_hand():
+def test_what_order_is_worth_by_hand():
     # Labels 0, 1, 2. The first is right in order and in 1 of 2 orders, the second wrong in order and right in 2 of 2,
-    # the third wrong everywhere: 1/3 right in order, 3 of 6 permuted pairs right.
-    found = score("permuted", permuted([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2))
-    assert found.quantity.name == "permutation_drop"
-    assert found.estimate.value == pytest.approx(1 / 3 - 3 / 6)
-    assert found.estimate.n == 3
+    # the third wrong everywhere.
+    worth = credits([[0, 0, 1], [0, 1, 1], [0, 0, 1]], q=2)
+    assert worth.credit.tolist() == [0.5, -1, 0]
+    assert (worth.guess, worth.perfect) == (0, pytest.approx(2 / 3))
 
 
 @pytest.mark.parametrize("kind", ["a bag of words", "a constant answer", "a guess"])
-def test_the_permutation_drop_is_0_for_what_knows_no_order(kind):
+def test_order_is_worth_0_to_what_knows_none(kind):
     rng = np.random.default_rng(3)
     n, q = 2000, 30
     answers = {
@@ -47,9 +62,9 @@ def test_the_permutation_drop_is_0_for_what_knows_no_order(kind):
         "a constant answer": np.ones((n, q + 1), dtype=int),
         "a guess": rng.integers(0, 3, (n, q + 1)),
     }[kind]
-    # A guess's standard error: sqrt(2/9 / 2000) = .0105.
-    close = 0.04 if kind == "a guess" else 1e-12
-    assert score("permuted", permuted(answers, q)).estimate.value == pytest.approx(0, abs=close)
+    # A guess's standard error: sqrt(2/9 / 2000) / (2/3) = .016.
+    close = 0.06 if kind == "a guess" else 1e-12
+    assert beyond_words(credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
 
 
 def test_a_number_without_any_example_is_left_out():
@@ -67,7 +82,8 @@ def _scored():
     kinds = ["soswap", "addamod"] * 30
     few = {"resamples": 20}
     words = ["contradiction", "neutral", "forward_entailment"]
-    return {
+    beyond = {BEYOND_WORDS: beyond_words(Credits(predicted == gold, gold, range(60)), **few)}
+    scores = {
         "permuted": permuted(rng.integers(0, 3, (60, 5)), q=4),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},
         "resnli": uncertainty_partitions(predicted, gold, np.arange(60) % 4, **few),
@@ -77,6 +93,7 @@ def _scored():
         "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
         "plain": accuracy(predicted, gold, **few) | {"labels": names},
     }
+    return {name: {**each, **beyond} for name, each in scores.items()}
 
 
 @pytest.mark.parametrize("name", challenge_sets.names())
@@ -87,11 +104,12 @@ def test_numbers_are_in_what_the_sets_are_scored_by(name):
     assert len(set(names)) == len(names)
     assert all(quantity.roles for quantity in described.quantities), "a number that is shown nowhere"
     for role in ("quoted", "compared", "beside_papers", "harness"):
-        values = [estimate for _, estimate in described.measured(scores, role)]
+        values = [estimate for _, estimate in described.measured(scores | {"unseen": scores.get("accuracy")}, role)]
         assert values, "every surface shows a number of every set"
         assert all(-1 <= estimate.value <= 1 and estimate.n > 0 for estimate in values)
     for quantity in described.of_role("compared"):
-        assert quantity.path in dict(estimates(scores)), "its examples are found by the path"
+        found = dict(estimates(scores | {"unseen": scores.get("accuracy")}))
+        assert quantity.path in found, "its examples are found by the path"
 
 
 @pytest.mark.parametrize("name", challenge_sets.names())
@@ -101,7 +119,8 @@ def test_a_description_names_what_is_there(name):
     assert issubclass(described.builder_class(), ChallengeSetBuilder)
     columns = {*described.columns, *described.more_columns}
     assert columns <= set(described.builder_class().SCHEMA.names)
-    assert callable(getattr(described.module("scores"), f"{name}_scores"))
+    for function in ("scores", "credits"):
+        assert callable(getattr(described.module("scores"), f"{name}_{function}"))
     for quantity in described.quantities:
         for paper, table, column, _ in quantity.counterparts:
             assert papers.table(paper, table).shares(column)

@@ -97,13 +97,12 @@ def test_what_is_not_known_is_not_shown():
     assert line.split()[-1] == "–"
 
 
-@pytest.mark.parametrize(
-    ("scores", "words"),
-    [
-        (_scores(0.8, 0.4), "leans on words: the less they give away, the worse it gets (80% right"),
-        (_scores(0.6, 0.6, low=-0.03), "makes no difference to it (60% right"),
-        (_scores(0.8, 0.4, n=20), "none yet; its partitions have 20 examples, and 50 are needed"),
-    ],
-)
-def test_the_verdict_follows_from_the_drop(scores, words):
-    assert words in resnli.verdict(_result(scores))
+def test_the_reading_says_the_accuracy_on_pairs_not_from_train_and_the_change():
+    said = resnli.reading(_result(_scores(0.8, 0.4)))
+    assert "of the time on pairs not from train, " in said
+    assert "80.0 % right of the easiest partition, 40.0 % of the hardest" in said
+    assert ": a fall of 40.0 points [" in said
+
+
+def test_where_no_change_is_shown_none_is_denied():
+    assert "too few pairs to tell from none" in resnli.reading(_result(_scores(0.6, 0.6, low=-0.3)))

@@ -1,6 +1,5 @@
 from dataclasses import replace
 
-import pytest
 from rich.console import Console
 
 from unbag.challenge_sets.soswap_addamod import table as soswap_addamod
@@ -49,23 +48,13 @@ def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
     assert "600 SOSwap, 600 AddAmod pairs, of 10,000 rows; left out 8,000 whose" in " ".join(" ".join(lines).split())
 
 
-@pytest.mark.parametrize(
-    ("scores", "words"),
-    [
-        (_scores(), "whatever moved: 4% of SOSwap right and 6% of AddAmod right"),
-        (_scores(0.9, 0.85), "it sees what moved"),
-        (_scores(0.9, 0.3), "it sees some"),
-        (_scores(1.0, 0.0, entailment=0.0), "100% of SOSwap right and 0% of AddAmod right, no more than one answer"),
-        (_scores(0.3, 0.3, entailment=0.4), "no sign that it sees what moved"),
-        (_scores(n=49), "none yet; 50 pairs of SOSwap and AddAmod are needed"),
-    ],
-)
-def test_the_verdict_follows_from_the_accuracies(scores, words):
-    assert words in soswap_addamod.verdict(replace(RESULT, scores=scores))
-
-
-def test_one_kind_alone_is_shown_alone():
-    alone = replace(RESULT, scores=_scores() | {"by_subset": {"soswap": _part(0.9)}})
-    assert soswap_addamod.verdict(alone) == (
-        "90% of SOSwap right; only both kinds together tell that from one answer for all."
+def test_the_reading_says_what_is_right_by_kind_and_how_often_it_entails():
+    assert soswap_addamod.reading(replace(RESULT, scores=_scores(0.9, 0.3))) == (
+        "right of 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; it says "
+        "entailment, which none is, to 95.0 % [94.0, 96.0]."
     )
+
+
+def test_one_kind_alone_is_said_to_be_what_one_answer_does():
+    alone = replace(RESULT, scores=_scores() | {"by_subset": {"soswap": _part(0.9)}})
+    assert "600 SOSwap pairs, which one answer for all would be too;" in soswap_addamod.reading(alone)

@@ -11,6 +11,8 @@ from unbag.scoring.bootstrap import Estimate
 SCORES = {
     "n_examples": 3697,
     "q": 100,
+    "n_c": 2900,
+    "n_labels": 3,
     "accuracy": Estimate(0.785, 0.771, 0.798, 3697),
     "omega_max": Estimate(0.95, 0.94, 0.96, 3697),
     "p_c": Estimate(0.9, 0.89, 0.91, 2900),
@@ -52,17 +54,14 @@ def test_what_has_no_example_is_a_dash_not_a_number():
 
 
 @pytest.mark.parametrize(
-    ("share", "n", "words"),
+    ("p_c", "words"),
     [
-        (1.0, 2900, "it counts words"),
-        (0.9, 2900, "it reads words, little of their order"),
-        (0.4, 2900, "word order matters to it"),
-        (1.0, 49, "none yet; it gets 49 examples right"),
-        (None, 0, "it gets no pair right"),
+        (Estimate(0.9, 0.89, 0.91, 2900), "of the 2,900 pairs that it gets right in order, 90.0 % [89.0, 91.0] of the"),
+        (Estimate(None, None, None, 0), "it gets no pair right"),
     ],
 )
-def test_the_verdict_follows_from_p_c(share, n, words):
-    assert words in permuted.verdict(replace(RESULT, scores={"p_c": Estimate(share, share, share, n)}))
+def test_the_reading_says_p_c_and_no_more(p_c, words):
+    assert words in permuted.reading(replace(RESULT, scores=SCORES | {"p_c": p_c}))
 
 
 def test_the_written_table_is_the_shown_one(tmp_path):
