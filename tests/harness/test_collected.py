@@ -29,7 +29,12 @@ def rows_of(name):
     for i, row in enumerate(rows):
         half = i // 2
         row |= {
-            "breaking_nli": {"category": "abc"[i % 3], "similarity": None, "pair_frequency": None},
+            "breaking_nli": {
+                "category": "abc"[i % 3],
+                "similarity": None,
+                "pair_frequency": None,
+                "annotator_labels": [],
+            },
             "cs_lambda": {"lms": float(draw.random()), "annotator_labels": []},
             "permuted": {"source_id": f"s{i // 6}", "permutation": i % 6 - 1, "label": label[i // 6]}
             | {f"{side}_words": 8 for side in ("premise", "hypothesis")}

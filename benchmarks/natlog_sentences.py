@@ -1,0 +1,93 @@
+"""How much the natural-logic baseline reads, how much of that is right, and how many pairs a second it takes.
+
+    python benchmarks/natlog_sentences.py [--pipeline FOLDER] [--file SICCK-Ground-Truth-apr24.csv] [PAIRS …]
+
+PAIRS are Parquet files with the columns `premise` and `hypothesis` (or `sentence_A` and `sentence_B`) and `label`, 0 to
+2 as `unbag.labels` has it; rows without label are left out. `--file` is SICCK, scored four-way without being told the
+seeds' labels, beside `told`: what the labeller that is told them has right on the same rows. `majority` is what always
+the most frequent label would have right of those read. Sentences are parsed anew, on one core. One JSON line a file.
+"""
+
+import argparse
+import json
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+
+from unbag.labels import LABELS
+from unbag.natlog.labeller import relate
+from unbag.natlog.relations import four_way
+from unbag.natlog.sentences import Labeller, Verdict
+from unbag.perturb.sicck import read
+from unbag.perturb.sicck_agreement import official_shapes
+from unbag.text.pipeline import PIPELINE
+
+
+def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:
+    """Return how many pairs there are, the share that is read, and of those the shares that are right and majority."""
+    decided = [(mine, theirs) for mine, theirs in zip(found, gold, strict=True) if mine is not None]
+    n = max(len(decided), 1)
+    return {
+        "pairs": len(gold),
+        "read": round(len(decided) / max(len(gold), 1), 4),
+        "right": round(sum(mine == theirs for mine, theirs in decided) / n, 4),
+        "majority": round(max(Counter(theirs for _, theirs in decided).values(), default=0) / n, 4),
+    }
+
+
+def timed(labeller: Labeller, pairs: Sequence[tuple[str, str]]) -> tuple[list[Verdict], dict[str, Any]]:
+    """Return the verdicts, and pairs a second."""
+    begun = time.perf_counter()
+    verdicts = list(labeller.labels([pair[0] for pair in pairs], [pair[1] for pair in pairs]))
+    return verdicts, {"pairs_per_second": round(len(pairs) / (time.perf_counter() - begun), 1)}
+
+
+def of_sicck(labeller: Labeller, file: Path) -> dict[str, Any]:
+    """Score SICCK's rows that have a four-way label."""
+    all_rows, _ = read(file)
+    told_all = [four_way(relate(shape)) for shape in official_shapes(all_rows)]
+    labelled = [(row.premise, row.hypothesis, row.four_way, told) for row, told in zip(all_rows, told_all, strict=True)]
+    rows = [(premise, hypothesis, gold, told) for premise, hypothesis, gold, told in labelled if gold is not None]
+    verdicts, speed = timed(labeller, [row[:2] for row in rows])
+    # Equivalence has no four-way label: read, and wrong.
+    found = [verdict.relation and (four_way(verdict.relation) or "equivalence") for verdict in verdicts]
+    told = [row[3] or "equivalence" if mine is not None else None for mine, row in zip(found, rows, strict=True)]
+    gold = [row[2] for row in rows]
+    return {**shares(found, gold), "told": shares(told, gold)["right"], **speed}
+
+
+def of_pairs(labeller: Labeller, file: Path) -> dict[str, Any]:
+    """Score a file of pairs."""
+    pairs = [
+        (row.get("premise", row.get("sentence_A")), row.get("hypothesis", row.get("sentence_B")), row["label"])
+        for row in pq.read_table(file).to_pylist()
+    ]
+    pairs = [pair for pair in pairs if pair[2] in range(len(LABELS))]
+    verdicts, speed = timed(labeller, [pair[:2] for pair in pairs])
+    return {**shares([verdict.label for verdict in verdicts], [LABELS[pair[2]] for pair in pairs]), **speed}
+
+
+def main() -> None:
+    """Score each file, print one JSON line for it."""
+    options = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    options.add_argument("--pipeline", default=PIPELINE)
+    options.add_argument("--file", type=Path)
+    options.add_argument("pairs", type=Path, nargs="*")
+    arguments = options.parse_args()
+    with tempfile.TemporaryDirectory() as cache:
+        labeller = Labeller.load(arguments.pipeline, cache=Path(cache))
+        labeller.label("A dog barks.", "An animal barks.")  # what is loaded once is no pair's
+        record = {"benchmark": "natlog_sentences"}
+        if arguments.file:
+            print(json.dumps({**record, "file": arguments.file.name, **of_sicck(labeller, arguments.file)}))
+        for file in arguments.pairs:
+            print(json.dumps({**record, "file": file.name, **of_pairs(labeller, file)}))
+
+
+if __name__ == "__main__":
+    main()
