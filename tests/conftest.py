@@ -8,10 +8,21 @@ import pytest
 # One thread each: tests run side by side, and their arrays are small. Set before anything imports numpy or torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+# The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these. What it does
+# is tested where it is named (`tests/test_verdict.py`).
+os.environ["UNBAG_LEXICAL"] = "0"
+
 pytest_plugins = ["tests.hub_server.fixtures"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 _NEEDS_SHARED = "needs ../shared"
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _without_a_lexical_model():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("unbag.word_counter.PAIRS", {})
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -91,7 +91,7 @@ def test_it_is_evaluated_and_shown_in_the_terminal(runs):
 def test_it_is_in_the_report_and_the_comparison(runs):
     html.write([runs / "letters", runs / "neutral"], runs / "report.html")
     text = re.sub(r"<[^>]*>", " ", (runs / "report.html").read_text(encoding="utf-8"))
-    for words in ("Is it right when it is shouted at?", "Accuracy in capitals", "Capitals: accuracy in capitals"):
+    for words in ("Is it right when it is shouted at?", "Accuracy in capitals", "Right on"):
         assert words in text
     assert "Up to twelve shouted pairs." in text
     found = unbag.compare(runs / "letters", runs / "neutral")

@@ -65,7 +65,7 @@ def evaluate(
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
     ] = False,
-    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", help=_AGAINST)] = True,
+    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", envvar="UNBAG_LEXICAL", help=_AGAINST)] = True,
     offline: Offline = False,
     training: Annotated[
         list[str] | None,
@@ -209,7 +209,7 @@ def score(
     ],
     name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
     out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE/SET-PAIRS).")] = None,
-    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", help=_AGAINST)] = True,
+    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", envvar="UNBAG_LEXICAL", help=_AGAINST)] = True,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
