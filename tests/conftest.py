@@ -8,8 +8,7 @@ import pytest
 # One thread each: tests run side by side, and their arrays are small. Set before anything imports numpy or torch.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
-# The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these. What it does
-# is tested where it is named (`tests/test_verdict.py`).
+# The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these.
 os.environ["UNBAG_LEXICAL"] = "0"
 
 pytest_plugins = ["tests.hub_server.fixtures"]

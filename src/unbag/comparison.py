@@ -12,6 +12,7 @@ from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets, paired_samples, results
+from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate, Sample, plain
 from unbag.scoring.mcnemar import mcnemar
@@ -333,6 +334,9 @@ class _Pairs:
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
         for path, label in self._chosen(first.result).items():
+            if path == SCORE.path and len({_counter(run) for run in (*ours, *theirs)}) > 1:
+                notes.append(f"{_title(first.result)}: beyond words by other lexical models, hence not compared")
+                continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             known = [[value for value in each if value is not None] for each in values]
             if not all(known):
@@ -389,6 +393,11 @@ class _Pairs:
             values = draws(list(wanted.values()), resamples=self._resamples)
             self._drawn[task] = dict(zip(wanted, values, strict=True))
         return self._drawn[task]
+
+
+def _counter(run: Run) -> str:
+    """Return what a run's score beyond words was held against, as text."""
+    return json.dumps((run.result.scores.get(BEYOND_WORDS) or {}).get("lexical_model"), sort_keys=True)
 
 
 def _listed(letters: set[str]) -> str:
