@@ -68,7 +68,7 @@ def main() -> None:
             predictor, _ = predictor_of(folder)
             for title, (built, parts) in right_sets.items():
                 found = answers(built, predictor, args.out)
-                correct = found.predicted == found.gold(built.rows)
+                correct = found.predicted == found.gold(numbers(built.rows, "label"))
                 for part, rows in {title: None, **parts}.items():
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:
