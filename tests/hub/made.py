@@ -4,8 +4,10 @@ from typing import Final
 
 import numpy as np
 
+from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.results import Result
 from unbag.scoring.accuracy import accuracy
+from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.swap_consistency import swap_consistency
 
 SNLI: Final = {
@@ -28,11 +30,18 @@ def plain(about=None, *, seed=1):
     """Return a result on a corpus as it is."""
     gold, predicted = np.random.default_rng(seed).integers(0, 3, (2, 60))
     scores = accuracy(predicted, gold, resamples=50) | {"labels": ["entailment", "neutral", "contradiction"]}
-    return Result("plain", {}, about or model(), SNLI, scores, _ENVIRONMENT)
+    return Result("plain", {}, about or model(), SNLI, scores | _beyond(predicted == gold, gold), _ENVIRONMENT)
 
 
 def swapped(about=None, *, seed=1):
     """Return a result on pairs that were exchanged; 40 of 60 are neutral or contradictions."""
     rng = np.random.default_rng(seed)
-    scores = swap_consistency(rng.integers(0, 3, 60), np.arange(60) % 3, rng.integers(0, 3, 60), resamples=50)
+    gold = np.arange(60) % 3
+    before, after = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
+    scores = swap_consistency(before, gold, after, resamples=50) | _beyond(after == gold, gold)
     return Result("swapped", {}, about or model(), SNLI | {"sha256": "6" * 64}, scores, _ENVIRONMENT)
+
+
+def _beyond(right, gold):
+    scores = beyond_words(Credits(right, gold, range(len(gold))), resamples=50)
+    return {BEYOND_WORDS: {**scores, "lexical_model": None}}

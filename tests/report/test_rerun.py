@@ -162,7 +162,7 @@ def test_examples_and_options_of_the_set(here):
 def test_the_authors_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)
-    assert rerun(result).command == "unbag evaluate always:predict --sets sicck"
+    assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical"
     assert rerun(result).remark == "It downloads the authors' file; a copy of yours is named with --file."
     assert run(*shlex.split(rerun(result).command)[1:], *told[2:]) == [result]
 

@@ -49,6 +49,14 @@ def prefetch(
             help="What `unbag train` reads, or the built-in models are fitted to: corpora or files, comma between."
         ),
     ] = None,
+    lexical: Annotated[
+        bool,
+        typer.Option(
+            "--lexical/--no-lexical",
+            envvar="UNBAG_LEXICAL",
+            help="Also what the lexical model is fitted to that `unbag evaluate` holds scores against (default).",
+        ),
+    ] = True,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -74,7 +82,7 @@ def prefetch(
         typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
-    wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora, lexical=True)
+    wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora, lexical=lexical)
     if corpora and models:
         known = {need.name for need in wanted}
         to_train = prefetch.of_training(models[0], corpora, revision=revision)

@@ -5,13 +5,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import challenge_sets, scripts
+from unbag import challenge_sets, scripts, verdict
 from unbag.challenge_sets.base import Measured
 from unbag.corpora import CORPORA, Corpus
 from unbag.hub import eval_results
 from unbag.hub.inherited_licence import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.report import summary
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.command import command
@@ -273,7 +274,7 @@ def _results(about: About) -> str:
         by_rows.setdefault(_rows_key(result), result)
     compared = {name: [r for r in results if _rows_key(r) in by_rows] for name, results in about.compare_with.items()}
     columns |= {name: results for name, results in compared.items() if results}
-    table, verdicts = [], []
+    table, readings = [], []
     for key, first in by_rows.items():
         by_column = {name: next((r for r in results if _rows_key(r) == key), None) for name, results in columns.items()}
         numbers = {name: _by_metric(result) for name, result in by_column.items()}
@@ -284,8 +285,8 @@ def _results(about: About) -> str:
             table.append([where, f"{quantity.label} {arrow}", *cells, f"{estimate.n:,}"])
         for name in ("this model", RESIDUAL):
             if (its := by_column.get(name)) is not None:
-                verdict = challenge_sets.get(its.set).module("table").verdict(its)
-                verdicts.append(f"- {_set_name(its)}, {name}: {verdict}")
+                reading = challenge_sets.get(its.set).module("table").reading(its)
+                readings.append(f"- {_set_name(its)}, {name}: {reading}")
     versions = sorted({result.environment["unbag"] for result in by_rows.values()})
     return "\n\n".join(
         [
@@ -294,9 +295,17 @@ def _results(about: About) -> str:
             f"95 % bootstrap intervals in brackets. ↑ higher is better, ↓ lower is better. Measured by unbag "
             f"{', '.join(versions)}; all models of a row answered the same pairs. n is how many examples "
             "the first number of the row rests on.",
-            "In words:\n\n" + "\n".join(verdicts),
+            "In words:\n\n" + "\n".join([*_verdicts(about), *readings]),
         ]
     )
+
+
+def _verdicts(about: About) -> list[str]:
+    """Return what is said first of either head, and what the scale is."""
+    heads = {"this model": about.own, RESIDUAL: about.residual}
+    stand = {name: verdict.of_model(results) for name, results in heads.items() if results}
+    said = [f"- {name}: {verdict.sentence(each)}" for name, each in stand.items()]
+    return [*said, f"- beyond words: {summary.scale([one for each in stand.values() for one in each])}"]
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:

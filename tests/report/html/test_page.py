@@ -6,7 +6,7 @@ import pytest
 
 from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets, results
-from unbag.challenge_sets.base import LAST, Quantity
+from unbag.challenge_sets.base import BEYOND_WORDS, LAST
 from unbag.report import html
 from unbag.report.html import profile
 from unbag.report.html.gathered import gather
@@ -33,7 +33,14 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
             "left_out": {},
             "sha256": sha,
         },
-        scores={"accuracy": estimate, "majority": 0.34, "labels": ["entailment"], "by_label": [estimate]},
+        scores={
+            "accuracy": estimate,
+            "majority": 0.34,
+            "labels": ["entailment"],
+            "by_label": [estimate],
+            BEYOND_WORDS: {"score": Estimate(value - 0.1, value - 0.2, value, 100), "p": 0.002, "words": 0.1}
+            | {"lexical_model": None},
+        },
         environment={"python": "3.11"},
     )
 
@@ -83,34 +90,22 @@ def test_a_folder_without_results_is_refused(tmp_path, written):
         gather([written()])
 
 
-@pytest.mark.parametrize(("value", "counts"), [(0.80, (1, 1)), (0.63, (0, 1)), (0.2, (0, 1))])
-def test_better_than_words_means_beyond_both_intervals(written, value, counts):
-    gathered = gather([written(_plain("org/a", value), _plain("lexical", 0.6))])
-    found = profile.profiled(gathered)
-    assert profile.beats_words(found, "org/a") == counts
-    assert profile.beats_words(found, "lexical") is None
-    assert [said for said in page.lead(gathered, found) if said.startswith(f"On {counts[0]} of 1 measures")]
+def test_the_profile_is_the_score_beyond_words_of_every_model(written):
+    gathered = gather([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
+    stand = profile.standings(gathered)
+    drawn = page.profile(stand, gathered)
+    assert [series.name for series in drawn.series] == ["org/a", "lexical"]
+    assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
+    assert page.lead(gathered, stand)[0] == "None; no challenge set was asked."
 
 
-def test_of_orders_accepted_fewer_are_better():
-    few, many = Estimate(0.3, 0.2, 0.4, 100), Estimate(1.0, 1.0, 1.0, 100)
-    p_c = Quantity("p_c", "P^c", "p_c", higher_is_better=False)
-    found = [profile.Profiled(None, "P^c", p_c, {"a": few, "lexical": many}, [])]
-    assert profile.beats_words(found, "a") == (1, 1)
-
-
-def test_the_profile_has_the_papers_models_in_a_lane_of_their_own(written):
+def test_published_figures_carry_their_models_names(written):
     gathered = gather([written(_plain("org/a", 0.8))])
-    drawn = page.profile(profile.profiled(gathered), gathered)
-    assert [(series.name, series.is_reference) for series in drawn.series] == [
-        ("org/a", False),
-        (page.PAPERS_MODELS, True),
-    ]
+    [drawn] = page._beside_papers(gathered.groups[0], challenge_sets.get("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
-    assert len(drawn.series[1].points) == 5
-    assert drawn.series[1].points[0].estimate.value == pytest.approx(0.5301)
-    [row] = figures.table(drawn).rows
-    assert row[-1].startswith("InferSent, MultiNLI 0.530; ESIM, MultiNLI 0.659; ")
+    assert (len(drawn.series[-1].points), drawn.series[-1].name) == (5, page.PUBLISHED)
+    assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.bare(0.5301))
+    assert drawn.places[:2] == ["org/a", "InferSent, MultiNLI"]
 
 
 def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
@@ -162,7 +157,7 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
     html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert 'id="examples"' not in text
-    assert "Right 80% of the time" in text
+    assert "Right 80.0 % [" in text
 
 
 def test_models_and_references_look_different_each():
