@@ -134,7 +134,10 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published):
             "text-classification",
             ["en"],
         )
-        assert [found.metric_type for found in card.data.eval_results] == ["accuracy"] * 3 + ["drop", "agreement"]
+        assert [found.metric_type for found in card.data.eval_results] == [
+            *("beyond_words", "accuracy"),
+            *("beyond_words", "accuracy", "accuracy", "drop", "agreement"),
+        ]
         files = HfApi().list_repo_files(repo)
         assert ".eval_results/unbag-plain-snli-validation.yaml" not in files
         path = hf_hub_download(repo, ".eval_results/unbag-plain-snli-test.yaml")
@@ -232,4 +235,4 @@ def _check_the_rows(repo_id):
     assert sorted(set(rows["model"])) == ["org/model-0", "org/model-1", "org/model-2", "org/trained-finetune"]
     assert len(rows) == 4 * 5
     scores = rows.filter(lambda row: row["is_score"])
-    assert set(scores["metric"]) == {"accuracy", "accuracy_after"}
+    assert set(scores["metric"]) == {"beyond_words"}

@@ -57,8 +57,9 @@ def test_one_file_a_benchmark_as_the_clients_read_it():
     ]
     [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
-    assert entry.value == swapped().scores["accuracy_after"].value
-    assert entry.notes.startswith("accuracy when exchanged; n = 40; 95 % interval")
+    assert entry.value == swapped().scores["beyond_words"]["score"].value
+    assert entry.notes.startswith("beyond words; n = 60; 95 % interval")
+    assert "; 0 is a guess or one answer for all; 1 a perfect reader" in entry.notes
     assert swapped().data["sha256"] in entry.notes
 
 
@@ -78,7 +79,7 @@ def test_the_index_is_added_to_and_ours_in_it_replaced():
     assert again[0]["results"][2] != entry["results"][2]
     assert len(again[0]["results"]) == 3
     card = ModelCard(front_matter.with_entry("---\nlicense: mit\n---\n", "model-index", once))
-    assert len(card.data.eval_results) == 1 + 1 + 4
+    assert len(card.data.eval_results) == 1 + 2 + 5
 
 
 @pytest.mark.parametrize("index", ["text", [{"name": "a"}], [{"name": "a", "results": [{}]}]])

@@ -125,11 +125,11 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         _, count, summary, legend, *_, table = ask(address, "opened")
-    after = swapped().scores["accuracy_after"].value
-    assert count == "Results: 5. Models: 1. Sets: 2."
+    score = swapped().scores["beyond_words"]["score"].value
+    assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
-    assert summary["value"]["data"][0][2] == round(after, 3)
+    assert summary["value"]["data"][0][2] == round(score, 3)
     assert legend.startswith("**plain**")
     assert [row[6] for row in table["data"]] == ["plain"]
 

@@ -19,9 +19,15 @@ def table(content):
 
 def test_a_row_for_each_metric():
     found = rows([swapped()])
-    assert [row["metric"] for row in found] == ["accuracy_before", "accuracy_after", "drop", "agreement"]
-    assert [row["is_score"] for row in found] == [False, True, False, False]
-    after = found[1]
+    assert [row["metric"] for row in found] == [
+        "beyond_words",
+        "accuracy_before",
+        "accuracy_after",
+        "drop",
+        "agreement",
+    ]
+    assert [row["is_score"] for row in found] == [True, False, False, False, False]
+    after = found[2]
     assert (after["value"], after["low"], after["high"], after["n"]) == swapped().scores["accuracy_after"]
     assert (after["model"], after["set"], after["config"], after["head"]) == (
         "org/model",
@@ -33,7 +39,7 @@ def test_a_row_for_each_metric():
 
 
 def test_options_tell_rows_apart():
-    [whole], [drawn] = rows([plain()]), rows([replace(plain(), config={"examples": 5, "examples_seed": 1})])
+    [_, whole], [_, drawn] = rows([plain()]), rows([replace(plain(), config={"examples": 5, "examples_seed": 1})])
     assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"examples": 5, "examples_seed": 1})
     assert table(merged([whole, drawn], None)).num_rows == 2
 
@@ -42,14 +48,14 @@ def test_the_order_of_publishers_does_not_matter_and_the_same_again_changes_noth
     ours, theirs = rows([plain(), swapped()]), rows([plain(model("other/model"))])
     both = merged(theirs, merged(ours, None))
     assert both == merged(ours, merged(theirs, None))
-    assert table(both).num_rows == 6
+    assert table(both).num_rows == 9
     assert merged(ours, both) is both
 
 
 def test_a_later_result_of_the_same_takes_its_place():
     before, after = plain(seed=1), plain(seed=2)
     assert before.scores["accuracy"] != after.scores["accuracy"]
-    [row] = table(merged(rows([after]), merged(rows([before]), None))).to_pylist()
+    [row, _] = table(merged(rows([after]), merged(rows([before]), None))).to_pylist()
     assert row["value"] == after.scores["accuracy"].value
 
 

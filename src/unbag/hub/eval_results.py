@@ -14,8 +14,10 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import Measured
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import benchmark, config_of, deviations, options
+from unbag.report import summary
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
+from unbag.verdict import of_model
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -142,8 +144,7 @@ def _notes(result: Result, main: Measured) -> str:
     parts = [main.quantity.label, f"n = {n:,}"]
     if low is not None and high is not None:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
-    if "majority" in result.scores:
-        parts.append(f"a constant answer has {result.scores['majority']:.4f}")
+    parts.append(summary.scale(of_model([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
     return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.environment['unbag']}"])
 

@@ -126,7 +126,9 @@ def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
 def test_each_result_says_how_to_get_it_again(written, tmp_path):
     html.write([written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --examples 100 --seed 7"
+    command = (
+        "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --examples 100 --seed 7 --no-lexical"
+    )
     assert f"<code>{command}</code>" in text
     assert text.count("No command asks the same again: the model was handed in from Python") == 1
 
