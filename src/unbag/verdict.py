@@ -17,6 +17,9 @@ LEVEL: Final = 0.05
 MARGIN: Final = 0.1
 """Of the score beyond words: what less than that is worth no mention of, where a whole interval lies below it."""
 
+LEAST_SOURCES: Final = 10
+"""Sources below which nothing is said: draws of so few tell neither a difference nor that there is none."""
+
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "cannot be told": "?"}
 """A character for each, where there is no room for words."""
 
@@ -63,7 +66,9 @@ def of_model(results: Sequence[Result]) -> list[SetVerdict]:
     for number, (result, each) in enumerate(zip(results, beyond, strict=True)):
         score: Estimate = each["score"] if each else _NOTHING
         p = corrected.get(number)
-        verdicts.append(SetVerdict(result, _standing(score, p), score, p, bool(each) and each["words"] is not None))
+        enough = bool(each) and each["sources"] >= LEAST_SOURCES
+        standing = _standing(score, p) if enough else "cannot be told"
+        verdicts.append(SetVerdict(result, standing, score, p, bool(each) and each["words"] is not None))
     return verdicts
 
 

@@ -202,7 +202,7 @@ def _check_the_proposal(repo_id):
     assert read["refs/pr/1"].endswith(f"---\n# Theirs{body}")
     index = ModelCard(read["refs/pr/1"]).data.eval_results
     assert {found.dataset_type for found in index} == {"org/plain", "org/swapped"}
-    assert len(index) == 5
+    assert len(index) == 7
 
 
 def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
@@ -233,6 +233,6 @@ def _check_the_rows(repo_id):
 
     rows = load_dataset(repo_id, split="train")
     assert sorted(set(rows["model"])) == ["org/model-0", "org/model-1", "org/model-2", "org/trained-finetune"]
-    assert len(rows) == 4 * 5
+    assert len(rows) == 4 * 7
     scores = rows.filter(lambda row: row["is_score"])
     assert set(scores["metric"]) == {"beyond_words"}

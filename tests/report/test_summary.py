@@ -15,7 +15,7 @@ def _result(name, share, model="org/a", data="snli", p=0.001):
         config={},
         model={"name": model},
         data={"name": data, "split": "validation"},
-        scores={BEYOND_WORDS: {"score": score, "p": p, "words": 0.2, "lexical_model": {"kind": "lexical"}}},
+        scores={BEYOND_WORDS: {"score": score, "p": p, "words": 0.2, "sources": 50, "lexical_model": {}}},
         environment={},
     )
 

@@ -38,7 +38,12 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
             "majority": 0.34,
             "labels": ["entailment"],
             "by_label": [estimate],
-            BEYOND_WORDS: {"score": Estimate(value - 0.1, value - 0.2, value, 100), "p": 0.002, "words": 0.1}
+            BEYOND_WORDS: {
+                "score": Estimate(value - 0.1, value - 0.2, value, 100),
+                "p": 0.002,
+                "words": 0.1,
+                "sources": 100,
+            }
             | {"lexical_model": None},
         },
         environment={"python": "3.11"},
