@@ -23,8 +23,11 @@ sys.path.insert(0, str(ROOT))  # the tests' model and endpoint
 
 from tests.llm.tiny_lm import save_tiny_lm  # noqa: E402
 from tests.llm_server import running_endpoint  # noqa: E402
-from unbag import challenge_sets, results  # noqa: E402
-from unbag.evaluation import evaluate  # noqa: E402
+from unbag import (  # noqa: E402
+    challenge_sets,
+    evaluate,
+    results,
+)
 from unbag.harness.export import export_tasks  # noqa: E402
 from unbag.request import Request  # noqa: E402
 from unbag.scoring.paths import estimates  # noqa: E402

@@ -1,11 +1,12 @@
-"""How fast are predictions, and are they the same? Side by side with sentence-transformers and transformers' pipeline.
+"""How fast are predictions, and are they the same? Side by side with others that ask the same classifier.
 
     python benchmarks/inference.py --model MODEL --data pairs.parquet [--device cuda]
+    pip install openvino onnxruntime onnxscript     # peers on a CPU, where they are installed
 
-One process loads the same model four times and asks each about the same pairs, in turn, round after round: what else
-the machine does falls on all alike, so read the ratios (medians over rounds) rather than the pairs a second; a
-`cpu_share` below 0.9 says that the machine had other work. Labels are compared too, for a fast wrong answer is none. A
-table goes to stderr, one line of JSON to stdout.
+One process loads the same model for each and asks all about the same pairs, in turn, round after round: what else the
+machine does falls on all alike, so read the ratios (medians over rounds) rather than the pairs a second; a `cpu_share`
+below 0.9 says that the machine had other work. Labels are compared too, for a fast wrong answer is none. A table goes
+to stderr, one line of JSON to stdout.
 
 Pairs are SNLI-like: each side's words are shuffled with a seed, as the permuted set does, unless `--as-is`.
 
@@ -25,25 +26,22 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
 from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import pyarrow.json
 import pyarrow.parquet
 import torch
-from numpy.typing import NDArray
 
+import inference_peers as peers
+from inference_peers import Labels, System
 from unbag.inference.encoding import encode_pairs
 from unbag.inference.transformer import TransformerPredictor
 
-PEER_BATCH = 32
-"""Pairs a batch for both peers: CrossEncoder's own default; the pipeline's own is 1, which is slower."""
-
-Labels = NDArray[np.str_]
-System = Callable[[list[str], list[str]], Labels]
+CROSS_ENCODER: Final = "cross_encoder"
 
 
 def read_pairs(path: Path, count: int, *, as_is: bool) -> tuple[list[str], list[str]]:
@@ -66,35 +64,6 @@ def ours(predictor: TransformerPredictor) -> System:
     """Return our predictor as a function from pairs to label names."""
     names = np.array(predictor.label_space)
     return lambda premises, hypotheses: names[predictor.predict(premises, hypotheses).argmax(axis=1)]
-
-
-def cross_encoder(model: str, device: str, order: Sequence[str]) -> System:
-    """Return sentence-transformers' CrossEncoder, in float32 whatever the file holds."""
-    from sentence_transformers import CrossEncoder
-
-    encoder = CrossEncoder(model, device=device, model_kwargs={"dtype": torch.float32})
-    names = np.array(order)
-
-    def ask(premises: list[str], hypotheses: list[str]) -> Labels:
-        pairs = list(zip(premises, hypotheses, strict=True))
-        found: Labels = names[encoder.predict(pairs, batch_size=PEER_BATCH, show_progress_bar=False).argmax(axis=1)]
-        return found
-
-    return ask
-
-
-def pipeline(model: str, device: str, order: Sequence[str]) -> System:
-    """Return transformers' text-classification pipeline in float32."""
-    from transformers import pipeline as make
-
-    classify: Any = make("text-classification", model=model, device=device, dtype=torch.float32)
-    named = {classify.model.config.id2label[output]: label for output, label in enumerate(order)}
-
-    def ask(premises: list[str], hypotheses: list[str]) -> Labels:
-        pairs = [{"text": p, "text_pair": h} for p, h in zip(premises, hypotheses, strict=True)]
-        return np.array([named[answer["label"]] for answer in classify(pairs, batch_size=PEER_BATCH)])
-
-    return ask
 
 
 def flops_needed(predictor: TransformerPredictor, premises: list[str], hypotheses: list[str]) -> tuple[float, float]:
@@ -137,11 +106,16 @@ def main() -> None:
     full = TransformerPredictor.load(options.model, device=options.device)
     half = TransformerPredictor.load(options.model, device=options.device, dtype="bfloat16")
     systems: dict[str, System] = {
-        "cross_encoder": cross_encoder(options.model, options.device, full.order),
-        "pipeline": pipeline(options.model, options.device, full.order),
+        CROSS_ENCODER: peers.cross_encoder(options.model, options.device, full.order),
+        "pipeline": peers.pipeline(options.model, options.device, full.order),
         "ours_float32": ours(full),
         "ours_bfloat16": ours(half),
     }
+    if options.device == "cpu" and find_spec("openvino"):
+        systems["openvino_float32"] = peers.openvino(options.model, full.order, "f32")
+        systems["openvino_bfloat16"] = peers.openvino(options.model, full.order, "bf16")
+    if options.device == "cpu" and find_spec("onnxruntime"):
+        systems["onnxruntime_float32"] = peers.onnxruntime(options.model, full.order)
     peaks: dict[str, list[float]] = {"float32": [], "bfloat16": []}
     speeds: dict[str, list[float]] = {name: [] for name in systems}
     answers: dict[str, Labels] = {}
@@ -158,17 +132,17 @@ def main() -> None:
         print(f"round {done + 1} of {options.rounds}", file=sys.stderr)
     cpu_share = (time.process_time() - cpu) / (time.perf_counter() - wall) / torch.get_num_threads()
 
-    def agreement(one: str, other: str) -> float:
-        return float(np.mean(answers[one] == answers[other]))
+    def against(name: str, peer: str) -> float:
+        rounds = zip(speeds[name], speeds[peer], strict=True)
+        return round(statistics.median(one / other for one, other in rounds), 3)
 
-    def against(name: str) -> float:
-        rounds = zip(speeds[name], speeds["cross_encoder"], strict=True)
-        return statistics.median(speed / peer for speed, peer in rounds)
+    def precision(name: str) -> str:
+        return "bfloat16" if name.endswith("bfloat16") else "float32"
 
     tokens, flops = flops_needed(full, premises, hypotheses)
     peak = {dtype: max(measured) for dtype, measured in peaks.items()}
     speed = {name: statistics.median(measured) for name, measured in speeds.items()}
-    result = {
+    result: dict[str, Any] = {
         "benchmark": "inference",
         "model": full.identity["revision"],
         "device": torch.cuda.get_device_name() if options.device.startswith("cuda") else platform.machine(),
@@ -177,31 +151,28 @@ def main() -> None:
         "pairs": len(premises),
         "rounds": options.rounds,
         "tokens_per_pair": round(tokens, 1),
-        "peer_batch_size": PEER_BATCH,
+        "peer_batch_size": peers.BATCH,
         "batch_tokens": full.batch_tokens,
         "shortcut": full.identity["shortcut"],
+        "layout": full.identity["layout"],
         "pairs_per_second": {name: round(value, 1) for name, value in speed.items()},
-        "times_cross_encoder": {name: round(against(name), 3) for name in systems},
-        "agreement": {
-            "bfloat16_float32": agreement("ours_bfloat16", "ours_float32"),
-            "float32_cross_encoder": agreement("ours_float32", "cross_encoder"),
-            "bfloat16_cross_encoder": agreement("ours_bfloat16", "cross_encoder"),
-            "pipeline_cross_encoder": agreement("pipeline", "cross_encoder"),
+        "times_cross_encoder": {name: against(name, CROSS_ENCODER) for name in systems},
+        "times_openvino": {
+            name: against(name, peer) for name in systems if (peer := f"openvino_{precision(name)}") in systems
+        },
+        "labels_as_cross_encoder": {
+            name: float(np.mean(found == answers[CROSS_ENCODER])) for name, found in answers.items()
         },
         "needed_gflop_per_pair": round(flops / 1e9, 4),
         "peak_gflop_per_second": {dtype: round(value / 1e9, 1) for dtype, value in peak.items()},
-        "share_of_peak": {
-            name: round(value * flops / peak["bfloat16" if name == "ours_bfloat16" else "float32"], 3)
-            for name, value in speed.items()
-        },
+        "share_of_peak": {name: round(value * flops / peak[precision(name)], 3) for name, value in speed.items()},
         "versions": {name: version(name) for name in ("torch", "transformers", "sentence-transformers", "unbag")},
     }
-    print(f"{'':16}{'pairs/s':>10}{'× CE':>8}{'of peak':>9}", file=sys.stderr)
+    print(f"{'':22}{'pairs/s':>9}{'× CE':>8}{'× OV':>8}{'of peak':>9}{'same labels as CE':>20}", file=sys.stderr)
     for name in systems:
-        share, ratio = result["share_of_peak"][name], result["times_cross_encoder"][name]
-        print(f"{name:16}{speed[name]:10.1f}{ratio:8.2f}{share:9.1%}", file=sys.stderr)
-    for pair, value in result["agreement"].items():
-        print(f"same labels, {pair.replace('_', ' and ', 1)}: {value:.2%}", file=sys.stderr)
+        ratios = f"{result['times_cross_encoder'][name]:8.2f}{result['times_openvino'].get(name, float('nan')):8.2f}"
+        share, same = result["share_of_peak"][name], result["labels_as_cross_encoder"][name]
+        print(f"{name:22}{speed[name]:9.1f}{ratios}{share:9.1%}{same:20.2%}", file=sys.stderr)
     print(json.dumps(result))
 
 

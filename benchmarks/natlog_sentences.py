@@ -2,10 +2,10 @@
 
     python benchmarks/natlog_sentences.py [--pipeline FOLDER] [--file SICCK-Ground-Truth-apr24.csv] [PAIRS …]
 
-PAIRS are Parquet files with the columns `premise` and `hypothesis` (or `sentence_A` and `sentence_B`) and `label`, 0 to
-2 as `unbag.labels` has it; rows without label are left out. `--file` is SICCK, scored four-way without being told the
-seeds' labels, beside `told`: what the labeller that is told them has right on the same rows. `majority` is what always
-the most frequent label would have right of those read. Sentences are parsed anew, on one core. One JSON line a file.
+PAIRS are files of pairs as `unbag.sources.open_data` reads them, label ids as `unbag.labels` has them; rows without
+label are left out. `--file` is SICCK, scored four-way without being told the seeds' labels, beside `told`: what the
+labeller that is told them has right on the same rows. `majority` is what always the most frequent label would have
+right of those read. Sentences are parsed anew, on one core. One JSON line a file.
 """
 
 import argparse
@@ -17,14 +17,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
-
 from unbag.labels import LABELS
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import four_way
 from unbag.natlog.sentences import Labeller, Verdict
 from unbag.perturb.sicck import read
 from unbag.perturb.sicck_agreement import official_shapes
+from unbag.sources import open_data
 from unbag.text.pipeline import PIPELINE
 
 
@@ -63,13 +62,9 @@ def of_sicck(labeller: Labeller, file: Path) -> dict[str, Any]:
 
 def of_pairs(labeller: Labeller, file: Path) -> dict[str, Any]:
     """Score a file of pairs."""
-    pairs = [
-        (row.get("premise", row.get("sentence_A")), row.get("hypothesis", row.get("sentence_B")), row["label"])
-        for row in pq.read_table(file).to_pylist()
-    ]
-    pairs = [pair for pair in pairs if pair[2] in range(len(LABELS))]
-    verdicts, speed = timed(labeller, [pair[:2] for pair in pairs])
-    return {**shares([verdict.label for verdict in verdicts], [LABELS[pair[2]] for pair in pairs]), **speed}
+    examples = list(open_data(file, labels=LABELS).examples())
+    verdicts, speed = timed(labeller, [(example.premise, example.hypothesis) for example in examples])
+    return {**shares([verdict.label for verdict in verdicts], [example.label for example in examples]), **speed}
 
 
 def main() -> None:

@@ -36,6 +36,7 @@ from unbag.training.seeds import over_seeds
 
 HARDEST: Final = 0.05  # one of the paper's twenty partitions
 LAMBDA: Final = 0.7
+OF_CATEGORY: Final = "Breaking NLI, "
 _WIDTH: Final = 31  # of a column: mean, deviation, difference and its interval
 
 Bools = NDArray[np.bool_]
@@ -45,14 +46,10 @@ def main() -> None:
     """Ask every model, print a table and one JSON line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("models", nargs="+", metavar="NAME=FOLDER", help="a trained model; its folder's name or NAME=")
-    parser.add_argument("--corpus", default="snli", help="what they were trained on (default snli)")
-    parser.add_argument("--elsewhere", nargs="*", default=["mnli-validation_matched", "sick-test"], metavar="CONFIG")
-    parser.add_argument("--examples", type=int, help="pairs of each other corpus, and swapped ones (default all)")
-    parser.add_argument("--permuted", type=int, help="sentence pairs to permute (default all)")
-    parser.add_argument("--training", nargs="*", help="what CS's lexical model is fitted to (its default)")
-    parser.add_argument("--embeddings", help="table of embeddings for ReSNLI's measure (its default)")
+    add_columns(parser)
     parser.add_argument("--out", type=Path, default=Path("runs/recipes"), help="where predictions are kept")
     args = parser.parse_args()
+    args.official = dict(name.partition("=")[::2] for name in args.official)
 
     groups: dict[str, list[str]] = {}
     for each in args.models:  # a shell expands only the last of NAME=a-* as one word, so a bare folder goes on
@@ -72,14 +69,29 @@ def main() -> None:
                 for part, rows in {title: None, **parts}.items():
                     right.setdefault(part, {}).setdefault(name, []).append(correct if rows is None else correct[rows])
             for built in other:
-                for measure, value in permuted(
-                    challenge_sets.get("permuted").score_rows(built.rows, answers(built, predictor, args.out))
-                ):
-                    scores.setdefault(measure, {}).setdefault(name, []).append(value)
+                for measure, estimate in scored(built, answers(built, predictor, args.out)):
+                    scores.setdefault(measure, {}).setdefault(name, []).append(float(estimate.value or 0))
             print(f"{name}: {folder}", file=sys.stderr, flush=True)
     record = {"benchmark": "recipes", "models": groups, **summary(right, scores, next(iter(groups)))}
     show(record["measures"], list(groups))
     print(json.dumps(record))
+
+
+def add_columns(parser: argparse.ArgumentParser) -> None:
+    """Add what says which pairs models are asked."""
+    parser.add_argument("--corpus", default="snli", help="what they were trained on (default snli)")
+    parser.add_argument("--elsewhere", nargs="*", default=["mnli-validation_matched", "sick-test"], metavar="CONFIG")
+    parser.add_argument("--examples", type=int, help="pairs of each other corpus, and swapped ones (default all)")
+    parser.add_argument("--permuted", type=int, help="sentence pairs to permute (default all)")
+    parser.add_argument("--training", nargs="*", help="what CS's lexical model is fitted to (its default)")
+    parser.add_argument("--embeddings", help="table of embeddings for ReSNLI's measure (its default)")
+    parser.add_argument(
+        "--official",
+        nargs="*",
+        default=[],
+        metavar="SET[=FILE]",
+        help="ask breaking_nli and sicck too, whose authors' files may lie here",
+    )
 
 
 def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str, Bools]]], list[BuiltSet]]:
@@ -108,7 +120,22 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         adversaries,
         {name: pc.equal(kind, name).to_numpy(zero_copy_only=False) for name in ("soswap", "addamod")},
     )
-    return found, [build(Request("permuted", corpus, examples=args.permuted))]
+    if "breaking_nli" in args.official:
+        breaking = build(_official("breaking_nli", args))
+        category = column(breaking.rows, "category")
+        of_each = {f"{OF_CATEGORY}{name}": pc.equal(category, name) for name in sorted(set(category.to_pylist()))}
+        found["Breaking NLI"] = (
+            breaking,
+            {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()},
+        )
+    others = [build(Request("permuted", corpus, examples=args.permuted))]
+    return found, [*others, *([build(_official("sicck", args))] if "sicck" in args.official else [])]
+
+
+def _official(name: str, args: argparse.Namespace) -> Request:
+    """Return the request for a set of a file by its authors, where it lies if that is told."""
+    path = args.official[name]
+    return Request(name, sets.config_name(name, None, None, {})[0], {"file": path} if path else {})
 
 
 def _uncertainty(corpus: str, embeddings: str | None, split: str, ids: Any) -> NDArray[np.float64]:
@@ -134,8 +161,12 @@ def answers(built: BuiltSet, predictor: Any, out: Path) -> Answers:
     return Answers(found.array(), found.label_space, found.has_probabilities)
 
 
-def permuted(scores: Mapping[str, Any]) -> list[tuple[str, float]]:
-    """Return the numbers of Permutation Acceptance that are shown, by name."""
+def scored(built: BuiltSet, found: Answers) -> list[tuple[str, Estimate]]:
+    """Return the numbers of Permutation Acceptance, or of SICCK, that are shown, by name."""
+    name = built.request.name
+    scores: Mapping[str, Any] = challenge_sets.get(name).score_rows(built.rows, found)
+    if name == "sicck":
+        return [("SICCK, macro F1", scores["f1"])]
     picked: dict[str, Estimate] = {
         "Ω_max": scores["omega_max"],
         "Ω_max, p ≥ 0.5": scores["confident"]["0.5"]["omega_max"],
@@ -143,7 +174,7 @@ def permuted(scores: Mapping[str, Any]) -> list[tuple[str, float]]:
         "P^c": scores["p_c"],
         "P^f": scores["p_f"],
     }
-    return [(name, float(each.value)) for name, each in picked.items() if each.value is not None]
+    return [(name, each) for name, each in picked.items() if each.value is not None]
 
 
 def summary(
@@ -169,6 +200,8 @@ def show(found: Mapping[str, Any], names: list[str]) -> None:
     """Print a table to stderr, in percent."""
     print(f"{'':30}{'n':>7}" + "".join(f"{name:>{_WIDTH}}" for name in names), file=sys.stderr)
     for measure, by_recipe in found.items():
+        if measure.startswith(OF_CATEGORY):  # in the JSON
+            continue
         cells = []
         for name in names:
             each = by_recipe[name]

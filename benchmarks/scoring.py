@@ -37,8 +37,8 @@ def main() -> None:
     rows: dict[str, Any] = {
         "predictions": rng.integers(0, 3, SOURCES * (Q + 1)),
         "references": np.repeat(rng.integers(0, 3, SOURCES), Q + 1),
-        "source_ids": [f"source-{i}" for i in range(SOURCES) for _ in range(Q + 1)],
-        "permutations": np.tile(np.arange(-1, Q), SOURCES),
+        "source_id": [f"source-{i}" for i in range(SOURCES) for _ in range(Q + 1)],
+        "permutation": np.tile(np.arange(-1, Q), SOURCES),
     }
     probabilities = rng.dirichlet([1.0] * 3, SOURCES * (Q + 1))
     import evaluate

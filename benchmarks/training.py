@@ -9,7 +9,8 @@ are of steps on the same batches: their median over rounds, with its 95 % bootst
 timed, nor is a round's first step; evaluation, checkpoints and tokenization are not part of a step. A table goes to
 stderr, one line of JSON to stdout.
 
-Recipes are those in `trainers/` with an objective of their own. Peak memory is the process's resident set on a CPU,
+Recipes are those in `trainers/` with an objective of their own, but those that train another model first: their steps
+are as product-of-experts' or less. Peak memory is the process's resident set on a CPU,
 what torch allocated on a GPU.
 """
 
@@ -33,9 +34,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from unbag import scripts
 from unbag.training.config import TrainConfig
 from unbag.training.recipe import Recipe
+from unbag.training.recipes import recipes as every
 
 PEER = "trainer"
 PLAIN = "finetune"
@@ -43,8 +44,11 @@ PLAIN = "finetune"
 
 def recipes() -> dict[str, Recipe]:
     """Return the recipes that train one model with one objective."""
-    found: dict[str, Recipe] = {name: scripts.file("trainers", name).RECIPE for name in scripts.files("trainers")}
-    return {name: recipe for name, recipe in found.items() if recipe.protocol is None}
+    return {
+        name: recipe
+        for name, recipe in every().items()
+        if recipe.protocol is None and not recipe.config(model="any", out=Path("any")).first(Path())
+    }
 
 
 def last_step(options: argparse.Namespace) -> int:

@@ -1,8 +1,8 @@
-"""Make docs/report.png, the README's picture: the top of the demonstration's report, as a headless Chromium shows it.
+"""Make docs/report.png, the README's picture: the demonstration's report down to the end of its first row of cards.
 
     python docs/picture.py [RUN_FOLDER]     of a run of `unbag demo`; without it the demonstration is run
 
-The sentences behind it are those of the bundled corpus. Needs the extra `report`, playwright and Chromium.
+The sentences behind it are those of the bundled corpus. Needs playwright and Chromium.
 """
 
 import shutil
@@ -17,6 +17,7 @@ from unbag.report import html
 
 _PICTURE = Path(__file__).parent / "report.png"
 _SIZE = {"width": 1120, "height": 960}
+_BELOW = 16  # pixels below the first row of cards
 
 
 def main() -> None:
@@ -33,7 +34,9 @@ def main() -> None:
         browser = started.chromium.launch(executable_path=chromium, args=["--no-sandbox", "--disable-gpu"])
         page = browser.new_page(viewport=_SIZE, color_scheme="light")
         page.goto(page_file.as_uri())
-        page.screenshot(path=_PICTURE)
+        card = page.locator(".cards li").first.bounding_box()
+        height = card["y"] + card["height"] + _BELOW
+        page.screenshot(path=_PICTURE, clip={"x": 0, "y": 0, "width": _SIZE["width"], "height": height})
         browser.close()
 
 

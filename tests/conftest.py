@@ -1,6 +1,8 @@
 """What tests share: the real data beside the checkout, where there is some, and the test Hub."""
 
+import contextlib
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,11 @@ os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these.
 os.environ["UNBAG_LEXICAL"] = "0"
+
+# A job in the background ignores Ctrl-C, and so would all that tests start.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    with contextlib.suppress(ValueError):  # not the main thread
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 pytest_plugins = ["tests.hub_server.fixtures"]
 
@@ -44,6 +51,15 @@ def wordnet():
         return open_wordnet()
     except (ImportError, ValueError) as error:
         pytest.skip(f"needs WordNet: {error}")
+
+
+@pytest.fixture(scope="session")
+def parser(shared, tmp_path_factory):
+    """Give spaCy's small English pipeline as a parser that keeps its parses for this session, or skip."""
+    pytest.importorskip("spacy")
+    from unbag.text.parses import Parser
+
+    return Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
 
 
 def pytest_terminal_summary(terminalreporter, exitstatus, config):

@@ -3,13 +3,15 @@
     done = PYTHON.run("-m", "unbag", "sets", env=hub.env(home), cwd=folder)
 
 It stands in for `subprocess` with `sys.executable`. The client libraries of the Hub read the environment when they are
-imported: they are imported beforehand for an environment that several processes have. Nothing of unbag is.
+imported: they are imported beforehand for an environment that several processes have. Nothing of unbag is, but what
+the attack (`tests/trust`) names, which starts thousands of processes.
 """
 
 from __future__ import annotations
 
 import atexit
 import contextlib
+import ctypes
 import gc
 import importlib
 import json
@@ -35,6 +37,7 @@ _WORTH_IT = 3  # processes with the same environment, from which on their client
 _ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN_LOOKS = 0.01
 _SECONDS_AT_MOST = 240
+_PR_SET_PDEATHSIG = 1
 
 
 class Forked:
@@ -67,15 +70,17 @@ class Forked:
         return self._out.read_text(), self._err.read_text()
 
     def kill(self) -> None:
-        """Kill it with SIGKILL."""
+        """Kill it with SIGKILL, and what it has started: a worker without its parent may spin for ever."""
         if self.returncode is None:
-            os.kill(self.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
+            os.killpg(self.pid, signal.SIGKILL)  # not reaped yet, so the number is still its own
 
 
 class ForkServer:
     """The process to fork from, started when it is first used; it ends with this one."""
 
-    def __init__(self) -> None:
+    def __init__(self, also: tuple[str, ...] = ()) -> None:
+        """Fork from a process that has imported what takes seconds, and these modules too."""
+        self._also = also
         self._folder = tempfile.TemporaryDirectory(prefix="forked-")
         self._started = 0
         self._pipes: tuple[TextIO, TextIO] | None = None
@@ -116,7 +121,7 @@ class ForkServer:
             files = self._files()
             for path in files[:2]:
                 os.mkfifo(path)
-            arguments = ["-m", "tests.fork_server", *_CLIENTS]
+            arguments = ["-m", "tests.fork_server", *_CLIENTS, *self._also]
             asked = {"arguments": arguments, "env": dict(environment), "cwd": str(_ROOT)}
             self.ask(**asked, files=list(map(str, files)))
             server = self._with_clients[what_they_read] = ForkServer()
@@ -185,6 +190,7 @@ def _serve() -> dict[str, Any] | None:
             running -= {ended}
             answer = os.waitstatus_to_exitcode(status) if ended else None
         elif answer := os.fork():
+            _lead(answer)
             running.add(answer)
         else:
             return request
@@ -192,12 +198,27 @@ def _serve() -> dict[str, Any] | None:
         sys.stdout.flush()
     for pid in running:
         with contextlib.suppress(ProcessLookupError):
-            os.kill(pid, signal.SIGKILL)
+            os.killpg(pid, signal.SIGKILL)
     return None
+
+
+def _lead(pid: int = 0) -> None:
+    """Make a process lead a group of its own; done on both sides of a fork, for either may be first."""
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.setpgid(pid, 0)
+
+
+def _end_with_parent() -> None:
+    """Let the kernel kill this process when the one it was forked from ends, however that ends (Linux)."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
 def _become(request: dict[str, Any]) -> None:
     """Do what a fresh interpreter would."""
+    _lead()
+    _end_with_parent()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job is told to ignore it
     flags = (os.O_RDONLY, *[os.O_WRONLY | os.O_CREAT] * 2)
     for number, (path, flag) in enumerate(zip(request["files"], flags, strict=True)):
         os.dup2(os.open(path, flag), number)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from unbag import challenge_sets, scripts, sets
-from unbag.builder import builder_hash
+from unbag.builder_hash import builder_hash
 
 MAY_NAME_FILES = {
     "breaking_nli": {"data", "file", "training", "embeddings", "bigrams"},

@@ -13,11 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
-from unbag import cli, predictors, results, scripts
-from unbag.cli import evaluating, natlog, request_options
+from unbag import cli, predictors, results
+from unbag.cli import model_options, natlog, request_options
 from unbag.cli import training as training_commands
 from unbag.lexical import training
 from unbag.perturb import modifiers, permutation
+from unbag.training.recipes import recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"
@@ -72,8 +73,8 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
     causal = pytest.importorskip("unbag.llm.causal")
-    assert evaluating.Dtype == transformer.Dtype
-    assert evaluating.Head == transformer.Head
+    assert model_options.Dtype == transformer.Dtype
+    assert model_options.Head == transformer.Head
     of_classifier, of_lm = (
         signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
     )
@@ -106,9 +107,18 @@ def test_a_function_of_the_users_is_evaluated_and_shown(folder):
 
 
 @pytest.mark.slow
-def test_json_is_the_results_file_and_nothing_else(folder):
+def test_json_is_the_results_file_with_every_number_by_name_direction_interval_and_n(folder):
     done = run(*ASKED, "--json", cwd=folder)
-    assert json.loads(done.stdout) == json.loads((folder / "out" / "results.json").read_text())
+    told = json.loads(done.stdout)
+    found, verdicts = told.pop("numbers"), told.pop("verdicts")
+    assert told == json.loads((folder / "out" / "results.json").read_text())
+    assert set(verdicts) == {"always:predict"}
+    omega = {each["number"]: each for each in found}["omega_max"]
+    assert (omega["model"], omega["set"], omega["label"]) == ("always:predict", "permuted", "Ω_max")
+    assert omega["higher_is_better"] is False
+    assert omega["value"] == pytest.approx(1 / 3)
+    assert omega["low"] <= omega["value"] <= omega["high"]
+    assert omega["n"] == 9
 
 
 @pytest.mark.slow
@@ -125,6 +135,11 @@ def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
     assert scored.returncode == 0, scored.stderr
     [result] = results.read(folder / "scored" / "results.json")
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)
+    of_file = run("score", "mine.csv", "--set", "set.parquet", "--out", "of-file", cwd=folder)
+    assert of_file.returncode == 0, of_file.stderr
+    there = [folder / where / "results.json" for where in ("scored", "of-file")]
+    assert there[0].read_bytes() == there[1].read_bytes(), "the file says which set, of which pairs, made how"
+    assert not list(folder.glob("*/predictions"))
 
 
 POODLE = ("--premise", "a poodle is chasing a cat", "--hypothesis", "a dog is chasing a cat", "--label", "entailment")
@@ -199,14 +214,17 @@ def test_wrong_usage_is_exit_code_2(arguments):
     [
         (
             ["evaluate", "always:predict", "--corpus", "snail"],
-            "expected a corpus (snli, mnli, anli, sick, ocnli), found 'snail'",
+            "expected a corpus (snli, mnli, anli, sick, ocnli, ",
         ),
         (
             ["evaluate", "always:predict", "--corpus", "snli", "--split", "dev"],
             "expected a split of snli (validation, test, train)",
         ),
         (["evaluate", "nowhere:predict", "--data", "pairs.csv"], "expected module:function, found 'nowhere:predict'"),
-        (["evaluate", "always:predict", "--data", "pairs.csv", "--dtype", "float16"], "with a Hub id or a folder only"),
+        (
+            ["evaluate", "always:predict", "--data", "pairs.csv", "--dtype", "float16"],
+            "dtype is for a Hub id",
+        ),
         (["evaluate", "m", "--label-map", "yes,no"], "expected a label such as entailment"),
     ],
 )
@@ -219,7 +237,7 @@ def test_what_was_expected_is_said(folder, arguments, words):
 def test_the_sets_are_listed(folder):
     found = json.loads(run("sets", "--json").stdout)
     assert {"cs_lambda", "permuted", "plain", "resnli", "swapped"} <= {entry["name"] for entry in found["sets"]}
-    assert set(found["corpora"]) == {"snli", "mnli", "anli", "sick", "ocnli"}
+    assert {"snli", "mnli", "anli", "sick", "ocnli", "xnli_de"} <= set(found["corpora"])
     assert "sinha" in run("sets").stdout.lower()
 
 
@@ -309,7 +327,7 @@ def test_any_option_of_a_set_can_be_named(folder):
 
 def test_an_option_is_read_by_its_type():
     made = request_options.PairOptions(
-        corpus="sick", seed=7, option=["wordnet=true", "training=snli, mnli", "least_lms=.5", "mode=hypothesis"]
+        corpus=["sick"], seed=7, option=["wordnet=true", "training=snli, mnli", "least_lms=.5", "mode=hypothesis"]
     )
     breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
     assert breaking.options == {"wordnet": True, "training": ("snli", "mnli"), "seed": 7}
@@ -326,7 +344,7 @@ def test_an_option_is_read_by_its_type():
         ("evaluate m --sets permuted --sets sicck -o m", {"min_words=", "minitrees=", "minitree_by=", "mode="}),
         ("build resnli -o ", {"embeddings=", "test_size=", "validation_size=", "seed="}),
         ("score mine.csv -o q", {"q="}),
-        ("publish all --to org -o w", {"wordnet="}),
+        ("publish all --to org -o w", {"wordnet=", "words="}),
     ],
 )
 def test_a_shell_completes_the_options_of_the_sets_named_so_far(line, expected):
@@ -357,9 +375,8 @@ def test_two_processes_share_a_run_and_one_reports(folder):
 
 
 def test_every_trainer_is_a_command_whose_help_is_its_configs():
-    assert scripts.files("trainers")
-    for name in scripts.files("trainers"):
-        recipe = scripts.file("trainers", name).RECIPE
+    assert recipes()
+    for name, recipe in recipes().items():
         shown = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["train", name.replace("_", "-"), "--help"])
         assert shown.exit_code == 0
         for declared in fields(recipe.config):

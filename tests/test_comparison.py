@@ -20,7 +20,7 @@ from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.paths import estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 from unbag.scoring.seeds import seed_test
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 LABELS = ["entailment", "neutral", "contradiction"]
@@ -98,6 +98,14 @@ def test_few_examples_are_said_to_be_few(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
     assert "permuted · ours.jsonl: 120 source examples are few to resample; p values are too small" in notes
+
+
+def test_more_tests_than_the_resamples_can_correct_for_are_said(runs):
+    compared = unbag.compare(runs / "weak", runs / "strong", resamples=99)
+    [note] = [note for note in compared.notes if "resamples" in note]
+    tested = sum(each.p is not None for each in compared.differences)
+    assert note.startswith(f"a bootstrap of 99 resamples gives no p below 0.02, which among {tested} tests is not")
+    assert not any("resamples" in note for note in unbag.compare(runs / "weak", runs / "strong").notes)
 
 
 def test_the_difference_turns_round_with_the_models(runs):
@@ -217,10 +225,10 @@ def test_every_number_that_is_compared_by_default_is_there_and_rests_on_the_sets
     names = np.array(LABELS)
     scores = {
         "plain": accuracy(predicted, gold),
-        "swapped": swap_consistency(predicted, gold, again),
-        "breaking_nli": category_accuracy(predicted, gold, ["colors"] * 120, groups=sources),
-        "sicck": natural_logic(names[predicted], names[gold], source_ids=sources, groups={"part": ["subject"] * 120}),
-        "soswap_addamod": label_distribution(predicted, gold, sources, subsets=["soswap", "addamod"] * 60),
+        "swapped": swap_consistency_of_pairs(predicted, gold, again),
+        "breaking_nli": category_accuracy(predicted, gold, ["colors"] * 120, premise=sources),
+        "sicck": natural_logic(names[predicted], names[gold], source_id=sources, groups={"part": ["subject"] * 120}),
+        "soswap_addamod": label_distribution(predicted, gold, sources, kind=["soswap", "addamod"] * 60),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(120)),
         "resnli": uncertainty_partitions(predicted, gold, np.arange(120) % 5),
         "permuted": permutation_acceptance(predicted, gold // 3, sources, np.tile(np.arange(-1, 5), 20)),
@@ -245,7 +253,7 @@ def test_the_command_fits_a_terminal(runs):
     assert "A  weak" in shown.output
     assert "C  runs/a (seeds 0, 1)" in shown.output
     assert "± over seeds" in shown.output
-    assert "plain accuracy (B above A)" in " ".join(shown.output.split())
+    assert "plain accuracy (B better)" in " ".join(shown.output.split())
     told = json.loads(run(runs / "weak", runs / "strong", "--json").output)
     assert told["correction"] == "holm"
     [accuracy] = [each for each in told["differences"] if (each["set"], each["quantity"]) == ("plain", "accuracy")]

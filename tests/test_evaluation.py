@@ -4,18 +4,22 @@ import json
 import re
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import unbag
 from unbag import results
-from unbag.evaluation import evaluate_file
+from unbag.engine import InProcess
+from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.inference.function import CallablePredictor
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import TWO_WAY
-from unbag.predictors import prompted_options
-from unbag.request import Request, build, export
+from unbag.model_kinds import CAUSAL, ENDPOINT
+from unbag.request import Request, build, export, is_exported, read_back
 from unbag.rows import DataError
 from unbag.text.tokens import tokenize
+from unbag.word_counter import WordCounter, Words
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]
 ACTS = ["chase a red ball in the park", "wait for the last bus to town", "carry heavy boxes up the hill"]
@@ -124,6 +128,31 @@ def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
     assert result.model["name"] == "predictions.jsonl"
 
 
+def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
+    class Elsewhere(InProcess):
+        def require_usable(self, dtype, device):
+            told.append((dtype, device))
+
+        def predictor_of(self, model, **options):
+            told.append(options["device"])
+            return CallablePredictor(reads_order), model
+
+    told = []
+    asked = {"out": tmp_path / "out", "lexical": False, "device": "cuda:99"}
+    evaluate_all(["org/model"], [request_], engine=Elsewhere(), **asked)
+    assert told == [(None, "cuda:99"), "cuda:99"]
+    with pytest.raises(ValueError, match="cannot use the device 'cuda:99'"):
+        evaluate_all(["org/model"], [request_], **asked)
+
+
+def test_what_the_lexical_model_says_may_be_kept_at_an_address(tmp_path, request_, monkeypatch):
+    kept = []
+    monkeypatch.setattr(WordCounter, "of", lambda self, built, store: kept.append(store) or Words())
+    path = _predictions(tmp_path, request_, list)
+    evaluate_file(path, request_, out=tmp_path / "scored", predictions="s3://bucket/predictions")
+    assert kept == ["s3://bucket/predictions"]
+
+
 def _predictions(tmp_path, request_, change):
     rows = [{"id": name, "prediction": "neutral"} for name in build(request_).rows["id"][:]]
     path = tmp_path / "predictions.jsonl"
@@ -169,31 +198,103 @@ def test_an_exported_set_loads_with_plain_datasets(tmp_path, request_):
     assert tokenize(rows[1]["premise"]).length == rows[0]["premise_words"]
 
 
+def test_an_exported_set_is_read_back_with_its_record(tmp_path, request_):
+    drawn = Request("permuted", options=request_.options, examples=9)
+    path, built = tmp_path / "set.parquet", build(drawn)
+    export(drawn, path)
+    read = read_back(path)
+    assert read.rows.to_list() == built.rows.to_list()
+    assert read.rows.features == built.rows.features
+    assert (read.language, dict(read.config), dict(read.data)) == (built.language, dict(built.config), dict(built.data))
+
+
+def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_):
+    export(request_, tmp_path / "set.parquet")
+    table = pq.read_table(tmp_path / "set.parquet")
+    mine = tmp_path / "mine.parquet"
+    pq.write_table(table.append_column("prediction", pa.array(["neutral"] * len(table))), mine)
+    assert is_exported(mine)
+    scores = evaluate_file(mine, read_back(mine), out=tmp_path / "a", lexical=False).scores
+    assert scores == evaluate_file(mine, request_, out=tmp_path / "b", lexical=False).scores
+    assert not (tmp_path / "b" / "predictions").exists()
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda table: table.replace_schema_metadata(None), "found no record of a set in it"),
+        (lambda table: table.drop_columns(["hypothesis"]), "the columns hypothesis of the set permuted are missing"),
+        (lambda table: table.slice(1), "has other rows than `unbag build` wrote, or in another order"),
+    ],
+)
+def test_a_file_that_is_no_exported_set_is_refused(tmp_path, request_, change, said):
+    export(request_, tmp_path / "set.parquet")
+    pq.write_table(change(pq.read_table(tmp_path / "set.parquet")), tmp_path / "changed.parquet")
+    with pytest.raises(DataError, match=said):
+        read_back(tmp_path / "changed.parquet")
+
+
+def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, monkeypatch):
+    path = tmp_path / "predictions.csv"
+    path.write_text("id,prediction\nours-0,2\n")
+    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("the set was built"))
+    with pytest.raises(DataError, match="found '2'; nothing says which label an id is, write its name"):
+        evaluate_file(path, request_, out=tmp_path / "scored")
+
+
 def test_results_of_another_schema_are_refused(tmp_path):
     path = tmp_path / "results.json"
     path.write_text('{"schema": 99, "results": []}')
     with pytest.raises(ValueError, match="expected results of schema 1, found schema 99"):
         results.read(path)
     path.write_text("[]")
-    with pytest.raises(ValueError, match="expected a results file of unbag"):
+    with pytest.raises(ValueError, match="expected a results file of unbag, found list"):
         results.read(path)
 
 
-@pytest.mark.parametrize(("kind", "needs"), [("causal", "torch"), ("endpoint", "openai")])
-def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
-    tmp_path, request_, caplog, kind, needs
-):
+@pytest.mark.parametrize("kind", ["causal", "endpoint"])
+def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(tmp_path, request_, caplog, kind):
     taken_for = {"entailment": "entailment", "neutral": "contradiction", "contradiction": "neutral"}
     answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
     model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
     model.identity = {"kind": kind, "name": "tiny"}
     [result] = unbag.evaluate(model, [request_], out=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
-    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation"]
+    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.asked_model"]
     assert said.startswith(
         "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
     )
     options = {option.removeprefix("no-") for option in re.findall(r"--([a-z-]+)", said)}
     assert options == ({"shots", "chat"} if kind == "causal" else {"shots"})
-    pytest.importorskip(needs)
-    assert options <= prompted_options(kind)
+    assert options <= {"causal": CAUSAL, "endpoint": ENDPOINT}[kind].options
+
+
+@pytest.mark.parametrize("kind", ["endpoint", "wordnet", "natlog"])
+def test_who_may_not_answer_is_right_of_nothing_then(tmp_path, request_, caplog, kind):
+    model = CallablePredictor(lambda premises, _: np.full((len(premises), 3), 1 / 3, dtype=np.float32))
+    model.identity = {"kind": kind, "name": "silent"}
+    [result] = unbag.evaluate(model, [request_], out=tmp_path / "out")
+    assert result.scores["accuracy"].value == 0  # though the first of equal labels is entailment
+    assert result.model["unanswered_pairs"] == len(build(request_).rows)
+    assert "answers name no label; they count as wrong" in caplog.text
+
+
+def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(tmp_path, monkeypatch):
+    from unbag import prediction_files
+
+    ids = [f"row-{number}" for number in range(50)]
+    orders = [range(50), range(49, -1, -1), np.random.default_rng(0).permutation(50)]
+    for hashes in (prediction_files._hash, lambda name: 7):
+        monkeypatch.setattr(prediction_files, "_hash", hashes)
+        for order in orders:
+            file = tmp_path / "predictions.csv"
+            lines = [f"{ids[place]},{LABELS[place % 3]}" for place in order]
+            file.write_text("\n".join(["id,prediction", *lines]))
+            found = prediction_files.read_predictions(file, ids).probabilities
+            assert found.argmax(axis=1).tolist() == [place % 3 for place in range(50)]
+            file.write_text("\n".join(["id,prediction", *lines, f"{ids[3]},neutral"]))
+            with pytest.raises(DataError, match="'row-3' was met before"):
+                prediction_files.read_predictions(file, ids)
+            file.write_text("\n".join(["id,prediction", *lines[1:], "other,neutral"]))
+            with pytest.raises(DataError, match="no row with the id 'other'"):
+                prediction_files.read_predictions(file, ids)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from unbag import challenge_sets, sets
+from unbag import challenge_sets, model_kinds, sets
 from unbag.options import Option, described, read
 
 
@@ -65,3 +65,9 @@ def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
             assert read(config, option.name, str(option.default)) == option.default
         if option.example is not None:
             assert read(config, option.name, option.example) not in (None, "", ())
+
+
+def test_a_drive_of_windows_names_a_folder_and_no_function():
+    assert model_kinds.kind_of(r"C:\models\nli") is model_kinds.CLASSIFIER
+    assert model_kinds.kind_of("C:/models/nli") is model_kinds.CLASSIFIER
+    assert model_kinds.kind_of("my.module:predict") is model_kinds.FUNCTION

@@ -2,6 +2,8 @@
 
 import csv
 import json
+from importlib import import_module
+from types import SimpleNamespace
 
 import datasets
 import numpy as np
@@ -10,17 +12,19 @@ from typer.testing import CliRunner
 
 from unbag import cli, people
 from unbag.answers import of_labels
-from unbag.labels import LABELS
+from unbag.inference.probe import ProbeReport
+from unbag.labels import LABELS, TWO_WAY, LabelError
+from unbag.rows import DataError
 
 Q = 3
 N = 24
 
 
-def _rows(n=N):
+def _rows(n=N, labels=LABELS):
     """Return n examples of Q orders each, and a model right in order of every second, which accepts orders 1 and 2."""
     names = [f"s{i}" for i in range(n) for _ in range(Q + 1)]
     orders = np.tile(np.arange(-1, Q), n)
-    gold = np.repeat(np.arange(n) % 3, Q + 1)
+    gold = np.repeat(np.arange(n) % len(labels), Q + 1)
     rows = datasets.Dataset.from_dict(
         {
             "id": [f"{name}#{order}" for name, order in zip(names, orders, strict=True)],
@@ -32,9 +36,9 @@ def _rows(n=N):
             "premise_words": np.repeat(8 + np.arange(n) // 2, Q + 1),
             "hypothesis_words": np.full(len(gold), 8),
         }
-    )
+    ).cast_column("label", datasets.ClassLabel(names=list(labels)))
     right = np.where(orders < 0, np.repeat(np.arange(n) % 2 == 0, Q + 1), orders > 0)
-    return rows, of_labels(np.where(right, gold, (gold + 1) % 3))
+    return rows, of_labels(np.where(right, gold, (gold + 1) % len(labels)))
 
 
 def test_every_drawn_pair_is_one_the_model_accepts_and_no_kind_is_more_frequent():
@@ -52,6 +56,18 @@ def test_every_drawn_pair_is_one_the_model_accepts_and_no_kind_is_more_frequent(
         assert one.label == LABELS[number % 3]
         assert (one.premise, one.hypothesis) == (f"premise of {source}, {order}", f"hypothesis of {source}, {order}")
     assert kinds != sorted(kinds), "the place of a pair tells nothing"
+
+
+def test_where_nobody_knows_what_contradicts_all_that_is_not_entailed_is_one_label(tmp_path):
+    rows, answers = _rows(labels=TWO_WAY)
+    other = answers.probabilities[:, [0, 2, 1]]  # which of the other two a model gives does not matter
+    drawn = people.draw(rows, answers, pairs=8)
+    assert drawn == people.draw(rows, answers._replace(probabilities=other), pairs=8)
+    assert {one.label for one in drawn} == set(TWO_WAY)
+    people.write(drawn, tmp_path)
+    for rest in ("neutral", "contradiction", "not_entailment"):
+        sheet = _filled(tmp_path, lambda known, rest=rest: "entailment" if known["label"] == "entailment" else rest)
+        assert people.score(tmp_path, sheet)["accuracy"].value == 1, rest
 
 
 def test_the_seed_decides():
@@ -129,6 +145,15 @@ def test_a_sheet_of_other_pairs_is_refused(folder):
     (folder / "other.csv").write_text("number,answer\n1,neutral\n")
     with pytest.raises(ValueError, match="missing label"):
         people.score(folder, folder / "other.csv")
+    (folder / "other.csv").write_text("number,label\n1,not_entailment\n")
+    with pytest.raises(DataError, match=r"line 2: expected a label of entailment, neutral, contradiction, found"):
+        people.score(folder, folder / "other.csv")
+
+
+def test_what_is_no_label_is_named_with_its_line(folder):
+    (folder / "other.csv").write_text("number,label\n1,neutral\n2,perhaps\n")
+    with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, found 'perhaps'"):
+        people.score(folder, folder / "other.csv")
 
 
 def test_the_command_shows_people_beside_the_papers_experts(folder):
@@ -140,6 +165,17 @@ def test_the_command_shows_people_beside_the_papers_experts(folder):
     assert "0.581" in shown.output
     as_json = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet), "--json"])
     assert json.loads(as_json.output)["ann"]["accuracy"]["value"] == 1
+
+
+def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(tmp_path, monkeypatch):
+    report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
+    model = SimpleNamespace(identity={"kind": "transformer"})
+    monkeypatch.setattr("unbag.predictors.predictor_of", lambda name, label_map: (model, name))
+    monkeypatch.setattr("unbag.request.build", lambda request: SimpleNamespace(language="en"))
+    monkeypatch.setattr(import_module("unbag.inference.probe"), "probe", lambda predictor, language: report)
+    done = CliRunner().invoke(cli.app, ["people", "draw", "org/model", "--out", str(tmp_path)])
+    assert isinstance(done.exception, LabelError)
+    assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)
 
 
 def test_the_command_draws_what_a_model_accepts(tmp_path, monkeypatch):
@@ -166,3 +202,11 @@ def test_the_command_draws_what_a_model_accepts(tmp_path, monkeypatch):
         rows = list(csv.DictReader(file))
     assert {row["label"] for row in rows} == {"entailment"}
     assert [row["drawn_from"] for row in rows].count("D^f") == 4
+
+
+@pytest.mark.parametrize("key", ["1,,D^c", "1,Neutral!,D^c", "1,neutral,x", "1,neutral,D^c\n1,neutral,D^f"])
+def test_a_key_that_is_not_as_it_was_drawn_scores_nobody(tmp_path, key):
+    (tmp_path / "key.csv").write_text(f"number,label,drawn_from\n{key}\n")
+    (tmp_path / "sheet.csv").write_text("number,label\n1,neutral\n")
+    with pytest.raises(DataError, match=r"key.csv, line [23]: expected"):
+        people.score(tmp_path, tmp_path / "sheet.csv")

@@ -5,7 +5,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from unbag.pinned import PinnedFile, fetch
+from unbag.pinned import PinnedFile, fetch, find
 from unbag.rows import DataError
 
 CONTENT = b"some bytes of other people" * 10_000
@@ -74,8 +74,21 @@ def test_a_given_copy_of_something_else_is_refused(server, tmp_path):
     own.write_bytes(b"something else")
     with pytest.raises(DataError, match=rf"own\.bin: expected file\.bin with the sha256 {_pinned(server).sha256}"):
         fetch(_pinned(server), local_copy=own)
-    with pytest.raises(DataError, match=r"none\.bin: no such file; expected a copy of http"):
-        fetch(_pinned(server), local_copy=tmp_path / "none.bin")
+
+
+def test_a_copy_is_found_in_a_folder_of_a_folder_and_several_are_named(tmp_path):
+    pinned = PinnedFile("https://host/file.bin", hashlib.sha256(CONTENT).hexdigest(), "file.bin")
+    with pytest.raises(DataError, match=r"none\.bin: no such file or folder; expected a copy of https://host"):
+        find(pinned, tmp_path / "none.bin")
+    with pytest.raises(DataError, match=r"no file\.bin in it or its folders; .*leave out --file"):
+        find(pinned, tmp_path)
+    deep = tmp_path / "a" / "b" / "file.bin"
+    deep.parent.mkdir(parents=True)
+    deep.write_bytes(CONTENT)
+    assert find(pinned, tmp_path) == find(pinned, deep) == deep
+    (tmp_path / "a" / "file.bin").write_bytes(CONTENT)
+    with pytest.raises(DataError, match=r"is there 2 times, name one: .*a/b/file\.bin, .*a/file\.bin"):
+        find(pinned, tmp_path)
 
 
 def test_a_damaged_copy_in_the_cache_is_replaced(server, tmp_path):

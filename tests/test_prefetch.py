@@ -1,8 +1,10 @@
 """What sets and models read from elsewhere, by name; nothing is fetched here."""
 
+import json
+
 import pytest
 
-from unbag import prefetch
+from unbag import demo, prefetch
 from unbag.request import Request
 from unbag.requirements import Requirement
 
@@ -40,11 +42,18 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
             Request("soswap_addamod", "snli-test", {"attested_split": "train"}),
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
         ),
-        (Request("swapped", options={"data": __file__}), []),
+        (Request("swapped", options={"data": str(demo.file("validation"))}), []),
     ],
 )
 def test_a_set_says_what_it_reads(request_, expected):
     assert [need.name for need in prefetch.of_run([request_])] == expected
+
+
+def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
+    monkeypatch.setattr("unbag.word_counter.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")})
+    for corpus in ("snli", "ocnli"):
+        [_, counted] = prefetch.of_run([Request("plain", f"{corpus}-validation")], lexical=True)
+        assert f"the corpus {corpus}, split train" in counted.name
 
 
 def test_models_say_what_they_read_and_each_thing_is_named_once():
@@ -68,3 +77,20 @@ def test_all_that_is_missing_is_named():
     assert prefetch.missing(some) == {"a": "not there", "c": "not there"}
     with pytest.raises(prefetch.MissingError, match="2 of the things this needs are not on this machine: a; c"):
         prefetch.require(some)
+
+
+def test_a_model_that_parses_says_with_what(tmp_path, monkeypatch):
+    """Of a folder at once; of the Hub's when its config is there."""
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-s-tlstm", "parser": "spacy/en_core_web_sm"}))
+    (tmp_path / "model.safetensors").touch()
+    assert [need.name for need in prefetch.of_run([], [str(tmp_path)])] == [_SPACY]
+    loaded = []
+    monkeypatch.setattr("unbag.text.pipeline.load", lambda name, exclude: loaded.append(name))
+    monkeypatch.setattr("unbag.lexical.hub.is_lexical_model", lambda model, revision: False)
+    monkeypatch.setattr("huggingface_hub.HfApi.list_repo_files", lambda *arguments, **options: ["model.safetensors"])
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *arguments, **options: str(tmp_path))
+    [need] = prefetch.of_run([], ["org/tree"])
+    need.get()
+    assert loaded == ["spacy/en_core_web_sm"]
+    (tmp_path / "config.json").write_text(json.dumps({"model_type": "unbag-esim"}))
+    assert prefetch.of_run([], [str(tmp_path)]) == []

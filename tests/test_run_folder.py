@@ -12,6 +12,7 @@ HOME = "org__model/"
 def folder(monkeypatch, tmp_path):
     """Return a function that says where a command leaves its results, beneath `runs`."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("UNBAG_LEXICAL")
     found = []
 
     def keep(*_, out, **__):
@@ -45,6 +46,7 @@ def folder(monkeypatch, tmp_path):
             f"--sets permuted -o q=5 --revision {'a' * 40} --dtype bfloat16",
             HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # of the revision
         ),
+        ("--no-lexical", HOME + "suite-snli-validation-lexical=False"),
         ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
         ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),

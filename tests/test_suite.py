@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, results, sets, suite
-from unbag.evaluation import evaluate, evaluate_all
+from unbag import challenge_sets, evaluate, results, sets, suite
+from unbag.evaluation import evaluate_all
 from unbag.failures import Failure
 from unbag.inference.function import CallablePredictor
 from unbag.pinned import MissingFileError
@@ -149,9 +149,12 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
     assert (tmp_path / "a" / "results.json").read_bytes() == (tmp_path / "b" / "results.json").read_bytes()
 
 
-def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, requests, monkeypatch, caplog):
-    monkeypatch.setattr(suite, "requests", lambda: requests)
-    assert [result.set for result in evaluate(letters, out=tmp_path / "out")] == ["plain", "swapped"]
+def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeypatch, caplog):
+    monkeypatch.setattr(suite, "names", lambda: ["plain", "permuted", "swapped"])
+    report = evaluate(letters, data=data, examples=20, options={"min_words": 40}, out=tmp_path / "out")
+    assert [result.set for result in report] == ["plain", "swapped"]
+    assert [each.set for each in report.left_out] == ["permuted"]
+    assert results.read_whole(tmp_path / "out" / results.FILE)[1] == report.left_out
     assert "permuted is left out: none of the pairs" in caplog.text
 
 

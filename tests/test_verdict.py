@@ -11,7 +11,6 @@ from unbag import challenge_sets, verdict
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.demo.run import fill, requests
-from unbag.evaluation import score
 from unbag.labels import LABELS, label_id
 from unbag.lexical.words import ALL
 from unbag.predictors import predictor_of
@@ -20,6 +19,7 @@ from unbag.report.html.gathered import gather
 from unbag.report.html.page import render
 from unbag.request import build
 from unbag.results import FILE, write
+from unbag.scored import score_answers
 from unbag.word_counter import Words
 
 EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None}
@@ -94,7 +94,7 @@ def results(sets):
     for kind in (*KINDS, "reads two"):
         record = {"name": kind, "kind": "lexical" if kind in ("lexical", "hypothesis-only") else "function"}
         scored[kind] = [
-            score(
+            score_answers(
                 item,
                 _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
                 record,

@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["unbag[models,parse]"]
+# dependencies = ["unbag[models]"]
 # ///
 """Fine-tune a sequence classifier on NLI pairs with cross-entropy.
 

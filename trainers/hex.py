@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["unbag[models,parse]"]
+# dependencies = ["unbag[models]"]
 # ///
 """Fine-tune a sequence classifier by HEX: on what the words alone do not explain of its outputs.
 

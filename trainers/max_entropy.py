@@ -1,6 +1,6 @@
 # /// script
 # requires-python = ">=3.11"
-# dependencies = ["unbag[models,parse]"]
+# dependencies = ["unbag[models]"]
 # ///
 """Fine-tune a sequence classifier to be right in order and undecided in any other: max-entropy.
 

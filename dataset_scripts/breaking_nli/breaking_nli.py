@@ -3,8 +3,8 @@
 import json
 import zipfile
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
@@ -15,13 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import source_configs
+from unbag.builder import Made
 from unbag.corpora import OFFICIAL
 from unbag.fingerprint import file_hash
 from unbag.lexical import embeddings
-from unbag.lexical.training import Recipe, training_sources
+from unbag.lexical.training import Recipe, sources_record, training_sources
 from unbag.official import OfficialConfig, OfficialSet
-from unbag.perturb import bigrams, substituted
+from unbag.perturb import bigrams, halves, substituted
 from unbag.perturb.bigrams import Bigrams, is_text
 from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
 from unbag.perturb.substituted import Row, WordPair
@@ -30,12 +30,14 @@ from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.pinned import PinnedFile
 from unbag.requirements import Requirement
 from unbag.rows import DataError
+from unbag.source_config import source_configs
 from unbag.sources import Example, Source
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
   author = {Glockner, Max and Shwartz, Vered and Goldberg, Yoav},
-  booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}}"""
+  booktitle = {Proceedings of ACL}, year = {2018}, url = {https://aclanthology.org/P18-2103}, eprint = {1805.02266},
+  archivePrefix = {arXiv}}"""
 
 # The commit is that at which an index of public repositories has the file; the bytes were those of a copy got elsewhere
 # and are what the hash says, wherever they come from.
@@ -93,6 +95,8 @@ class BreakingNliConfig(OfficialConfig):
             once in a training corpus, which is far smaller than Wikipedia.
         q: replacements of each premise at most.
         seed: decides what is replaced and by what.
+        words: `all`; or `held_out`, pairs whose old and new word are both of the half of the vocabulary that
+            `unbag train … --augment` makes no pair with; or `training`, those of the half that it does.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "training", "embeddings", "bigrams")
@@ -107,6 +111,11 @@ class BreakingNliConfig(OfficialConfig):
     least_bigrams: int | None = None
     q: int = DEFAULT_Q
     seed: int = DEFAULT_SEED
+    words: str = halves.ALL
+
+    def own_options(self) -> dict[str, Any]:
+        """Return the options that decide the rows: not the words, where they are all."""
+        return {name: value for name, value in super().own_options().items() if (name, value) != ("words", halves.ALL)}
 
     def check(self) -> None:
         """Refuse what cannot be.
@@ -115,6 +124,9 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: if an option has no such value.
         """
         super().check()
+        halves.check(self.words)
+        if self.is_official and self.words != halves.ALL:
+            raise ValueError(f"the config {OFFICIAL!r} has the authors' words, found words={self.words!r}")
         if self.is_official and (taken := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
             raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no {' or '.join(taken)}")
         least = self.least_similarity
@@ -144,6 +156,11 @@ class BreakingNli(OfficialSet):
     BUILDER_CONFIG_CLASS = BreakingNliConfig
     FILE = PINNED
     LICENCE = "cc-by-sa-4.0"
+    CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
+        "sentences": ("crowdsourced", "machine-generated"),
+        "labels": ("crowdsourced",),  # the majority of three
+    }
+    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     SCHEMA = substituted.SCHEMA
     CITATION = _CITATION
     UNFIT = "with a premise met before or no word to replace"
@@ -157,7 +174,7 @@ class BreakingNli(OfficialSet):
         """Open the official pairs, or the corpus whose premises are taken."""
         if not self.config.is_official:
             # In one piece: a premise that several examples have is taken once, wherever they are.
-            return [replace(self.config.open(streaming=streaming), spans=((0, None),))]
+            return [self.config.open(streaming=streaming).in_one_piece()]
         with zipfile.ZipFile(self.official_file()) as archive:
             return [self.official_source(Path(_MEMBER).name, archive.read(_MEMBER), _COLUMNS)]
 
@@ -171,19 +188,22 @@ class BreakingNli(OfficialSet):
         yield from substituted.tables(rows, self._measure)
         self.keep_counts(rejected)
 
+    def require_named(self) -> None:
+        """Refuse to begin without WordNet, too, where that is asked for."""
+        super().require_named()
+        if self.config.wordnet:
+            from unbag.wordnet.database import require_installed
+
+            require_installed()
+
     def made_with(self) -> dict[str, Any]:
         """Return what the training corpus was, which tables, and why candidates were not used, by reason."""
-        options: dict[str, Any] = {
-            "attested_in": [
-                {"origin": source.origin, "split": source.split, "revision": source.revision}
-                for source in self._training()
-            ]
-        }
+        options: dict[str, Any] = {"attested_in": sources_record(self._training())}
         if self.config.bigrams:
             options["bigrams_of"] = [
-                {"origin": source.origin, "split": source.split, "revision": source.revision}
-                for source in self._bigram_sources()
-            ] + [{"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()]
+                *sources_record(self._bigram_sources()),
+                *({"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()),
+            ]
         if not self.config.is_official:
             options["least_bigrams"] = self.config.bigrams_at_least
         if self.config.embeddings:
@@ -237,11 +257,11 @@ class BreakingNli(OfficialSet):
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:
-        vocabulary = {word for words in WORD_LISTS for word in (*words.old, *words.new)}
+        vocabulary = _LISTED
         if self.config.is_official:
             [source] = self.sources()
-            vocabulary = {word for row in self._authors(source.examples()) for word in row.words()}
-        single = {word.lower() for word in vocabulary if word and " " not in word}
+            vocabulary = frozenset(word.lower() for row in self._authors(source.examples()) for word in row.words())
+        single = {word for word in vocabulary if word and " " not in word}
         return count_corpus(chain.from_iterable(source.examples() for source in self._training()), single)
 
     @cached_property
@@ -264,6 +284,7 @@ class BreakingNli(OfficialSet):
             prepositions=config.prepositions,
             similarity=self._similarity,
             least_similarity=config.least_similarity,
+            words=config.words,
         )
 
     def _measure(self, old: str, new: str) -> WordPair:
@@ -300,5 +321,5 @@ _LISTED: Final = frozenset(word.lower() for words in WORD_LISTS for word in (*wo
 
 BreakingNli.BUILDER_CONFIGS = [
     BreakingNliConfig(name=OFFICIAL, version=BreakingNli.VERSION),
-    *source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en"),
+    *source_configs(BreakingNliConfig, BreakingNli.VERSION, language="en", two_way=False),
 ]

@@ -10,23 +10,27 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
-from unbag.corpora import CORPORA
+from unbag import extras, requirements
+from unbag.builder import ChallengeSetBuilder
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
 from unbag.lexical.model import CONFIG_FILE
 from unbag.lexical.scorer import Scorer, scorer_folders
 from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
 from unbag.lexical.words import ALL, BY_CONTEXT, PIPELINES
+from unbag.options import whole
+from unbag.outside import require_file
 from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
+from unbag.source_config import SourceConfig, source_configs
 from unbag.sources import Example, Source
+from unbag.text.tokens import SEGMENTER, is_segmented, require_words
 
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
-  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
+  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
 _LEAST_FOLDS = 2
 
 
@@ -63,6 +67,9 @@ class CsLambdaConfig(SourceConfig):
             ValueError: if an option has no such value.
         """
         super().check()
+        require_words(self.sentences_in)
+        if self.pairs is not None:
+            whole("the number of training pairs", self.pairs, least=1)
         if not 0 <= self.least_lms <= 1:
             raise ValueError(f"expected a least LMS (λ) from 0 to 1, found {self.least_lms}")
         if self.folds < _LEAST_FOLDS:
@@ -89,6 +96,18 @@ class CsLambda(ChallengeSetBuilder):
         scorer = _scorer(self._models(source), self.config.seed)
         return scored_tables(examples, scorer, least_lms=self.config.least_lms)
 
+    def get_ready(self, source: Source) -> None:
+        """Fit the lexical models."""
+        self._models(source)
+
+    def require_named(self) -> None:
+        """Refuse what is surely no lexical model, and to begin without what cuts the sentences, too."""
+        super().require_named()
+        if is_segmented(self.config.sentences_in):
+            extras.require(SEGMENTER)
+        if self.config.lexical and not is_hub_id(self.config.lexical):
+            require_file(Path(self.config.lexical) / CONFIG_FILE)
+
     def made_with(self) -> dict[str, Any]:
         """Return the records of the lexical models."""
         [source] = self.sources()
@@ -98,14 +117,14 @@ class CsLambda(ChallengeSetBuilder):
         """Yield the pairs, and the lexical model or what it is fitted to."""
         yield from super().requirements()
         config = self.config
-        language = CORPORA[config.corpus].language if config.corpus else config.language
         if config.lexical:
             if is_hub_id(config.lexical):
                 yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
             return
-        yield from requirements.of_corpora(config.training or DEFAULT_TRAINING[language])
-        if config.pipeline != ALL:
-            yield requirements.pipeline(config.pipeline or PIPELINES[language])
+        yield from requirements.of_corpora(config.training or DEFAULT_TRAINING[config.sentences_in])
+        pipeline = config.pipeline or PIPELINES[config.sentences_in]
+        if pipeline != ALL:
+            yield requirements.pipeline(pipeline)
 
     def _models(self, source: Source) -> tuple[Path, ...]:
         config = self.config
@@ -126,4 +145,4 @@ def _record(folder: Path) -> dict[str, Any]:
     return record
 
 
-CsLambda.BUILDER_CONFIGS = source_configs(CsLambdaConfig, CsLambda.VERSION)
+CsLambda.BUILDER_CONFIGS = source_configs(CsLambdaConfig, CsLambda.VERSION, two_way=False)

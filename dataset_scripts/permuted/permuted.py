@@ -9,24 +9,26 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import ChallengeSetBuilder, SourceConfig
+from unbag import extras, requirements
+from unbag.builder import ChallengeSetBuilder, Made
 from unbag.corpora import CORPORA, Corpus
 from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
 from unbag.perturb.permuted import SCHEMA, TOO_FEW, permuted_tables
 from unbag.requirements import Requirement
 from unbag.scoring.pos_minitree import check_definition
+from unbag.source_config import SourceConfig
 from unbag.sources import Example, Source
 from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
-from unbag.text.tags import Tagger
-from unbag.text.tokens import is_segmented, tokenizer_identity
+from unbag.text.tags import Tagger, tag_ahead
+from unbag.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
   author = {Sinha, Koustuv and Parthasarathi, Prasanna and Pineau, Joelle and Williams, Adina},
-  booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569}}"""
+  booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569},
+  eprint = {2101.00010}, archivePrefix = {arXiv}}"""
 _LEAST_WORDS = 2  # one word has nowhere to go
 
 
@@ -64,6 +66,7 @@ class PermutedConfig(SourceConfig):
             ValueError: if an option has no such value.
         """
         super().check()
+        require_words(self.sentences_in)
         Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
         if self.min_words < _LEAST_WORDS:
             raise ValueError(f"expected min_words of at least {_LEAST_WORDS}, found {self.min_words}")
@@ -72,11 +75,6 @@ class PermutedConfig(SourceConfig):
             raise ValueError(f"expected English pairs for mini-trees, found the language {self.sentences_in!r}")
         if self.characters and self.sentences_in != "zh":
             raise ValueError(f"expected Chinese pairs for characters, found the language {self.sentences_in!r}")
-
-    @property
-    def sentences_in(self) -> str:
-        """The language of the pairs, whether a corpus's or a user's own."""
-        return CORPORA[self.corpus].language if self.corpus in CORPORA else self.language
 
 
 def _config(corpus: Corpus, split: str, mode: str) -> PermutedConfig:
@@ -94,8 +92,15 @@ class Permuted(ChallengeSetBuilder):
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = PermutedConfig
     SCHEMA = SCHEMA
+    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences"})
     CITATION = _CITATION
     UNFIT = "too short to permute"
+
+    def require_named(self) -> None:
+        """Refuse to begin without what cuts the sentences, too."""
+        super().require_named()
+        if is_segmented(self.config.sentences_in, characters=self.config.characters):
+            extras.require(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield each used example's rows: in order, then permuted."""
@@ -112,6 +117,12 @@ class Permuted(ChallengeSetBuilder):
             counts=counts,
         )
         self.keep_counts(counts)
+
+    def get_ready(self, source: Source) -> None:
+        """Load the tokenizer, which forked processes then need not, and tag what mini-trees are counted in."""
+        tokenize("", source.language, characters=self.config.characters)
+        if self.config.minitrees:
+            tag_ahead(self.config.pipeline, self._training_texts())
 
     def unfit_otherwise(self) -> dict[str, int]:
         """Return how many examples had enough words but no q different permutations."""
@@ -136,10 +147,11 @@ class Permuted(ChallengeSetBuilder):
         if not self.config.minitrees:
             return None
         tagger = Tagger(self.config.pipeline)
+        return Ratios(MiniTrees.of(self._training_texts(), tagger, definition=self.config.minitree_by), tagger)
+
+    def _training_texts(self) -> Iterator[str]:
         sources = training_sources(Recipe(tuple(self.config.minitrees), self.config.language))
-        pairs = (example for source in sources for example in source.examples())
-        texts = (text for pair in pairs for text in pair[1:3])
-        return Ratios(MiniTrees.of(texts, tagger, definition=self.config.minitree_by), tagger)
+        return (text for source in sources for example in source.examples() for text in example[1:3])
 
 
 Permuted.BUILDER_CONFIGS = [

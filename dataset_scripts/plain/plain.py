@@ -6,14 +6,16 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder
 from unbag.plain import SCHEMA, plain_tables
+from unbag.source_config import SourceConfig, source_configs
 from unbag.sources import Example, Source
 
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
   title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},
   author = {Talman, Aarne and Chatzikyriakidis, Stergios},
-  booktitle = {Proceedings of BlackboxNLP}, year = {2019}, url = {https://aclanthology.org/W19-4810}}"""
+  booktitle = {Proceedings of BlackboxNLP}, year = {2019}, url = {https://aclanthology.org/W19-4810},
+  eprint = {1810.09774}, archivePrefix = {arXiv}}"""
 
 
 @dataclass

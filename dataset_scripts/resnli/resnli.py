@@ -1,8 +1,10 @@
 """The ReSNLI set: a corpus rearranged so that words give its test labels away least."""
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import islice
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import datasets
@@ -10,8 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag import requirements
-from unbag.builder import ChallengeSetBuilder, SourceConfig
+from unbag import noted, requirements
+from unbag.builder import ChallengeSetBuilder
 from unbag.columns import PAIR
 from unbag.corpora import CORPORA, Corpus
 from unbag.labels import label_id
@@ -20,6 +22,7 @@ from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.requirements import Requirement
 from unbag.rows import DataError
+from unbag.source_config import SourceConfig
 from unbag.sources import Example, Source
 
 _CITATION = """@misc{resnli-2019-refining,
@@ -73,11 +76,10 @@ class ResnliConfig(SourceConfig):
             raise ValueError(f"expected a test_size of at least 1, found {self.test_size}")
         if self.validation_size is not None and self.validation_size < 0:
             raise ValueError(f"expected a validation_size of at least 0, found {self.validation_size}")
-        language = CORPORA[self.corpus].language if self.corpus else self.language
-        if language != "en" and not self.embeddings:
+        if self.sentences_in != "en" and not self.embeddings:
             raise ValueError(
-                f"expected embeddings for the language {language!r}, found none (the default ones are English); name a "
-                "table, e.g. embeddings='google-bert/bert-base-chinese' or a file of word vectors"
+                f"expected embeddings for the language {self.sentences_in!r}, found none (the default ones are "
+                "English); name a table, e.g. embeddings='google-bert/bert-base-chinese' or a file of word vectors"
             )
 
 
@@ -144,12 +146,13 @@ class Resnli(ChallengeSetBuilder):
         spans: list[Span] = []
         labels: list[int] = []
         ids: set[str] = set()
+        read: Counter[str] = Counter()
 
         def pairs() -> Iterator[tuple[str, str]]:
             for number, source in enumerate(sources):
                 for start, stop in source.spans:
                     spans.append((number, start, stop, len(labels)))
-                    for example in source.examples(start, stop):
+                    for example in source.examples(start, stop, counts=read):
                         if example.source_id in ids:
                             raise DataError(
                                 f"{source.name}, split {source.split}: the id {example.source_id!r} was met before; "
@@ -157,9 +160,12 @@ class Resnli(ChallengeSetBuilder):
                             )
                         ids.add(example.source_id)
                         labels.append(label_id(example.label))
+                        read[noted.ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
 
         counts = table.counts(pairs()).matrix
+        if self._is_prepared:
+            noted.keep_read(Path(self._output_dir), 0, {**read, noted.LABELLED: len(labels)})
         gold = np.array(labels, dtype=np.int64)
         uncertainty = averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold)
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
@@ -200,17 +206,17 @@ class Resnli(ChallengeSetBuilder):
         uncertainty: NDArray[np.float64],
         rearrangement: Rearrangement,
     ) -> Iterator[tuple[tuple[int, int, int], pa.Table]]:
-        for number, start, stop, first in spans:
-            source = sources[number]
-            ours = (
-                (example, source.split, float(uncertainty[i]), int(rearrangement.partition[i]))
-                for i, example in enumerate(source.examples(start, stop), start=first)
-                if rearrangement.split[i] == split
-            )
-            part = 0
-            while rows := list(islice(ours, _BATCH)):
-                yield (number, start, part), _table(rows)
-                part += 1
+        ours = (
+            (example, sources[number].split, float(uncertainty[i]), int(rearrangement.partition[i]))
+            for number, start, stop, first in spans
+            for i, example in enumerate(sources[number].examples(start, stop), start=first)
+            if rearrangement.split[i] == split
+        )
+        number, start, *_ = spans[0]
+        part = 0
+        while rows := list(islice(ours, _BATCH)):
+            yield (number, start, part), _table(rows)
+            part += 1
 
 
 def _table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:
@@ -233,4 +239,8 @@ def _config(corpus: Corpus) -> ResnliConfig:
     return ResnliConfig(name=corpus.name, version=Resnli.VERSION, corpus=corpus.name)
 
 
-Resnli.BUILDER_CONFIGS = [_config(corpus) for corpus in CORPORA.values()]
+_LANGUAGES = ("en", "zh")  # of which embeddings were ever tried
+
+Resnli.BUILDER_CONFIGS = [
+    _config(corpus) for corpus in CORPORA.values() if corpus.language in _LANGUAGES and not corpus.is_two_way
+]

@@ -1,7 +1,7 @@
 """SICCK: quantifiers, negations and adjectives put to both sentences of a pair, and what natural logic makes of it."""
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -9,15 +9,17 @@ import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import source_configs
+from unbag.builder import Made
 from unbag.corpora import OFFICIAL
 from unbag.official import OfficialConfig, OfficialSet
+from unbag.options import whole
 from unbag.perturb import modified, sicck
 from unbag.perturb.modified import FOUR_WAY, SPACES
 from unbag.perturb.modifiers import NONE
 from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.perturb.sicck import CONTIGUOUS, FILE, FOLDINGS, Row
+from unbag.perturb.sicck import CONTIGUOUS, FILE, FOLDINGS, PAIRS, SEED_PAIRS, WHOLE_SEEDS, Row
 from unbag.requirements import Requirement
+from unbag.source_config import source_configs
 from unbag.sources import Example, Source
 from unbag.text.tags import Tagger
 
@@ -25,7 +27,8 @@ _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
   author = {Akoju, Sushma Anand and Vacareanu, Robert and Blanco, Eduardo and Riaz, Haris and Surdeanu, Mihai},
   booktitle = {Proceedings of the 1st Workshop on Natural Language Reasoning and Structured Explanations (NLRSE)},
-  year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}}"""
+  year = {2023}, url = {https://aclanthology.org/2023.nlrse-1.12}, eprint = {2307.05034},
+  archivePrefix = {arXiv}}"""
 
 
 @dataclass
@@ -64,6 +67,10 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"expected a folding of {', '.join(FOLDINGS)}, found {self.folding!r}")
         super().check()
+        whole("folds", self.folds, least=2)
+        most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
+        if self.is_official and self.folds > most:
+            raise ValueError(f"expected at most {most:,} folds of the authors' pairs, found {self.folds:,}")
         if self.is_official and (self.combinations or self.pipeline):
             raise ValueError(f"the config {self.name!r} modifies nothing, so it takes no combinations or pipeline")
 
@@ -79,6 +86,11 @@ class Sicck(OfficialSet):
     BUILDER_CONFIG_CLASS = SicckConfig
     FILE = FILE
     LICENCE = "cc-by-nc-sa-4.0"
+    CREATORS: ClassVar[Mapping[Made, Sequence[str]]] = {
+        "sentences": ("crowdsourced", "machine-generated"),
+        "labels": ("expert-generated",),
+    }
+    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     SCHEMA = modified.SCHEMA
     CITATION = _CITATION
     UNFIT = "of another form than subject, verb, object"
@@ -129,4 +141,4 @@ class Sicck(OfficialSet):
 Sicck.BUILDER_CONFIGS = [
     SicckConfig(name=OFFICIAL if space == FOUR_WAY else f"{OFFICIAL}-{space}", version=Sicck.VERSION, space=space)
     for space in SPACES
-] + source_configs(SicckConfig, Sicck.VERSION, language="en")
+] + source_configs(SicckConfig, Sicck.VERSION, language="en", two_way=False)

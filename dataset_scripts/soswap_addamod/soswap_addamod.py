@@ -9,20 +9,22 @@ import datasets
 import pyarrow as pa
 
 from unbag import requirements
-from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
-from unbag.corpora import CORPORA
-from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED
-from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, adjective_counts, tables
+from unbag.builder import ChallengeSetBuilder, Made
+from unbag.perturb import halves
+from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
+from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, adjective_counts, distinct_premises, tables
 from unbag.requirements import Requirement
+from unbag.source_config import SourceConfig, source_configs
 from unbag.sources import Example, Source
-from unbag.text.parses import Parser
+from unbag.text.parses import Parser, parse_ahead
 from unbag.text.pipeline import PIPELINE
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
   author = {Nie, Yixin and Wang, Yicheng and Bansal, Mohit},
   journal = {Proceedings of the AAAI Conference on Artificial Intelligence}, volume = {33}, number = {01},
-  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
+  pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867},
+  eprint = {1811.07033}, archivePrefix = {arXiv}}"""
 _LANGUAGE = "en"  # the operators know English grammar only
 
 
@@ -36,6 +38,8 @@ class SoswapAddamodConfig(SourceConfig):
         min_count: how often an adjective must be attested with a noun.
         attested_split: another split of the corpus whose sentences attest adjectives too, e.g. `train`.
         pipeline: the spaCy pipeline that parses: a package, a folder or a Hub repository.
+        words: `all`; or `held_out`, pairs whose verb, adjective and nouns are all of the half of the vocabulary that
+            `unbag train … --augment` makes no pair with; or `training`, those of the half that it does.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "pipeline")
@@ -45,6 +49,11 @@ class SoswapAddamodConfig(SourceConfig):
     min_count: int = DEFAULT_MIN_COUNT
     attested_split: str | None = None
     pipeline: str = PIPELINE
+    words: str = halves.ALL
+
+    def own_options(self) -> dict[str, Any]:
+        """Return the options that decide the rows: not the words, where they are all."""
+        return {name: value for name, value in super().own_options().items() if (name, value) != ("words", halves.ALL)}
 
     def check(self) -> None:
         """Refuse what cannot be.
@@ -57,7 +66,8 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"expected one of the kinds {', '.join(KINDS)}, found {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"expected min_count of at least 1, found {self.min_count}")
-        if (CORPORA[self.corpus].language if self.corpus in CORPORA else self.language) != _LANGUAGE:
+        halves.check(self.words)
+        if self.sentences_in != _LANGUAGE:
             raise ValueError("SOSwap and AddAmod are made of English sentences; found another language")
         if self.attested_split and not self.corpus:
             raise ValueError(f"expected attested_split with a corpus only, found it with data={self.data!r}")
@@ -74,18 +84,38 @@ class SoswapAddamod(ChallengeSetBuilder):
     """The pairs made from each distinct premise of a corpus split.
 
     Configs: `<corpus>-<split>-soswap`, `<corpus>-<split>-addamod`, and `<corpus>-<split>` with both, for every English
-    corpus; `data=…` takes data of your own. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`.
+    corpus; `data=…` takes data of your own. Options: `kind`, `seed`, `min_count`, `attested_split`, `pipeline`,
+    `words`.
     """
 
     VERSION = datasets.Version("1.0.0")
     BUILDER_CONFIG_CLASS = SoswapAddamodConfig
     SCHEMA = SCHEMA
+    MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
     CITATION = _CITATION
     UNFIT = "whose premise was met before or makes no pair"
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open the pairs, for one process: a premise is used once, wherever it comes again."""
-        return [replace(source, spans=((0, None),)) for source in super().sources(streaming=streaming)]
+        return [source.in_one_piece() for source in super().sources(streaming=streaming)]
+
+    def get_ready(self, source: Source) -> None:
+        """Parse by several processes, where they may work, what one will then find parsed."""
+        premises = (premise for _, premise in distinct_premises(source.examples()))
+        parse_ahead(self.config.pipeline, premises)
+        if self.config.kind != SOSWAP:
+            sentences = (
+                text
+                for attesting in self._attesting(source)
+                for example in attesting.examples()
+                for text in (example.premise, example.hypothesis)
+            )
+            parse_ahead(self.config.pipeline, sentences, tag=ADJECTIVE)
+
+    def _attesting(self, source: Source) -> list[Source]:
+        """Return what says which adjectives go with which nouns."""
+        split = self.config.attested_split
+        return [source, *([replace(self.config, source_split=split).open()] if split else [])]
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield the pairs and count what makes none; for AddAmod the whole source is read first, for its adjectives."""
@@ -93,10 +123,8 @@ class SoswapAddamod(ChallengeSetBuilder):
         parser = Parser(config.pipeline)
         adjectives = None
         if config.kind != SOSWAP:
-            adjectives = adjective_counts(source.examples(), parser)
-            if config.attested_split:
-                others = replace(config, source_split=config.attested_split).open()
-                adjectives = adjective_counts(others.examples(), parser, adjectives)
+            for attesting in self._attesting(source):
+                adjectives = adjective_counts(attesting.examples(), parser, adjectives)
         counts: Counter[str] = Counter()
         yield from tables(
             examples,
@@ -105,6 +133,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             adjectives=adjectives,
             seed=config.seed,
             min_count=config.min_count,
+            words=config.words,
             counts=counts,
         )
         self.keep_counts(counts)
@@ -123,6 +152,6 @@ class SoswapAddamod(ChallengeSetBuilder):
 
 SoswapAddamod.BUILDER_CONFIGS = [
     _of_kind(config, kind)
-    for config in source_configs(SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE)
+    for config in source_configs(SoswapAddamodConfig, SoswapAddamod.VERSION, language=_LANGUAGE, two_way=False)
     for kind in KINDS
 ]

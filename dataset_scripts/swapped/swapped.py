@@ -6,15 +6,17 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder
 from unbag.perturb.swap import SCHEMA, swapped_tables
+from unbag.source_config import SourceConfig, source_configs
 from unbag.sources import Example, Source
 
 _CITATION = """@inproceedings{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness
     of Methods to Confounding Signals in Nature Language Inference Tasks},
   author = {Wang, Haohan and Sun, Da and Xing, Eric P.},
-  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136}}"""
+  booktitle = {Proceedings of AAAI}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33017136},
+  eprint = {1809.02719}, archivePrefix = {arXiv}}"""
 
 
 @dataclass
@@ -38,4 +40,4 @@ class Swapped(ChallengeSetBuilder):
         return swapped_tables(examples)
 
 
-Swapped.BUILDER_CONFIGS = source_configs(SwappedConfig, Swapped.VERSION)
+Swapped.BUILDER_CONFIGS = source_configs(SwappedConfig, Swapped.VERSION, two_way=False)

@@ -6,8 +6,8 @@ import datasets
 import evaluate
 
 from unbag.scoring.annotators import Kappa
-from unbag.scoring.bootstrap import plain
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
+from unbag.scoring.paths import returned
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},
@@ -17,7 +17,8 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {CategoryAccuracyScores.__doc__}
 {SimilarityBin.__doc__}
 {FrequencyBin.__doc__}
-{Kappa.__doc__}"""
+{Kappa.__doc__}
+{returned.__doc__}"""
 
 
 class CategoryAccuracy(evaluate.Metric):
@@ -32,14 +33,19 @@ class CategoryAccuracy(evaluate.Metric):
                 {
                     "predictions": datasets.Value("int64"),
                     "references": datasets.Value("int64"),
-                    "categories": datasets.Value("string"),
+                    "category": datasets.Value("string"),
                 }
             ),
             reference_urls=["https://aclanthology.org/P18-2103"],
         )
 
     def _compute(
-        self, predictions: list[int], references: list[int], categories: list[str], **options: Any
+        self,
+        predictions: list[int],
+        references: list[int],
+        category: list[str],
+        *,
+        structured: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(category_accuracy(predictions, references, categories, **options))
-        return scores
+        return returned(category_accuracy(predictions, references, category, **options), structured=structured)

@@ -5,12 +5,12 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.bootstrap import plain
 from unbag.scoring.compositionality_sensitivity import (
     CompositionalitySensitivityScores,
     MisleadingSubset,
     compositionality_sensitivity,
 )
+from unbag.scoring.paths import returned
 
 _CITATION = """@article{nie-etal-2019-compositionality,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -19,7 +19,8 @@ _CITATION = """@article{nie-etal-2019-compositionality,
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
 _DOCUMENTATION = f"""{compositionality_sensitivity.__doc__}
 {CompositionalitySensitivityScores.__doc__}
-{MisleadingSubset.__doc__}"""
+{MisleadingSubset.__doc__}
+{returned.__doc__}"""
 
 
 class CompositionalitySensitivity(evaluate.Metric):
@@ -41,7 +42,12 @@ class CompositionalitySensitivity(evaluate.Metric):
         )
 
     def _compute(
-        self, predictions: list[int], references: list[int], lms: list[float], **options: Any
+        self,
+        predictions: list[int],
+        references: list[int],
+        lms: list[float],
+        *,
+        structured: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(compositionality_sensitivity(predictions, references, lms, **options))
-        return scores
+        return returned(compositionality_sensitivity(predictions, references, lms, **options), structured=structured)

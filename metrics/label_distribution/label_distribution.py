@@ -5,8 +5,8 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.bootstrap import plain
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
+from unbag.scoring.paths import returned
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -15,7 +15,8 @@ _CITATION = """@article{nie-etal-2019-analyzing,
   pages = {6867--6874}, year = {2019}, url = {https://doi.org/10.1609/aaai.v33i01.33016867}}"""
 _DOCUMENTATION = f"""{label_distribution.__doc__}
 {LabelDistributionScores.__doc__}
-{LabelShares.__doc__}"""
+{LabelShares.__doc__}
+{returned.__doc__}"""
 
 
 class LabelDistribution(evaluate.Metric):
@@ -30,14 +31,19 @@ class LabelDistribution(evaluate.Metric):
                 {
                     "predictions": datasets.Value("int64"),
                     "references": datasets.Value("int64"),
-                    "groups": datasets.Value("string"),
+                    "source_id": datasets.Value("string"),
                 }
             ),
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
 
     def _compute(
-        self, predictions: list[int], references: list[int], groups: list[str], **options: Any
+        self,
+        predictions: list[int],
+        references: list[int],
+        source_id: list[str],
+        *,
+        structured: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(label_distribution(predictions, references, groups, **options))
-        return scores
+        return returned(label_distribution(predictions, references, source_id, **options), structured=structured)

@@ -5,8 +5,8 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
+from unbag.scoring.paths import returned
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -17,7 +17,8 @@ _DOCUMENTATION = f"""{natural_logic.__doc__}
 {NaturalLogicScores.__doc__}
 {GroupScores.__doc__}
 {MacroScores.__doc__}
-{LabelScores.__doc__}"""
+{LabelScores.__doc__}
+{returned.__doc__}"""
 
 
 class NaturalLogic(evaluate.Metric):
@@ -34,6 +35,12 @@ class NaturalLogic(evaluate.Metric):
             reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
         )
 
-    def _compute(self, predictions: list[str], references: list[str], **options: Any) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(natural_logic(predictions, references, **options))
-        return scores
+    def _compute(
+        self,
+        predictions: list[str],
+        references: list[str],
+        *,
+        structured: bool = False,
+        **options: Any,
+    ) -> dict[str, Any]:
+        return returned(natural_logic(predictions, references, **options), structured=structured)

@@ -5,7 +5,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.paths import returned
 from unbag.scoring.permutation_acceptance import (
     Acceptance,
     AcceptanceBin,
@@ -20,7 +20,8 @@ _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
 _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
 {PermutationAcceptanceScores.__doc__}
 {Acceptance.__doc__}
-{AcceptanceBin.__doc__}"""
+{AcceptanceBin.__doc__}
+{returned.__doc__}"""
 
 
 class PermutationAcceptance(evaluate.Metric):
@@ -35,8 +36,8 @@ class PermutationAcceptance(evaluate.Metric):
                 {
                     "predictions": datasets.Value("int64"),
                     "references": datasets.Value("int64"),
-                    "source_ids": datasets.Value("string"),
-                    "permutations": datasets.Value("int64"),
+                    "source_id": datasets.Value("string"),
+                    "permutation": datasets.Value("int64"),
                 }
             ),
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
@@ -46,11 +47,12 @@ class PermutationAcceptance(evaluate.Metric):
         self,
         predictions: list[int],
         references: list[int],
-        source_ids: list[str],
-        permutations: list[int],
+        source_id: list[str],
+        permutation: list[int],
+        *,
+        structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(
-            permutation_acceptance(predictions, references, source_ids, permutations, **options)
+        return returned(
+            permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
         )
-        return scores

@@ -6,6 +6,7 @@ from typing import Any
 import datasets
 import evaluate
 
+from unbag.scoring.paths import returned
 from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
@@ -24,7 +25,8 @@ _STRINGS = datasets.Sequence(datasets.Value("string"))
 _DOCUMENTATION = f"""{sentence_signature.__doc__}
 {pos_minitree.__doc__}
 {MiniTreeScores.__doc__}
-{MiniTreeBin.__doc__}"""
+{MiniTreeBin.__doc__}
+{returned.__doc__}"""
 
 
 class PosMiniTree(evaluate.Measurement):
@@ -52,6 +54,7 @@ class PosMiniTree(evaluate.Measurement):
         radius: int = DEFAULT_RADIUS,
         k: int = DEFAULT_K,
         definition: Definition = "code",
+        structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
         permuted, original = (
@@ -64,4 +67,4 @@ class PosMiniTree(evaluate.Measurement):
         scores: dict[str, Any] = {**pos_minitree(permuted, original, **options)}
         if "by_ratio" in scores:
             scores["by_ratio"] = [row._asdict() for row in scores["by_ratio"]]
-        return scores
+        return returned(scores, structured=structured)

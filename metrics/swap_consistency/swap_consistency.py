@@ -5,7 +5,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.paths import returned
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
 
 _CITATION = """@article{wang-etal-2019-swap,
@@ -17,7 +17,8 @@ _CITATION = """@article{wang-etal-2019-swap,
 _DOCUMENTATION = f"""{swap_consistency.__doc__}
 {SwapConsistencyScores.__doc__}
 {SwapScores.__doc__}
-{SwapAccuracies.__doc__}"""
+{SwapAccuracies.__doc__}
+{returned.__doc__}"""
 
 
 class SwapConsistency(evaluate.Metric):
@@ -32,14 +33,21 @@ class SwapConsistency(evaluate.Metric):
                 {
                     "predictions": datasets.Value("int64"),
                     "references": datasets.Value("int64"),
-                    "swapped_predictions": datasets.Value("int64"),
+                    "source_id": datasets.Value("string"),
+                    "swapped": datasets.Value("bool"),
                 }
             ),
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33017136"],
         )
 
     def _compute(
-        self, predictions: list[int], references: list[int], swapped_predictions: list[int], **options: Any
+        self,
+        predictions: list[int],
+        references: list[int],
+        source_id: list[str],
+        swapped: list[bool],
+        *,
+        structured: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(swap_consistency(predictions, references, swapped_predictions, **options))
-        return scores
+        return returned(swap_consistency(predictions, references, source_id, swapped, **options), structured=structured)

@@ -5,7 +5,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.paths import returned
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
 
 _CITATION = """@unpublished{resnli-2019,
@@ -14,7 +14,8 @@ _CITATION = """@unpublished{resnli-2019,
   note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
 _DOCUMENTATION = f"""{uncertainty_partitions.__doc__}
 {UncertaintyPartitionsScores.__doc__}
-{PartitionRow.__doc__}"""
+{PartitionRow.__doc__}
+{returned.__doc__}"""
 
 
 class UncertaintyPartitions(evaluate.Metric):
@@ -29,13 +30,18 @@ class UncertaintyPartitions(evaluate.Metric):
                 {
                     "predictions": datasets.Value("int64"),
                     "references": datasets.Value("int64"),
-                    "partitions": datasets.Value("int64"),
+                    "partition": datasets.Value("int64"),
                 }
             ),
         )
 
     def _compute(
-        self, predictions: list[int], references: list[int], partitions: list[int], **options: Any
+        self,
+        predictions: list[int],
+        references: list[int],
+        partition: list[int],
+        *,
+        structured: bool = False,
+        **options: Any,
     ) -> dict[str, Any]:
-        scores: dict[str, Any] = plain(uncertainty_partitions(predictions, references, partitions, **options))
-        return scores
+        return returned(uncertainty_partitions(predictions, references, partition, **options), structured=structured)

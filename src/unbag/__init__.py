@@ -1,19 +1,73 @@
 """Does an NLI model read sentences, or count words? Challenge sets, metrics and trainers that answer it.
 
+A model is a name of the Hub, a folder, a classifier in memory, or any function of premises and hypotheses:
+
 >>> import unbag
->>> permuted = unbag.load("permuted", "snli")            # doctest: +SKIP
->>> report = unbag.evaluate("org/my-nli-model")          # doctest: +SKIP
+>>> from unbag.demo import file  # pairs of ours; `corpus="snli"` takes those of SNLI
+>>> def model(premises, hypotheses):
+...     return ["neutral" for _ in premises]
+>>> report = unbag.evaluate(model, "swapped", data=file("validation"), examples=60, lexical=False, progress=False)
+>>> print(report.verdict)
+on no set is it seen to do better than guessing; no better on Swapped.
+>>> report.to_pandas()[["number", "value", "n", "direction"]].round(3).head(2)
+            number  value   n direction
+0            score  0.000  42    higher
+1  accuracy_before  0.476  42    higher
 """
 
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any, Final
 
-_HOMES = {"load": "unbag.sets", "evaluate": "unbag.evaluation", "compare": "unbag.comparison"}
-__all__ = ["compare", "evaluate", "load"]
+if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
+    from unbag.api import evaluate
+    from unbag.comparison import Comparison, compare
+    from unbag.integrations.compute_metrics import compute_metrics
+    from unbag.integrations.cross_encoder import CrossEncoderEvaluator
+    from unbag.integrations.trainer_callback import UnbagCallback
+    from unbag.report.in_python import Report
+    from unbag.request import Request
+    from unbag.results import Result
+    from unbag.sets import load
+
+    __version__: str
+
+_HOMES: Final = {
+    "Comparison": "unbag.comparison",
+    "CrossEncoderEvaluator": "unbag.integrations.cross_encoder",
+    "Report": "unbag.report.in_python",
+    "Request": "unbag.request",
+    "Result": "unbag.results",
+    "UnbagCallback": "unbag.integrations.trainer_callback",
+    "compare": "unbag.comparison",
+    "compute_metrics": "unbag.integrations.compute_metrics",
+    "evaluate": "unbag.api",
+    "load": "unbag.sets",
+}
+__all__ = [
+    "Comparison",
+    "CrossEncoderEvaluator",
+    "Report",
+    "Request",
+    "Result",
+    "UnbagCallback",
+    "__version__",
+    "compare",
+    "compute_metrics",
+    "evaluate",
+    "load",
+]
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public function when it is first asked for: `import unbag` costs nothing."""
+    """Import a public name when it is first asked for: `import unbag` costs nothing."""
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("unbag")
     if name not in _HOMES:
         raise AttributeError(f"module 'unbag' has no attribute {name!r}")
     return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

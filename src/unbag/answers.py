@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.labels import LABELS, fold
+from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold
 
 NO_ANSWER: Final = -1
 """What `Answers.predicted` says where a model gave no answer: wrong, whatever the label."""
@@ -59,6 +59,14 @@ class Answers(NamedTuple):
         for column, values in zip(columns, self.probabilities.T, strict=True):
             probabilities[:, column] += values
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
+
+    def for_gold(self, names: Sequence[str]) -> "Answers":
+        """Return the answers in the label space of gold labels.
+
+        Args:
+            names: of the gold ids; where `not_entailment` is one, nobody knows which other label is right.
+        """
+        return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     @property
     def folded(self) -> NDArray[np.intp]:

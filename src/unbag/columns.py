@@ -2,11 +2,16 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
+
+from unbag.repeats import DigestFile, may_repeat
 
 PAIR: Final = (
     ("id", pa.string()),  # unique
@@ -43,4 +48,29 @@ def values(rows: Any, name: str) -> Any:
     """Return one column of a `datasets.Dataset` as metrics read it: numbers as an array, anything else as a list."""
     array = column(rows, name)
     is_number = pa.types.is_integer(array.type) or pa.types.is_floating(array.type) or pa.types.is_boolean(array.type)
-    return array.to_numpy(zero_copy_only=False) if is_number else array.to_pylist()
+    if is_number:
+        return array.to_numpy(zero_copy_only=False)
+    if not pa.types.is_string(array.type):
+        return array.to_pylist()
+    coded = array.dictionary_encode()  # so that equal texts, such as the id of one example's rows, are in memory once
+    names = coded.dictionary.to_pylist()
+    return [None if code is None else names[code] for code in coded.indices.to_pylist()]
+
+
+def distinct(rows: Any, name: str) -> int:
+    """Return how many different texts a column of a `datasets.Dataset` has.
+
+    Equal ones mostly stand together, in which case memory does not grow with the rows.
+    """
+    runs, last = 0, None
+    with TemporaryDirectory(prefix="unbag-") as folder:
+        with DigestFile(Path(folder) / "digests") as file:
+            for batch in rows.select_columns([name]).with_format("arrow").iter(batch_size=ROWS_PER_TABLE):
+                texts = batch.column(name).combine_chunks()
+                is_new = np.append(True, pc.not_equal(texts[1:], texts[:-1]).to_numpy(zero_copy_only=False))
+                is_new[0] = texts[0].as_py() != last
+                last = texts[-1].as_py()
+                runs += int(is_new.sum())
+                for text in texts.filter(pa.array(is_new)).to_pylist():
+                    file.add(text)
+        return len(rows.unique(name)) if may_repeat([Path(folder) / "digests"]) else runs

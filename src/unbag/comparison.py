@@ -1,20 +1,20 @@
 """Results beside results: which differences between models are more than chance."""
 
 import json
-import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from fnmatch import fnmatch
-from functools import cached_property
+from functools import partial
 from itertools import combinations
+from numbers import Real
 from pathlib import Path
-from string import ascii_uppercase
 from typing import Any, Final, NamedTuple
 
-from unbag import challenge_sets, paired_samples, results
+from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
+from unbag.options import whole
 from unbag.results import Result
-from unbag.scoring.bootstrap import Estimate, Sample, plain
+from unbag.scoring.bootstrap import Estimate, plain
 from unbag.scoring.mcnemar import mcnemar
 from unbag.scoring.multiplicity import holm
 from unbag.scoring.paired import (
@@ -27,88 +27,11 @@ from unbag.scoring.paired import (
 )
 from unbag.scoring.paths import estimates
 from unbag.scoring.seeds import seed_test, spread
+from unbag.systems import Run, System, asked_in, lettered, systems_in
 
 LEVEL: Final = 0.05
 FEW: Final = 30
 """Source examples below which a bootstrap is said to be optimistic."""
-_SEED: Final = re.compile(r"(?P<recipe>.*?)[-_/.]?seed[-_=]?(?P<seed>\d+)/?")
-_SAME: Final = ("name", "split", "origin", "revision", "sha256")  # of a result's data
-
-
-@dataclass(frozen=True)
-class Run:
-    """One result, and where it lies.
-
-    Attributes:
-        result: the result.
-        file: the results.json it is in.
-        number: its place there.
-        seed: the training seed, where the model's name tells one.
-    """
-
-    result: Result
-    file: Path
-    number: int
-    seed: str | None
-
-    @cached_property
-    def samples(self) -> dict[str, Sample] | None:
-        """The examples behind its numbers, where the run kept them."""
-        return paired_samples.read(self.file.parent, self.number, self.result)
-
-    @property
-    def task(self) -> str:
-        """All that must be the same for two results to be compared pair by pair, as text."""
-        data = {name: self.result.data.get(name) for name in _SAME}
-        return json.dumps([self.result.set, data, plain(self.result.config), self._labels], sort_keys=True)
-
-    @property
-    def _labels(self) -> Any:
-        return self.result.scores.get("labels")
-
-    def differs(self, other: "Run") -> str:
-        """Say in what two results are not of the same task."""
-        ours, theirs = (
-            {f"data {name}": run.result.data.get(name) for name in _SAME}
-            | dict(plain(run.result.config))
-            | {"the model's labels": run._labels}
-            for run in (self, other)
-        )
-        names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
-        return "; ".join(f"{name}: {_short(ours.get(name))} and {_short(theirs.get(name))}" for name in names)
-
-
-@dataclass(frozen=True)
-class System:
-    """A model, or one recipe trained with several seeds.
-
-    Attributes:
-        letter: what stands for it.
-        name: of the model or recipe.
-        runs: its results: of each set one, or one a seed.
-    """
-
-    letter: str
-    name: str
-    runs: list[Run] = field(default_factory=list)
-
-    @property
-    def seeds(self) -> list[str]:
-        """The training seeds, in the order given; none of a model whose name tells none."""
-        return list(dict.fromkeys(run.seed for run in self.runs if run.seed is not None))
-
-    def tasks(self) -> dict[str, list[Run]]:
-        """Return the runs of each task."""
-        by_task: dict[str, list[Run]] = {}
-        for run in self.runs:
-            same = by_task.setdefault(run.task, [])
-            if any(run.seed == other.seed for other in same):
-                what = "" if run.seed is None else f", seed {run.seed},"
-                raise ValueError(
-                    f"{self.name}{what} has the set {run.result.set} twice: in {same[0].file} and {run.file}"
-                )
-            same.append(run)
-        return by_task
 
 
 class Difference(NamedTuple):
@@ -127,6 +50,7 @@ class Difference(NamedTuple):
         test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` for none.
         p: two-sided; None without a test.
         p_holm: corrected for all tests of the comparison.
+        higher_is_better: the number's direction; None where nobody says it.
     """
 
     set: str
@@ -141,6 +65,17 @@ class Difference(NamedTuple):
     test: str
     p: float | None
     p_holm: float | None = None
+    higher_is_better: bool | None = None
+
+
+class _Title(NamedTuple):
+    """What a note is about: a set, and what it is made from."""
+
+    set: str
+    data: str
+
+    def __str__(self) -> str:
+        return f"{self.set} · {self.data}"
 
 
 @dataclass(frozen=True)
@@ -152,16 +87,32 @@ class Comparison:
         differences: every number of every two.
         notes: what could not be compared, or not pair by pair, and why.
         level: at which a corrected p value is significant.
+        untold: the sets of which the notes say that a number, or all of them, could not be compared on some data.
     """
 
     systems: list[System]
     differences: list[Difference]
     notes: list[str]
     level: float = LEVEL
+    untold: frozenset[str] = frozenset()
 
     def significant(self, difference: Difference) -> bool | None:
         """Tell whether a difference is significant after correction; None where it was not tested."""
         return None if difference.p_holm is None else difference.p_holm <= self.level
+
+    def better(self, difference: Difference) -> str | None:
+        """Return the letter of the system that is significantly better by a number's own direction; None if neither.
+
+        That number alone: a guess has a low P^c too, which only the score beyond words tells from reading.
+        """
+        gap = difference.difference.value
+        if not self.significant(difference) or not gap or difference.higher_is_better is None:
+            return None
+        return difference.second if (gap > 0) == difference.higher_is_better else difference.first
+
+    def name(self, letter: str) -> str:
+        """Return the name of the system that a letter stands for."""
+        return next(system.name for system in self.systems if system.letter == letter)
 
     def as_json(self) -> dict[str, Any]:
         """Return all of it as JSON takes it."""
@@ -178,7 +129,8 @@ class Comparison:
                 for system in self.systems
             ],
             "differences": [
-                plain(difference._asdict()) | {"significant": self.significant(difference)}
+                plain(difference._asdict())
+                | {"significant": self.significant(difference), "better": self.better(difference)}
                 for difference in self.differences
             ],
             "notes": self.notes,
@@ -213,14 +165,54 @@ def compare(
     Raises:
         ValueError: if there are no results, fewer than two systems, nothing in common, or other data or options.
     """
-    systems = _systems(paths)
+    _require(quantities, level, resamples)
+    systems = lettered(systems_in(paths))
     if len(systems) < 2:
         only = f"one, {systems[0].name}" + (f", with seeds {', '.join(systems[0].seeds)}" if systems[0].seeds else "")
         raise ValueError(f"expected two models or more to compare, found {only}")
+    return _compared(systems, across_data=across_data, quantities=quantities, level=level, resamples=resamples)
+
+
+def compare_two(
+    before: Path | str, after: Path | str, *, quantities: Sequence[str] = (), level: float = LEVEL
+) -> Comparison:
+    """Compare the one model of a path with the one of another, as `compare` does; baselines beside them do not count.
+
+    Names say nothing here: the same recipe trained again under its old name is another system.
+
+    Raises:
+        ValueError: if a path has several models, or as `compare`.
+    """
+    _require(quantities, level)
+    systems = [asked_in(path) for path in (before, after)]
+    return _compared(lettered(systems), across_data=False, quantities=quantities, level=level)
+
+
+def _require(quantities: Sequence[str], level: float, resamples: int = DEFAULT_RESAMPLES) -> None:
+    """Refuse what says nothing of how to compare.
+
+    Raises:
+        ValueError: naming the first that is something else.
+    """
+    if not (isinstance(quantities, list | tuple) and all(isinstance(each, str) for each in quantities)):
+        raise ValueError(f"expected quantities to be a list of patterns, such as ['p_c'], found {quantities!r}")
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
+        raise ValueError(f"expected a level from 0 to 1, found {level!r}")
+    whole("resamples", resamples, least=1)
+
+
+def _compared(
+    systems: list[System],
+    *,
+    across_data: bool,
+    quantities: Sequence[str],
+    level: float,
+    resamples: int = DEFAULT_RESAMPLES,
+) -> Comparison:
     notes: list[str] = []
     pairs = _Pairs(systems, quantities, resamples)
     differences: list[Difference] = []
-    alone: dict[str, set[str]] = {}
+    alone: dict[_Title, set[str]] = {}
     for one, two in combinations(systems, 2):
         for ours, theirs, same in _matched(one, two, notes, alone, across=across_data):
             differences += pairs.differences(one, ours, two, theirs, same=same, notes=notes)
@@ -230,50 +222,24 @@ def compare(
         for title, letters in pairs.without_examples.items()
     ]
     if not differences:
-        raise ValueError("nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)}"))
+        raise ValueError(
+            "nothing to compare: " + ("; ".join(notes) or f"no number is called {', '.join(quantities)} in both")
+        )
     tested = [index for index, difference in enumerate(differences) if difference.p is not None]
     for index, p in zip(tested, holm([differences[index].p or 0.0 for index in tested]), strict=True):
         differences[index] = differences[index]._replace(p_holm=float(p))
-    return Comparison(systems, differences, list(dict.fromkeys(notes)), level)
-
-
-def _systems(paths: Sequence[Path | str]) -> list[System]:
-    """Read results, and gather what belongs to one system."""
-    systems: dict[tuple[str, str], System] = {}
-    for path in map(Path, paths):
-        for file in _files(path):
-            for number, result in enumerate(results.read(file)):
-                name = str(result.model["name"])
-                seeded = _SEED.fullmatch(name)
-                key = ("recipe", seeded["recipe"]) if seeded else (str(path), name)
-                title = (seeded["recipe"] or "models") if seeded else name
-                system = systems.setdefault(key, System("", title))
-                system.runs.append(Run(result, file, number, seeded["seed"] if seeded else None))
-    names = [system.name for system in systems.values()]
-    return [
-        replace(
-            system,
-            letter=ascii_uppercase[index] if index < len(ascii_uppercase) else f"#{index + 1}",
-            name=system.name if names.count(system.name) == 1 else f"{system.name} ({where})",
+    least = 2 / (resamples + 1)
+    if len(tested) * least > level and any(differences[index].test == "bootstrap" for index in tested):
+        notes.append(
+            f"a bootstrap of {resamples:,} resamples gives no p below {least:.1g}, which among {len(tested)} tests is "
+            "not significant; compare fewer systems, or name the numbers (--number)"
         )
-        for index, ((where, _), system) in enumerate(systems.items())
-    ]
-
-
-def _files(path: Path) -> list[Path]:
-    """Return the results files that a path stands for."""
-    if path.is_file():
-        return [path]
-    for file in (path / results.FILE, path / "evaluation" / results.FILE):
-        if file.is_file():
-            return [file]
-    if seeds := sorted(path.glob(f"*seed-*/evaluation/{results.FILE}")):  # as training.seeds leaves them
-        return seeds
-    raise ValueError(f"expected a {results.FILE} or a folder with one (unbag evaluate leaves it), found {path}")
+    untold = frozenset(title.set for title in (*alone, *pairs.other_counters))
+    return Comparison(systems, differences, list(dict.fromkeys(notes)), level, untold)
 
 
 def _matched(
-    one: System, two: System, notes: list[str], alone: dict[str, set[str]], *, across: bool
+    one: System, two: System, notes: list[str], alone: dict[_Title, set[str]], *, across: bool
 ) -> Iterator[tuple[list[Run], list[Run], bool]]:
     """Yield the runs of both systems on each task, and whether it is the same one; note who alone has a task.
 
@@ -303,7 +269,7 @@ def _matched(
         if not across:
             raise ValueError(
                 f"{one.name} and {two.name} were not evaluated on the same {first.set} set ({how}); evaluate both with "
-                "the same options, or compare them unpaired all the same (--across-data)"
+                "the same options (`unbag compare --across-data` compares them unpaired all the same)"
             )
         notes.append(f"{first.set}: {one.letter} and {two.letter} differ in {how}; intervals unpaired, no test")
         yield runs, other, False
@@ -316,11 +282,13 @@ class _Pairs:
 
     Attributes:
         without_examples: by task, the letters of the systems that kept none.
+        other_counters: the tasks whose score beyond words is of two lexical models, and so not compared.
     """
 
     def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
         self._systems, self._quantities, self._resamples = systems, quantities, resamples
-        self.without_examples: dict[str, set[str]] = {}
+        self.without_examples: dict[_Title, set[str]] = {}
+        self.other_counters: set[_Title] = set()
         self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
 
     def differences(
@@ -333,8 +301,9 @@ class _Pairs:
         if alone and same and (first.samples is None or second.samples is None):
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
-        for path, label in self._chosen(first.result).items():
+        for path, (label, direction) in self._chosen(first.result).items():
             if path == SCORE.path and len({_counter(run) for run in (*ours, *theirs)}) > 1:
+                self.other_counters.add(_title(first.result))
                 notes.append(f"{_title(first.result)}: beyond words by other lexical models, hence not compared")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
@@ -342,21 +311,20 @@ class _Pairs:
             if not all(known):
                 continue
             spreads = [spread(each) for each in known]
-            about = (first.result.set, _data(first.result), path, label, one.letter, two.letter)
+            about = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
             means = (spreads[0].mean, spreads[1].mean)
             deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
+            made = partial(Difference, *about, means, deviations, higher_is_better=direction)
             if not alone:
                 if same:
                     tested = seed_test(*known)
-                    yield Difference(*about, means, deviations, tested.difference, "seeds", tested.p)
+                    yield made(tested.difference, "seeds", tested.p)
                 else:
-                    gap = Estimate(means[1] - means[0], None, None, sum(map(len, known)))
-                    yield Difference(*about, means, deviations, gap, "unpaired", None)
+                    yield made(Estimate(means[1] - means[0], None, None, sum(map(len, known))), "unpaired", None)
                 continue
             pair = tuple((run.samples or {}).get(path) for run in (first, second))
             if not same or pair[0] is None or pair[1] is None:
-                gap = unpaired_difference(scores[0][0][path], scores[1][0][path])
-                yield Difference(*about, means, deviations, gap, "unpaired", None)
+                yield made(unpaired_difference(scores[0][0][path], scores[1][0][path]), "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
             bootstrap = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
@@ -365,18 +333,24 @@ class _Pairs:
             if binary is None and bootstrap.difference.n < FEW:
                 n = bootstrap.difference.n
                 notes.append(f"{_title(first.result)}: {n} source examples are few to resample; p values are too small")
-            yield Difference(*about, means, deviations, bootstrap.difference, test, p)
+            yield made(bootstrap.difference, test, p)
 
-    def _chosen(self, result: Result) -> dict[str, str]:
-        """Return the quantities of a result to compare, by path, and what to call them."""
+    def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
+        """Return the quantities of a result to compare, by path: what to call each, and whether higher is better."""
         paths = [path for path, _ in estimates(result.scores)]
-        if self._quantities:
-            return {path: path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)}
         described = challenge_sets.find(result.set)
+        known = {} if described is None else described.by_path()
+        if self._quantities:
+            chosen = [path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)]
+            return {path: (path, known[path].higher_is_better if path in known else None) for path in chosen}
         if described is None:  # not installed here: the numbers on top
-            return {path: path for path in paths if "." not in path}
+            return {path: (path, None) for path in paths if "." not in path}
         # Few: every further one makes the correction of all p values harsher.
-        return {each.path: each.label for each in described.of_role("compared") if each.path in paths}
+        return {
+            each.path: (each.label, each.higher_is_better)
+            for each in described.of_role("compared")
+            if each.path in paths
+        }
 
     def _draws(self, run: Run) -> dict[tuple[Path, int, str], Floats]:
         """Return the resampled values of all systems with examples on a run's task."""
@@ -404,14 +378,5 @@ def _listed(letters: set[str]) -> str:
     return ", ".join(sorted(letters))
 
 
-def _title(result: Result) -> str:
-    return f"{result.set} · {_data(result)}"
-
-
-def _data(result: Result) -> str:
-    return f"{result.data['name']} {result.data['split']}".strip()
-
-
-def _short(value: Any) -> str:
-    text = "none" if value is None else value if isinstance(value, str) else json.dumps(value)
-    return text if len(text) <= 24 else f"{text[:12]}…{text[-6:]}"
+def _title(result: Result) -> _Title:
+    return _Title(result.set, result.corpus)

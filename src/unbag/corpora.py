@@ -8,7 +8,19 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.citations import ANLI, FEVER, GLUE, MNLI, OCNLI, PAWS, SCITAIL, SICK, SNLI, XNLI
+from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
+
+LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "en": "English",
+        "zh": "Chinese",
+        **{"ar": "Arabic", "bg": "Bulgarian", "de": "German", "el": "Greek", "es": "Spanish", "fr": "French"},
+        **{"hi": "Hindi", "ru": "Russian", "sw": "Swahili", "th": "Thai", "tr": "Turkish", "ur": "Urdu"},
+        "vi": "Vietnamese",
+    }
+)
+"""The languages that pairs may be in, those of XNLI, by code."""
 
 
 @dataclass(frozen=True)
@@ -25,10 +37,13 @@ class Corpus:
             labels: MNLI's mismatched pairs are taken for its test data, and OCNLI's validation pairs, which leaves it
             no validation data. ANLI's three rounds are one corpus.
         premise, hypothesis, label: its columns.
-        labels: our names of its label ids 0, 1, 2.
-        language: `en` or `zh`.
+        labels: our names of its label ids 0, 1, …; a corpus that tells entailment from the rest has two.
+        language: one of `LANGUAGES`.
         licence: SPDX id, or the Hub's name for it; a challenge set made from it inherits it.
+        licence_link: where its terms are told, if the Hub has no name for them.
         citation: BibTeX.
+        labels_by, sentences_by: who made its labels and its sentences, in the Hub's terms for cards of data sets.
+        named: our names of labels that it has as text, where they are not the usual ones.
         contents: sha256 of a split's rows (`unbag.fingerprint`), for a corpus that no commit pins.
     """
 
@@ -46,8 +61,17 @@ class Corpus:
     hypothesis: str = "hypothesis"
     label: str = "label"
     labels: tuple[str, ...] = LABELS
+    named: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
     language: str = "en"
+    licence_link: str = ""
+    labels_by: tuple[str, ...] = ("crowdsourced",)
+    sentences_by: tuple[str, ...] = ("crowdsourced",)
     contents: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+
+    @property
+    def is_two_way(self) -> bool:
+        """Whether its gold labels are entailment and the rest, which may hold neutral and contradicting pairs alike."""
+        return NOT_ENTAILMENT in self.labels
 
     def split(self, name: str | None) -> str:
         """Return the split of that name, or the default one for None.
@@ -62,28 +86,6 @@ class Corpus:
         return name
 
 
-_SNLI: Final = """@inproceedings{bowman-etal-2015-large,
-  title = {A large annotated corpus for learning natural language inference},
-  author = {Bowman, Samuel R. and Angeli, Gabor and Potts, Christopher and Manning, Christopher D.},
-  booktitle = {Proceedings of EMNLP}, year = {2015}, url = {https://aclanthology.org/D15-1075}}"""
-_MNLI: Final = """@inproceedings{williams-etal-2018-broad,
-  title = {A Broad-Coverage Challenge Corpus for Sentence Understanding through Inference},
-  author = {Williams, Adina and Nangia, Nikita and Bowman, Samuel},
-  booktitle = {Proceedings of NAACL}, year = {2018}, url = {https://aclanthology.org/N18-1101}}"""
-_ANLI: Final = """@inproceedings{nie-etal-2020-adversarial,
-  title = {Adversarial {NLI}: A New Benchmark for Natural Language Understanding},
-  author = {Nie, Yixin and Williams, Adina and Dinan, Emily and Bansal, Mohit and Weston, Jason and Kiela, Douwe},
-  booktitle = {Proceedings of ACL}, year = {2020}, url = {https://aclanthology.org/2020.acl-main.441}}"""
-_SICK: Final = """@inproceedings{marelli-etal-2014-sick,
-  title = {A {SICK} cure for the evaluation of compositional distributional semantic models},
-  author = {Marelli, Marco and Menini, Stefano and Baroni, Marco and Bentivogli, Luisa and Bernardi, Raffaella and
-    Zamparelli, Roberto},
-  booktitle = {Proceedings of LREC}, year = {2014}, url = {https://aclanthology.org/L14-1314}}"""
-_OCNLI: Final = """@inproceedings{hu-etal-2020-ocnli,
-  title = {{OCNLI}: Original {C}hinese Natural Language Inference},
-  author = {Hu, Hai and Richardson, Kyle and Xu, Liang and Li, Lu and K{\\"u}bler, Sandra and Moss, Lawrence},
-  booktitle = {Findings of EMNLP}, year = {2020}, url = {https://aclanthology.org/2020.findings-emnlp.314}}"""
-
 _ALL: Final = (
     Corpus(
         name="snli",
@@ -95,7 +97,7 @@ _ALL: Final = (
         validation=("validation",),
         test=("test",),
         licence="cc-by-sa-4.0",
-        citation=_SNLI,
+        citation=SNLI,
     ),
     Corpus(
         name="mnli",
@@ -107,7 +109,9 @@ _ALL: Final = (
         validation=("validation_matched",),
         test=("validation_mismatched",),
         licence="other",  # OANC, CC BY 3.0, CC BY-SA 3.0 and MIT, by genre
-        citation=_MNLI,
+        licence_link="https://huggingface.co/datasets/nyu-mll/multi_nli#licensing-information",
+        citation=MNLI,
+        sentences_by=("found", "crowdsourced"),
     ),
     Corpus(
         name="anli",
@@ -119,7 +123,8 @@ _ALL: Final = (
         validation=("dev_r1", "dev_r2", "dev_r3"),
         test=("test_r1", "test_r2", "test_r3"),
         licence="cc-by-nc-4.0",
-        citation=_ANLI,
+        citation=ANLI,
+        sentences_by=("found", "crowdsourced"),
     ),
     Corpus(
         name="sick",
@@ -133,12 +138,12 @@ _ALL: Final = (
         premise="sentence_A",
         hypothesis="sentence_B",
         licence="cc-by-nc-sa-3.0",
-        citation=_SICK,
+        citation=SICK,
         contents=MappingProxyType(
             {
-                "test": "1637584c0431599350478c51e8aa1fa6712a27c9bcb97a72c93273c808ddf7e0",
-                "validation": "e1e398a9e5e8105d444328c2d7fb97b896ee0328e851b62126ccd68f4029e9f5",
-                "train": "eabd33a547c2f1de546d53e4a4eb14def2ba156af66e0cb7bc79fda3b1e0d9c4",
+                "test": "00ab2fcceff82950387143d24b58dc82d997df4ff7ddc8663d300ffec2fb887c",
+                "validation": "2996f5035f15b443f3469f33ca9b3022ea441cfb81de0d8c6b44ba948e5e8240",
+                "train": "52e6d6a253b400c525d8750436e059f43716052034f8117671cea77b4f069869",
             }
         ),
     ),
@@ -156,11 +161,100 @@ _ALL: Final = (
         labels=(NEUTRAL, ENTAILMENT, CONTRADICTION),
         language="zh",
         licence="cc-by-nc-2.0",
-        citation=_OCNLI,
+        citation=OCNLI,
+        labels_by=("other",),  # students of languages
+        sentences_by=("found", "other"),
+    ),
+    Corpus(
+        name="fever",  # each claim with its evidence (Nie et al. 2019); the test split has no labels
+        hub_id="pietrolesci/nli_fever",
+        config="default",
+        revision="1eddac63112eee1fdf1966e0bca27a5ff248c772",
+        splits=("dev", "train"),
+        train=("train",),
+        validation=(),
+        test=("dev",),
+        premise="hypothesis",  # the repository has the claim, which the evidence shall entail, as its premise
+        hypothesis="premise",
+        licence="unknown",  # its card names none
+        citation=FEVER,
+    ),
+    *(
+        Corpus(
+            name=name,
+            hub_id="nyu-mll/glue",
+            config=name,
+            revision="bcdcba79d07bc864c1c254ccfcedcce55bcc9a8c",
+            splits=("validation", "train"),  # the test split has no labels
+            train=("train",),
+            validation=(),
+            test=("validation",),
+            premise=premise,
+            hypothesis=hypothesis,
+            labels=TWO_WAY,
+            licence="other",  # of each task its authors' own
+            licence_link="https://huggingface.co/datasets/nyu-mll/glue#licensing-information",
+            citation=GLUE,
+        )
+        # Of QNLI the sentence is asked whether it answers the question.
+        for name, premise, hypothesis in (("rte", "sentence1", "sentence2"), ("qnli", "sentence", "question"))
+    ),
+    Corpus(
+        name="scitail",
+        hub_id="allenai/scitail",
+        config="snli_format",
+        revision="0cc4353235b289165dfde1c7c5d1be983f99ce44",
+        splits=("test", "validation", "train"),
+        train=("train",),
+        validation=("validation",),
+        test=("test",),
+        premise="sentence1",
+        hypothesis="sentence2",
+        label="gold_label",
+        labels=TWO_WAY,
+        # What it calls neutral is all that does not support: it was never asked whether it contradicts.
+        named=MappingProxyType({"entailment": ENTAILMENT, "entails": ENTAILMENT, "neutral": NOT_ENTAILMENT}),
+        licence="unknown",  # its card names none
+        citation=SCITAIL,
+    ),
+    Corpus(
+        name="paws",  # a paraphrase is entailed; what is none need not be
+        hub_id="google-research-datasets/paws",
+        config="labeled_final",
+        revision="161ece9501cf0a11f3e48bd356eaa82de46d6a09",
+        splits=("test", "validation", "train"),
+        train=("train",),
+        validation=("validation",),
+        test=("test",),
+        premise="sentence1",
+        hypothesis="sentence2",
+        labels=(NOT_ENTAILMENT, ENTAILMENT),
+        licence="other",  # for any purpose, with thanks to Google
+        licence_link="https://github.com/google-research-datasets/paws/blob/master/LICENSE",
+        citation=PAWS,
+    ),
+    *(
+        Corpus(
+            name=f"xnli_{language}",
+            hub_id="facebook/xnli",
+            config=language,
+            revision="b8dd5d7af51114dbda02c0e3f6133f332186418e",
+            splits=("validation", "test", "train"),
+            train=("train",),  # MNLI's, translated by machine
+            validation=("validation",),
+            test=("test",),
+            language=language,
+            licence="cc-by-nc-4.0",
+            citation=XNLI,
+        )
+        for language in sorted(LANGUAGES)
     ),
 )
 CORPORA: Final[Mapping[str, Corpus]] = MappingProxyType({corpus.name: corpus for corpus in _ALL})
 """The base corpora by name."""
+
+OF_PAPERS: Final = ("snli", "mnli", "anli", "sick", "ocnli")
+"""The corpora that the papers of the sets evaluate on: what `--corpus all` stands for."""
 
 OFFICIAL: Final = "official"
 """What stands for a corpus where a set holds its authors' own pairs; further configs of theirs are `official-…`."""

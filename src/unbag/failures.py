@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from unbag.pinned import MissingFileError
 from unbag.prefetch import MissingError
+from unbag.secrets import blotted
 from unbag.sets import UnfitError
 
 
@@ -29,6 +30,6 @@ class Failure:
     @property
     def reason(self) -> str:
         """The reason in one line; what is none of our own messages with the name of its type."""
-        message = " ".join(str(self.error).split())
+        message = " ".join(blotted(str(self.error)).split())
         ours = isinstance(self.error, ValueError | ImportError | OSError)
         return message if ours and message else f"{type(self.error).__name__}: {message}"

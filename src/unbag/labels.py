@@ -7,6 +7,7 @@ worse, plausibly.
 """
 
 from collections.abc import Mapping, Sequence
+from itertools import permutations
 from typing import Final
 
 ENTAILMENT: Final = "entailment"
@@ -62,6 +63,21 @@ def canonical(name: str) -> str:
     return _SPELLINGS[key]
 
 
+def gold_label(name: str) -> str:
+    """Return one of `LABELS` by any of its names.
+
+    Raises:
+        LabelError: if it is none.
+
+    >>> gold_label("Contradiction")
+    'contradiction'
+    """
+    label = canonical(name)
+    if label not in LABELS:
+        raise LabelError(f"expected a label of {', '.join(LABELS)}, found {name!r}")
+    return label
+
+
 def is_unlabelled(value: str | int | None) -> bool:
     """Tell whether a gold label says "no agreement": -1, `-`, an empty cell or a missing value."""
     return value is None or str(value).strip() in _UNLABELLED
@@ -70,10 +86,27 @@ def is_unlabelled(value: str | int | None) -> bool:
 def label_id(name: str) -> int:
     """Return the id of one of `LABELS`.
 
+    Raises:
+        LabelError: if it is `not_entailment`, which is neutral or contradiction and nobody knows which.
+
     >>> label_id("contradiction")
     2
     """
+    if name == NOT_ENTAILMENT:
+        raise LabelError(
+            f"expected pairs labelled {', '.join(LABELS)}, found {NOT_ENTAILMENT}: pairs that tell entailment from the "
+            "rest alone make plain and permuted sets, and nothing is trained or fitted on them"
+        )
     return LABELS.index(name)
+
+
+def gold_id(name: str) -> int:
+    """Return the id of a gold label in its own label space: one of `LABELS`, or 1 for `not_entailment`.
+
+    >>> gold_id("contradiction"), gold_id("not_entailment")
+    (2, 1)
+    """
+    return TWO_WAY.index(name) if name == NOT_ENTAILMENT else label_id(name)
 
 
 def parse_label_map(text: str) -> dict[str, str]:
@@ -140,6 +173,35 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
             f"--label-map {ENTAILMENT},{NOT_ENTAILMENT}"
         )
     return order
+
+
+def of_one_output(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
+    """Return the label of what reaches the threshold of a model of one output, and of what does not.
+
+    A high score means entailment, unless the output's name says another label (`contradiction`) or the map does.
+
+    Args:
+        name: the model's own name of its output.
+        label_map: the label of a high score and of a low one, `{"0": …, "1": …}`.
+
+    Raises:
+        LabelError: if the map does not name both of `TWO_WAY`.
+
+    >>> of_one_output("LABEL_0"), of_one_output("CONTRADICTION")
+    (('entailment', 'not_entailment'), ('not_entailment', 'entailment'))
+    """
+    if label_map is not None:
+        if sorted(label_map.items()) not in [[("0", high), ("1", low)] for high, low in permutations(TWO_WAY)]:
+            raise LabelError(
+                f"a model of one output has a label for high scores and one for low ones; expected "
+                f"--label-map {ENTAILMENT},{NOT_ENTAILMENT} or {NOT_ENTAILMENT},{ENTAILMENT}, found {dict(label_map)}"
+            )
+        return label_map["0"], label_map["1"]
+    try:
+        high = fold(canonical(name), TWO_WAY)
+    except LabelError:  # LABEL_0, relevant, consistent, …
+        high = ENTAILMENT
+    return TWO_WAY if high == ENTAILMENT else TWO_WAY[::-1]
 
 
 def label_space_of(order: Sequence[str]) -> tuple[str, ...]:

@@ -1,17 +1,21 @@
 """Sets that hold their authors' own pairs, from a file of theirs, beside such as are made from any corpus."""
 
-from collections.abc import Mapping
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Final
 
 import datasets
 
-from unbag.builder import ChallengeSetBuilder, SourceConfig
+from unbag.builder import ChallengeSetBuilder, Made
 from unbag.corpora import OFFICIAL
 from unbag.files import atomic_write, cache_folder
-from unbag.pinned import PinnedFile, fetch
+from unbag.pinned import PinnedFile, fetch, find
+from unbag.source_config import SourceConfig
 from unbag.sources import Source, open_data
+
+_TEST: Final = "test"
 
 
 @dataclass
@@ -19,8 +23,8 @@ class OfficialConfig(SourceConfig):
     """Which pairs: the authors', or such as are made from English ones.
 
     Attributes:
-        file: the official configs: your copy of the authors' file, or the folder it is in under its own name; without
-            it, it is downloaded.
+        file: the official configs: your copy of the authors' file, or a folder that it is in, or in a folder of that,
+            under its own name; without it, it is downloaded.
     """
 
     FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "file")
@@ -59,16 +63,20 @@ class OfficialSet(ChallengeSetBuilder):
     Attributes:
         FILE: the authors' file.
         LICENCE: of their pairs.
+        CREATORS: who made theirs, as `creators` says.
     """
 
     FILE: ClassVar[PinnedFile]
     LICENCE: ClassVar[str]
+    CREATORS: ClassVar[Mapping[Made, Sequence[str]]]
     DEFAULT_CONFIG_NAME = OFFICIAL
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
+        config = kwargs.get("config_name") or kwargs.get("name") or OFFICIAL
         file = kwargs.get("file")
-        if file and Path(file).is_dir():  # the one file, or all of the folder would be part of the cache key
-            kwargs["file"] = str(Path(file) / self.FILE.name)
+        if isinstance(file, str | os.PathLike) and file and config.startswith(OFFICIAL):
+            # The one file, or all of the folder would be part of the cache key; and what is wrong with it is told now.
+            kwargs["file"] = str(fetch(self.FILE, local_copy=find(self.FILE, Path(file))))
         super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:
@@ -88,6 +96,16 @@ class OfficialSet(ChallengeSetBuilder):
             tmp.write_bytes(lines)
         source = open_data(path, columns=columns)
         return replace(source, name=OFFICIAL, licence=self.LICENCE, origin=self.FILE.url, revision=self.FILE.sha256)
+
+    def creators(self) -> dict[Made, list[str]]:
+        """Return who made the sentences and the labels."""
+        if not self.config.is_official:
+            return super().creators()
+        return {what: list(who) for what, who in self.CREATORS.items()}
+
+    def split_name(self, source: Source) -> str:
+        """Return the name of the split: the authors' pairs are for testing, though their file does not say so."""
+        return _TEST if self.config.is_official else super().split_name(source)
 
     def _info(self) -> datasets.DatasetInfo:
         info = super()._info()

@@ -1,20 +1,35 @@
-"""The options of a challenge set as a person writes and reads them: `test_size=1000`."""
+"""Options as a person writes and reads them, `test_size=1000`, and what every option must be, whoever gives it.
+
+A command reads text (`read`), Python gives values: both come to `require`, by what the fields of a dataclass say they
+are. What is impossible beyond that, each config says itself.
+"""
 
 import inspect
+import os
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields
-from types import UnionType
-from typing import Any, Final, NamedTuple, Union, get_args, get_origin, get_type_hints
+from numbers import Integral, Real
+from pathlib import Path
+from types import NoneType, UnionType
+from typing import Any, Final, Literal, NamedTuple, Union, get_args, get_origin, get_type_hints
+
+LIST: Final = "names, comma-separated"
+"""What the values of an option are that is a list."""
 
 _EXPECTED: Final = {
     int: "a whole number",
     float: "a number",
     bool: "true or false",
-    Sequence: "names, comma between",
+    Sequence: LIST,
+    tuple: LIST,
+    Mapping: "names by name",
     str: "text",
+    Path: "a path",
 }
+_PRINTABLE: Final = "text without control characters"
 _EXAMPLES: Final = {int: "1000", float: "0.5", bool: "true", Sequence: "snli,mnli"}
+_LARGEST: Final = 2**63
 _TRUE: Final = frozenset({"true", "yes", "1"})
 _FALSE: Final = frozenset({"false", "no", "0"})
 
@@ -58,7 +73,7 @@ def described(config: type, names: frozenset[str]) -> list[Option]:
 
 
 def listed(*texts: str) -> tuple[str, ...]:
-    """Return the names of a list: comma between, or in several texts.
+    """Return the names of a list: comma-separated, or in several texts.
 
     >>> listed("snli, mnli", "sick")
     ('snli', 'mnli', 'sick')
@@ -67,7 +82,7 @@ def listed(*texts: str) -> tuple[str, ...]:
 
 
 def read(config: type, name: str, text: str) -> Any:
-    """Return the value of a config's field from text: a number, a truth value, or names with commas between.
+    """Return the value of a config's field from text: a number, a truth value, or comma-separated names.
 
     Raises:
         ValueError: if the text is no such value.
@@ -80,6 +95,84 @@ def read(config: type, name: str, text: str) -> Any:
         return listed(text) if kind is Sequence else kind(text)
     except ValueError:
         raise ValueError(f"expected {name} to be {_EXPECTED[kind]}, found {text!r}") from None
+
+
+def require(config: type, values: Mapping[str, Any]) -> None:
+    """Refuse values that are not what the fields of a dataclass are said to be.
+
+    Whole numbers have no more than 63 bits, texts are not empty and hold no
+    control characters; a truth value is no number. None is fine where the field may be None, and so is its default.
+
+    Args:
+        config: the dataclass.
+        values: some of its fields' values, by name; other names are left alone.
+
+    Raises:
+        ValueError: naming the first that is something else.
+    """
+    hints = get_type_hints(config)
+    for field in fields(config):
+        if field.name in values and field.name in hints:
+            value = values[field.name]
+            if not (_is_default(value, field.default) or _fits(hints[field.name], value)):
+                expected = _expected(hints[field.name])
+                raise ValueError(f"expected {field.name} to be {expected}, found {_shown(value)}")
+
+
+def whole(name: str, value: Any, *, least: int = 0) -> None:
+    """Refuse what is no whole number of at least so much.
+
+    Raises:
+        ValueError: if it is something else.
+    """
+    if not _fits(int, value) or value < least:
+        raise ValueError(f"expected {name} to be a whole number of at least {least}, found {_shown(value)}")
+
+
+def _fits(hint: Any, value: Any) -> bool:
+    """Tell whether a value is what a type hint says; of kinds that are not options', yes."""
+    kind, parts = get_origin(hint) or hint, get_args(hint)
+    if kind in (Union, UnionType):
+        return any(_fits(part, value) for part in parts)
+    if kind is Literal:
+        return any(type(value) is type(part) for part in parts)  # which of them, the config says with all the rest
+    if kind is int:
+        return isinstance(value, Integral) and not isinstance(value, bool) and abs(int(value)) < _LARGEST
+    if kind is float:
+        return isinstance(value, Real) and not isinstance(value, bool)
+    if kind is str or kind is Path:
+        text = str(value) if isinstance(value, str | os.PathLike) else ""
+        return bool(text.strip()) and text.isprintable()
+    if kind in (Sequence, tuple, list):
+        return isinstance(value, list | tuple) and all(_fits(parts[0], part) for part in value)
+    if kind is Mapping:
+        if not isinstance(value, Mapping):
+            return False
+        # An empty value says that there is none.
+        return all(_fits(str, name) and (cell == "" or _fits(parts[1], cell)) for name, cell in value.items())
+    return isinstance(value, kind) if kind in (bool, NoneType) else True
+
+
+def _is_default(value: Any, default: Any) -> bool:
+    return value is default or (type(value) is type(default) and bool(value == default))
+
+
+def _expected(hint: Any) -> str:
+    parts = get_args(hint) if get_origin(hint) in (Union, UnionType) else (hint,)
+    words = {
+        ", ".join(map(str, get_args(part)))
+        if get_origin(part) is Literal
+        else _PRINTABLE
+        if part is str
+        else _EXPECTED.get(get_origin(part) or part, "something else")
+        for part in parts
+        if part is not NoneType
+    }
+    return " or ".join(sorted(words))
+
+
+def _shown(value: Any) -> str:
+    return repr(value)[:100]
 
 
 def _kind(config: type, name: str) -> Any:

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unbag import checksums, parquet
 from unbag.files import atomic_write
 from unbag.results import Result
 from unbag.scoring.bootstrap import Sample
@@ -64,6 +65,7 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
     if not file.is_file():
         return None
     try:
+        parquet.require_bounded(file, "the file", file.stat().st_size)
         table = pq.read_table(file, partitioning=None)
         meta = json.loads(table.schema.metadata[_META])
         if meta["schema"] != SCHEMA:
@@ -74,6 +76,8 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
             for path, (statistic, indices) in meta["quantities"].items()
             if statistic in STATISTICS
         }
+        if meta.get("checksum") not in (None, _checksum(table)):  # older ones have none
+            raise ValueError("damaged: it is not what was written")
     except (OSError, pa.ArrowException, KeyError, TypeError, ValueError) as error:
         raise ValueError(f"{file} cannot be read ({error}); evaluate again, or delete it to go on unpaired") from error
     recorded = dict(estimates(result.scores))
@@ -82,6 +86,10 @@ def read(run: Path, number: int, result: Result) -> dict[str, Sample] | None:
         if path not in recorded or (known is not None and abs(value(sample) - known) > _CLOSE):
             raise ValueError(f"{file} is not of the results beside it ({path} differs); evaluate again")
     return samples
+
+
+def _checksum(table: pa.Table) -> int:
+    return checksums.of_cells(*(column.to_numpy().tobytes() for column in table.itercolumns()))
 
 
 def _file(run: Path, number: int, result: Result) -> Path:
@@ -102,12 +110,13 @@ def _table(samples: dict[str, Sample], result: Result) -> pa.Table:
                 columns.append(column)
             of_sample.append(positions[key])
         quantities[path] = (sample.statistic, of_sample)
+    table = pa.table({str(position): column for position, column in enumerate(columns)})
     meta = {
         "schema": SCHEMA,
+        "checksum": _checksum(table),
         "set": result.set,
         "model": result.model["name"],
         "sha256": result.data["sha256"],
         "quantities": quantities,
     }
-    table = pa.table({str(position): column for position, column in enumerate(columns)})
     return table.replace_schema_metadata({_META: json.dumps(meta, ensure_ascii=False)})

@@ -17,8 +17,8 @@ from unbag import counter_rng
 from unbag.answers import Answers
 from unbag.columns import numbers
 from unbag.files import atomic_write
-from unbag.labels import LABELS, canonical
-from unbag.rows import DataError, open_file
+from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
+from unbag.rows import DataError, cell, open_file
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
@@ -76,9 +76,10 @@ def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int =
     Raises:
         ValueError: if 4 does not divide `pairs`, or there are too few examples of a kind.
     """
-    if pairs < len(_CELLS) or pairs % len(_CELLS):
-        raise ValueError(f"expected a number of pairs that {len(_CELLS)} divides, found {pairs}")
+    require_number(pairs)
     sources: list[str] = rows["source_id"][:]
+    names: list[str] = rows.features["label"].names
+    answers = answers.for_gold(names)
     permutation, label = numbers(rows, "permutation"), numbers(rows, "label")
     words = numbers(rows, "premise_words") + numbers(rows, "hypothesis_words")
     right = answers.predicted == answers.gold(label)
@@ -102,8 +103,18 @@ def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int =
         for source in found[:each]:
             orders = accepted[source]
             row = rows[orders[int(counter_rng.key(seed, "people", source, "order")) % len(orders)]]
-            drawn.append(Drawn(row["premise"], row["hypothesis"], row["id"], LABELS[row["label"]], drawn_from, length))
+            drawn.append(Drawn(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length))
     return sorted(drawn, key=lambda one: int(counter_rng.key(seed, "people", one.id, "place")))
+
+
+def require_number(pairs: int) -> None:
+    """Refuse a number of pairs that cannot be drawn.
+
+    Raises:
+        ValueError: if 4 does not divide it.
+    """
+    if pairs < len(_CELLS) or pairs % len(_CELLS):
+        raise ValueError(f"expected a number of pairs that {len(_CELLS)} divides, found {pairs}")
 
 
 def write(drawn: Sequence[Drawn], folder: Path) -> None:
@@ -115,17 +126,26 @@ def write(drawn: Sequence[Drawn], folder: Path) -> None:
 def score(folder: Path, sheet: Path) -> PeopleScores:
     """Score a filled-in sheet by the key in a folder; pairs without a label count as not asked.
 
+    Where the key tells entailment from the rest, what a person calls neutral or contradiction is the rest.
+
     Raises:
         DataError: if a column is missing, a number is not the key's or comes twice, or a label is none.
         ValueError: if nothing is answered.
     """
-    key = {row["number"]: row for row in _read(folder / KEY, ("number", "label", "drawn_from"))}
-    said: dict[str, str] = {}
-    for row in _read(sheet, ("number", "label")):
+    key = _key(folder / KEY)
+    space = TWO_WAY if any(row["label"] == NOT_ENTAILMENT for row in key.values()) else LABELS
+    said: dict[str, str | None] = {}
+    for place, row in _read(sheet, ("number", "label")):
         if row["number"] not in key or row["number"] in said:
             raise DataError(f"{sheet}: expected each number of {folder / KEY} once, found {row['number']!r}")
-        said[row["number"]] = row["label"]
-    answered = {number: canonical(label) for number, label in said.items() if label.strip()}
+        try:
+            label = fold(canonical(row["label"]), space) if row["label"].strip() else None
+        except LabelError as error:
+            raise DataError(f"{place}: {error}") from None
+        if label not in (None, *space):
+            raise DataError(f"{place}: expected a label of {', '.join(space)}, found {row['label']!r}")
+        said[row["number"]] = label
+    answered = {number: label for number, label in said.items() if label is not None}
     if not answered:
         raise ValueError(f"{sheet}: expected labels in the column label, found none filled in")
     gold = np.array([key[number]["label"] for number in answered])
@@ -145,6 +165,21 @@ def score(folder: Path, sheet: Path) -> PeopleScores:
     }
 
 
+def _key(path: Path) -> dict[str, dict[str, str]]:
+    """Return the rows of a key by their numbers."""
+    key: dict[str, dict[str, str]] = {}
+    for place, row in _read(path, ("number", "label", "drawn_from")):
+        if row["number"] in key:
+            raise DataError(f"{place}: expected each number once, found {row['number']!r} again")
+        if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
+            raise DataError(
+                f"{place}: expected one of {', '.join((*LABELS, NOT_ENTAILMENT))}, drawn from {RIGHT} or {FLIPPED}, "
+                f"as `unbag people draw` wrote it; found {row['label']!r}, {row['drawn_from']!r}"
+            )
+        key[row["number"]] = row
+    return key
+
+
 def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
         writer = csv.writer(file)
@@ -152,9 +187,10 @@ def _write(path: Path, header: Sequence[str], rows: Iterable[Sequence[str]]) -> 
         writer.writerows((number, *row) for number, row in enumerate(rows, start=1))
 
 
-def _read(path: Path, columns: Sequence[str]) -> Iterator[dict[str, str]]:
+def _read(path: Path, columns: Sequence[str]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Yield the place of each row of a file, for messages, and its text by column."""
     file = open_file(path)
     if missing := set(columns) - set(file.columns):
         raise DataError(f"{path}: expected the columns {', '.join(columns)}, missing {', '.join(sorted(missing))}")
     for row in file.read():
-        yield {name: "" if row.values[name] is None else str(row.values[name]) for name in columns}
+        yield row.place, {name: "" if cell(row, name) is None else str(cell(row, name)) for name in columns}

@@ -5,7 +5,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from unbag.files import atomic_write, cache_folder
-from unbag.rows import DataError
+from unbag.fingerprint import file_hash
+from unbag.hub_http import hub_http
+from unbag.hub_reads import READ_TRIES
+from unbag.outside import DataError, require_file
+from unbag.retries import with_retries
 
 _CHUNK = 1 << 20
 
@@ -29,6 +33,31 @@ class PinnedFile:
     name: str
 
 
+def find(pinned: PinnedFile, path: Path) -> Path:
+    """Return the path of a user's copy of a file.
+
+    Args:
+        pinned: the file.
+        path: the copy, or a folder that it is in, however deep, under its own name.
+
+    Raises:
+        rows.DataError: if it is not there, or there are several in the folder.
+    """
+    if not path.exists():
+        raise DataError(f"{path}: no such file or folder; expected a copy of {pinned.url}")
+    if not path.is_dir():
+        return require_file(path)
+    found = sorted(file for file in path.rglob(pinned.name) if file.is_file())
+    if len(found) == 1:
+        return found[0]
+    if not found:
+        raise DataError(
+            f"{path}: no {pinned.name} in it or its folders; expected a copy of {pinned.url}; leave out --file "
+            "to have it downloaded, or name other sets (--sets)"
+        )
+    raise DataError(f"{path}: {pinned.name} is there {len(found)} times, name one: {', '.join(map(str, found))}")
+
+
 def fetch(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | None = None) -> Path:
     """Return a path to the file: the user's own copy, the one in the cache, or a fresh download.
 
@@ -38,47 +67,51 @@ def fetch(pinned: PinnedFile, *, local_copy: Path | None = None, cache: Path | N
 
     Args:
         pinned: the file.
-        local_copy: a copy of it that the user has; then nothing is downloaded.
+        local_copy: a copy of it that the user has (`find`); then nothing is downloaded.
         cache: the folder it is kept in; by default `unbag/files` in the user's cache folder.
 
     Raises:
-        rows.DataError: if `local_copy` is not there, or is another file than the pinned one; `MissingFileError` if it
-            cannot be downloaded.
+        rows.DataError: if `local_copy` is another file than the pinned one; `MissingFileError` if it cannot be
+            downloaded.
     """
     if local_copy is not None:
-        if not local_copy.is_file():
-            raise DataError(f"{local_copy}: no such file; expected a copy of {pinned.url}")
-        _check(pinned, _sha256(local_copy), str(local_copy))
+        _check(pinned, file_hash(local_copy), str(local_copy))
         return local_copy
     # Under its hash: another version of the file never meets this one.
     path = (cache or cache_folder("files")) / pinned.sha256[:16] / pinned.name
-    if path.is_file() and _sha256(path) == pinned.sha256:
+    if path.is_file() and file_hash(path) == pinned.sha256:
         return path
     with atomic_write(path) as tmp:
-        _check(pinned, _download(pinned, tmp), pinned.url)
+        _check(pinned, _fetched(pinned, tmp), pinned.url)
     return path
 
 
-def _download(pinned: PinnedFile, path: Path) -> str:
-    """Write what the address answers, and return its sha256."""
-    import httpx2
-    from huggingface_hub import get_session
+def _fetched(pinned: PinnedFile, path: Path) -> str:
+    """Write what the address answers, and return its sha256; what may pass is tried again."""
+    httpx = hub_http()
 
-    digest = hashlib.sha256()
     try:
-        with get_session().stream("GET", pinned.url, timeout=60) as response, path.open("wb") as file:
-            if response.status_code != httpx2.codes.OK:
-                raise MissingFileError(
-                    f"{pinned.url}: expected the file {pinned.name}, the server answered {response.status_code} "
-                    f"{response.reason_phrase}; {_by_hand(pinned)}"
-                )
-            for chunk in response.iter_bytes(_CHUNK):
-                digest.update(chunk)
-                file.write(chunk)
-    except (httpx2.HTTPError, OSError) as error:
+        return with_retries(lambda: _download(pinned, path), tries=READ_TRIES, unreachable=False)
+    except httpx.HTTPStatusError as error:
+        raise MissingFileError(
+            f"{pinned.url}: expected the file {pinned.name}, the server answered {error.response.status_code} "
+            f"{error.response.reason_phrase}; {_by_hand(pinned)}"
+        ) from error
+    except (httpx.HTTPError, OSError) as error:
         raise MissingFileError(
             f"{pinned.url}: could not be downloaded ({type(error).__name__}: {error}); {_by_hand(pinned)}"
         ) from error
+
+
+def _download(pinned: PinnedFile, path: Path) -> str:
+    from huggingface_hub import get_session
+
+    digest = hashlib.sha256()
+    with get_session().stream("GET", pinned.url, timeout=60) as response, path.open("wb") as file:
+        response.raise_for_status()
+        for chunk in response.iter_bytes(_CHUNK):
+            digest.update(chunk)
+            file.write(chunk)
     return digest.hexdigest()
 
 
@@ -92,8 +125,3 @@ def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
 
 def _by_hand(pinned: PinnedFile) -> str:
     return f"try again, or get {pinned.name} elsewhere and pass its path (--file)"
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()

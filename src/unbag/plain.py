@@ -7,7 +7,7 @@ from typing import Final
 import pyarrow as pa
 
 from unbag.columns import PAIR, ROWS_PER_TABLE
-from unbag.labels import label_id
+from unbag.labels import gold_id
 from unbag.sources import Example
 
 SCHEMA: Final = pa.schema(PAIR)
@@ -17,4 +17,4 @@ def plain_tables(examples: Iterator[Example]) -> Iterator[pa.Table]:
     """Yield each example as one row: tables of `SCHEMA`."""
     while some := list(islice(examples, ROWS_PER_TABLE)):
         names, premises, hypotheses, labels, _ = zip(*some, strict=True)
-        yield pa.table([names, names, premises, hypotheses, list(map(label_id, labels))], schema=SCHEMA)
+        yield pa.table([names, names, premises, hypotheses, list(map(gold_id, labels))], schema=SCHEMA)

@@ -2,20 +2,23 @@
 
 import sys
 from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from importlib import import_module
-from inspect import signature
 from pathlib import Path
 from typing import Any, Final
 
+from unbag.hub_names import is_model_name
 from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import is_classifier, name_of, predictor_of_classifier
 from unbag.inference.predictor import Predictor
+from unbag.model_kinds import BUILT_IN, CAUSAL, CLASSIFIER, ENDPOINT, FUNCTION, check, kind_of
+from unbag.offline import unless_unreachable
+from unbag.outside import require_file
 
-_BY_KIND: Final = ("causal", "endpoint")
-"""What stands before a colon and is no module: language models that are asked in words (`unbag.llm`)."""
-
-DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0}
+DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0, "trust_remote_code": False}
 """The options of models that have a default of their own, as their `load` has it; a test holds them together."""
+
+_OF_WORDNET: Final = frozenset({"natlog", "wordnet"})
 
 _NOT_DECIDING: Final = frozenset({"device", "concurrency", "retries", "spending", "cache"})
 
@@ -35,26 +38,17 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             itself; a `CrossEncoder` or a text-classification pipeline (`in_memory`); or a predictor.
         options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
             `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
-            `lexical.training.Recipe`. None says nothing.
+            `lexical.training.Recipe`; for a function: `label_map`, of `CallablePredictor`. None says nothing.
 
     Raises:
         ValueError: if there is no such model or function, or the options do not fit the kind of model.
     """
     options = {name: value for name, value in options.items() if value is not None}
-    if isinstance(model, Path) or (isinstance(model, str) and ":" not in model):
-        from unbag.lexical.predictors import BASELINES
-
-        if model in BASELINES and not Path(model).exists():
-            return _baseline(str(model), options), str(model)
-        return _of_hub_or_folder(model, options), str(model)
-    if kind := prompted(model):
-        return _language_model(kind, str(model).partition(":")[2], options), str(model)
+    check([model], options)
+    if isinstance(model, str | Path):
+        return _named(model, options), str(model)
     if is_classifier(model):
         return predictor_of_classifier(model, **options), name_of(model)
-    if options:
-        raise ValueError(f"expected the options {', '.join(options)} with a Hub id or a folder only, found {model!r}")
-    if isinstance(model, str):
-        return CallablePredictor(_function(model)), model
     if isinstance(model, Predictor):
         return model, (model.identity or {}).get("name") or type(model).__name__
     if hasattr(model, "predict") or not callable(model):
@@ -64,7 +58,46 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             f"`predict` (unbag.inference.Predictor); found {type(model).__module__}.{type(model).__qualname__}. A "
             "function that asks it will do: lambda premises, hypotheses: …"
         )
-    return CallablePredictor(model), getattr(model, "__qualname__", repr(model))
+    return CallablePredictor(model, **options), getattr(model, "__qualname__", repr(model))
+
+
+def require_model(model: Model) -> None:
+    """Refuse what names no model, before another one of several is loaded; what is on the Hub, loading tells.
+
+    Raises:
+        ValueError: if it is a file, a folder without a model, no function, or no name that the Hub takes.
+    """
+    if not isinstance(model, str | Path):
+        return
+    if kind_of(model) is FUNCTION:
+        _function(str(model))
+    if kind_of(model) not in (CLASSIFIER, CAUSAL, ENDPOINT):
+        return
+    name = str(model)
+    if kind_of(model) is not CLASSIFIER:
+        before, _, name = name.partition(":")
+        if not name.strip():
+            raise ValueError(f"expected the name of a model after {before}:, found none")
+        if kind_of(model) is ENDPOINT:
+            return
+    path = Path(name).expanduser()
+    if path.is_dir():
+        require_file(path / "config.json")
+    elif path.exists() or not is_model_name(name):
+        raise ValueError(f"expected a model: a Hub id such as org/name, or a folder with one, found {name!r}")
+
+
+def require_lexicon(model: Model) -> None:
+    """Refuse a built-in model that looks words up in WordNet where that is not on this machine.
+
+    Raises:
+        ImportError: without NLTK; the message names the extra.
+        ValueError: without WordNet; the message names the step that installs it.
+    """
+    if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
+        from unbag.wordnet.database import require_installed
+
+        require_installed()
 
 
 def deciding(options: Mapping[str, Any]) -> dict[str, Any]:
@@ -89,41 +122,38 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
     return recorded
 
 
-def prompted(model: Model) -> str | None:
-    """Return the kind of a model that is asked in words, `causal` or `endpoint`; None for any other."""
-    kind, colon, _ = model.partition(":") if isinstance(model, str) else ("", "", "")
-    return kind if colon and kind in _BY_KIND else None
-
-
-def prompted_options(kind: str) -> frozenset[str]:
-    """Return the options of the models of a kind that `prompted` names."""
-    return frozenset(signature(_loader(kind)).parameters) - {"model"}
-
-
-def _loader(kind: str) -> Callable[..., Predictor]:
-    if kind == "endpoint":
+def _named(model: str | Path, options: dict[str, Any]) -> Predictor:
+    kind = kind_of(model)
+    if kind is BUILT_IN:
+        return _baseline(str(model), options)
+    if kind is CLASSIFIER:
+        with _hub(str(model)):
+            return _of_hub_or_folder(model, options)
+    if kind is FUNCTION:
+        return CallablePredictor(_function(str(model)), **options)
+    require_model(model)
+    name = str(model).partition(":")[2]
+    if kind is ENDPOINT:
         from unbag.llm.endpoint import EndpointPredictor  # which says which extra is missing, if it is
 
-        return EndpointPredictor.load
-    from unbag.llm.causal import CausalPredictor
+        return EndpointPredictor.load(name, **options)
+    with _hub(name):
+        from unbag.llm.causal import CausalPredictor
 
-    return CausalPredictor.load
+        return CausalPredictor.load(name, **options)
 
 
-def _language_model(kind: str, name: str, options: dict[str, Any]) -> Predictor:
-    if not name:
-        raise ValueError(f"expected the name of a model after {kind}:, found none")
-    if wrong := sorted(set(options) - prompted_options(kind)):
-        raise ValueError(f"{kind}:{name} has no option {', '.join(wrong)}")
-    return _loader(kind)(name, **options)
+def _hub(name: str) -> AbstractContextManager[Any]:
+    """Return what to do the loading of a model within: where it is on the Hub, and that is out of reach, the cache."""
+    from unbag.rows import is_hub_id
+
+    return unless_unreachable() if is_hub_id(name) else nullcontext()
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:
     from unbag.lexical.predictors import BASELINES
     from unbag.lexical.training import Recipe
 
-    if wrong := sorted(set(options) - set(Recipe.__dataclass_fields__)):
-        raise ValueError(f"the built-in model {name!r} has no option {', '.join(wrong)}; it takes --training")
     predictor: Predictor = BASELINES[name](Recipe(**options))
     return predictor
 
@@ -132,12 +162,10 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
     from unbag.rows import is_hub_id
 
-    if "training" in options:
-        raise ValueError(f"expected --training with a built-in model only, found {str(model)!r}")
     if is_lexical_model(model, revision=options.get("revision")):
         from unbag.lexical.predictors import LexicalPredictor
 
-        if wrong := sorted(set(options) - {"revision"}):
+        if wrong := sorted(set(options) - {"revision", "pipeline"}):
             raise ValueError(f"{model} is a lexical model, which has no option {', '.join(wrong)}")
         folder = open_lexical_model(model, **options)
         return LexicalPredictor(folder, revision=folder.name if is_hub_id(str(model)) else None)

@@ -4,15 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag import requirements, sets
+from unbag import model_files, requirements, sets
 from unbag.corpora import CORPORA
+from unbag.files import read_object
 from unbag.request import Request
 from unbag.requirements import Requirement
-from unbag.retries import with_retries
 from unbag.rows import is_hub_id
 
-_MODEL_FILES: Final = ("*.json", "*.txt", "*.model", "*.safetensors", "*.tiktoken", "*.jinja")
-_OLD_WEIGHTS: Final = "*.bin"  # where there are no others
+_CONFIG: Final = "config.json"
 
 
 class MissingError(ValueError):
@@ -41,7 +40,7 @@ def of_run(
         builder = sets.builder(request.name, request.config, **request.options)
         requirements += builder.requirements()
         if lexical:
-            requirements += of_word_counter(builder.config.language)
+            requirements += of_word_counter(builder.config.sentences_in)
     for model in models:
         requirements += of_model(model, revision=revision, training=training)
     return list({each.name: each for each in requirements}.values())
@@ -50,7 +49,7 @@ def of_run(
 def of_model(
     model: str, *, revision: str | None = None, training: Sequence[str] | None = None
 ) -> Iterator[Requirement]:
-    """Yield what a model reads: its files, or for a built-in model what it is fitted to."""
+    """Yield what a model reads: its files, or for a built-in model what it is fitted to or looks up."""
     from unbag.lexical.predictors import BASELINES
     from unbag.lexical.training import DEFAULT_TRAINING
 
@@ -65,16 +64,20 @@ def of_model(
     elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""
         yield Requirement(f"the model {repository}{at}", lambda: _model_files(repository, revision))
+    elif (Path(model) / _CONFIG).is_file() and (parser := _parser_of(Path(model))):
+        yield requirements.pipeline(parser)
 
 
 def of_word_counter(language: str) -> Iterator[Requirement]:
     """Yield what the lexical model is fitted to that scores are held against (`word_counter`)."""
+    from unbag.lexical.words import ALL
     from unbag.word_counter import PAIRS
 
     if language in PAIRS:
-        yield from requirements.of_corpora(PAIRS[language][:1])
-    if language == "en":
-        yield requirements.pipeline("")
+        corpus, _, pipeline = PAIRS[language]
+        yield from requirements.of_corpora([corpus])
+        if pipeline != ALL:
+            yield requirements.pipeline(pipeline)
 
 
 def of_training(model: str, corpora: Sequence[str], *, revision: str | None = None) -> list[Requirement]:
@@ -96,7 +99,7 @@ def missing(wanted: Iterable[Requirement]) -> dict[str, str]:
     reasons = {}
     for each in wanted:
         try:
-            _quietly(lambda get=each.get: with_retries(get, unreachable=False))  # type: ignore[misc]
+            _quietly(each.get)
         except (ValueError, ImportError, OSError) as error:
             reasons[each.name] = " ".join(str(error).split()) or type(error).__name__
     return reasons
@@ -118,21 +121,22 @@ def require(wanted: Iterable[Requirement]) -> None:
 
 def _model_files(model: str, revision: str | None) -> Path:
     """Return the folder of a model's files: all that loading it may read, and no weights twice."""
-    from huggingface_hub import HfApi, is_offline_mode, snapshot_download
-
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
 
     if is_lexical_model(model, revision=revision):
         return open_lexical_model(model, revision=revision)
-    patterns = [*_MODEL_FILES, _OLD_WEIGHTS]
-    if not is_offline_mode():
-        listed = with_retries(lambda: HfApi().list_repo_files(model, revision=revision))
-        if any(path.endswith(".safetensors") for path in listed):
-            patterns.remove(_OLD_WEIGHTS)
-    folder = Path(with_retries(lambda: snapshot_download(model, revision=revision, allow_patterns=patterns)))
-    if not any(folder.glob("*.safetensors")) and not any(folder.glob(_OLD_WEIGHTS)):
+    folder = model_files.fetched(model, revision, code=True)  # which only a run that trusts it will run
+    if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise ValueError(f"{model}: found no weights in {folder}")
+    if parser := _parser_of(folder):
+        requirements.pipeline(parser).get()
     return folder
+
+
+def _parser_of(folder: Path) -> str | None:
+    """Return the spaCy pipeline that a model parses sentences with: those of `unbag.models` that read trees."""
+    config = read_object(folder / _CONFIG) if (folder / _CONFIG).is_file() else {}
+    return config.get("parser") if str(config.get("model_type")).startswith("unbag-") else None
 
 
 def _quietly(get: Callable[[], object]) -> None:

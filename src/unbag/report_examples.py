@@ -6,14 +6,15 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import challenge_sets
+from unbag import challenge_sets, schemas
 from unbag.answers import Answers
 from unbag.files import atomic_write
 from unbag.results import Result
-from unbag.views.examples import ExampleSelection, Line, Mark, ReportExample
+from unbag.views.examples import ExampleSelection, Line, Mark, ReportExample, Said
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 FILE: Final = "examples.json"
+_LISTS: Final = ("examples", "candidates")
 
 
 def select(result: Result, rows: Any, answers: Answers) -> ExampleSelection:
@@ -26,7 +27,15 @@ def select(result: Result, rows: Any, answers: Answers) -> ExampleSelection:
     """
     chooser = challenge_sets.get(result.set).module("examples")
     examples = tuple(chooser.choose(rows, answers))
-    return ExampleSelection(result.set, result.model["name"], result.data["sha256"], chooser.RULE, examples)
+    candidates = getattr(chooser, "candidates", None)  # a set of another package may have none
+    return ExampleSelection(
+        set=result.set,
+        model=result.model["name"],
+        sha256=result.data["sha256"],
+        rule=chooser.RULE,
+        examples=examples,
+        candidates=tuple(candidates(rows, answers)) if candidates else (),
+    )
 
 
 def write(selections: Sequence[ExampleSelection], path: Path) -> None:
@@ -43,18 +52,34 @@ def read(path: Path) -> list[ExampleSelection]:
         ValueError: if the file is of another schema, or not one of these.
     """
     try:
-        record = json.loads(path.read_text(encoding="utf-8"))
+        record = schemas.read(path, schemas.ExamplesRecord, "examples")
         if record["schema"] != SCHEMA:
             raise ValueError(f"schema {record['schema']}")
         return [
-            ExampleSelection(**{**each, "examples": tuple(_example(**example) for example in each["examples"])})
+            ExampleSelection(**each | {name: tuple(_example(**one) for one in each[name]) for name in _LISTS})
             for each in record["selections"]
         ]
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path}: expected examples of schema {SCHEMA} ({error}); evaluate again") from error
 
 
-def _example(*, lines: list[list[Any]], **fields: Any) -> ReportExample:
+def _example(*, lines: list[list[Any]], before: list[Any] | None, **fields: Any) -> ReportExample:
     return ReportExample(
-        lines=tuple(Line(name, text, tuple(Mark(*mark) for mark in marks)) for name, text, marks in lines), **fields
+        lines=tuple(_line(*line) for line in lines), before=None if before is None else _said(*before), **fields
     )
+
+
+def _line(name: str, text: str, marks: list[list[Any]]) -> Line:
+    _require(Line, isinstance(name, str) and isinstance(text, str))
+    _require(Mark, all(isinstance(end, int) for mark in marks for end in mark[:2]))
+    return Line(name, text, tuple(Mark(*mark) for mark in marks))
+
+
+def _said(where: str, answer: str, probability: float | None) -> Said:
+    _require(Said, isinstance(answer, str) and isinstance(probability, float | int | None))
+    return Said(where, answer, probability)
+
+
+def _require(kind: type, fits: bool) -> None:
+    if not fits:
+        raise TypeError(f"a {kind.__name__.lower()} of other values than it has")

@@ -1,6 +1,5 @@
 """The result record: what was measured, on which data, of which model, with what software."""
 
-import json
 import platform
 import subprocess
 from collections.abc import Mapping, Sequence
@@ -10,8 +9,8 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag import scripts
-from unbag.files import atomic_write
+from unbag import schemas, scripts
+from unbag.files import read_object, write_json
 from unbag.scoring.bootstrap import Estimate, plain
 
 SCHEMA: Final = 1
@@ -44,7 +43,7 @@ class Result:
         model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …). `options`
             are those that it was named with, where they are not as by default; a Python object has none.
         data: where the pairs come from (`origin`, `split`, `revision`), how they were read (`read_as`), what was left
-            out of them, and the sha256 of the rows that were predicted.
+            out of them, the sha256 of the rows that were predicted, and what `people` get on them (`annotated`).
         scores: the metric's output, each number an `Estimate`.
         environment: versions of Python and the packages.
     """
@@ -55,6 +54,11 @@ class Result:
     data: Mapping[str, Any]
     scores: Mapping[str, Any]
     environment: Mapping[str, str]
+
+    @property
+    def corpus(self) -> str:
+        """What the pairs come from, with its split where it has any: `snli validation`."""
+        return f"{self.data['name']} {self.data['split']}".strip()
 
 
 def environment() -> dict[str, str]:
@@ -93,8 +97,7 @@ def write(results: Sequence[Result], path: Path, left_out: Sequence[LeftOut] = (
     record: dict[str, Any] = {"schema": SCHEMA, "results": [plain(vars(result)) for result in results]}
     if left_out:
         record["left_out"] = [each._asdict() for each in left_out]
-    with atomic_write(path) as tmp:
-        tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")
+    write_json(record, path)
 
 
 def read(path: Path) -> list[Result]:
@@ -103,33 +106,32 @@ def read(path: Path) -> list[Result]:
     Raises:
         ValueError: if the file is not a results file, or one of another schema.
     """
-    return [Result(**_typed(result)) for result in _record(path)["results"]]
+    return read_whole(path)[0]
 
 
-def read_left_out(path: Path) -> list[LeftOut]:
-    """Read which sets have no result.
+def read_whole(path: Path) -> tuple[list[Result], list[LeftOut]]:
+    """Read the results, and which sets have none.
 
     Raises:
         ValueError: see `read`.
     """
-    return [LeftOut(**each) for each in _record(path).get("left_out", ())]
+    record = _record(path)
+    found = [Result(**_typed(result)) for result in record["results"]]
+    return found, [LeftOut(**each) for each in record.get("left_out", ())]
 
 
 def _record(path: Path) -> dict[str, Any]:
-    try:
-        record: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        schema = record["schema"]
-    except (json.JSONDecodeError, KeyError, TypeError) as error:
-        raise ValueError(f"{path}: expected a results file of unbag ({type(error).__name__}: {error})") from None
-    if schema != SCHEMA:
-        raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {schema}")
-    return record
+    what = "a results file of unbag"
+    record = read_object(path, what=what)
+    if record.get("schema", SCHEMA) != SCHEMA:
+        raise ValueError(f"{path}: expected results of schema {SCHEMA}, found schema {record['schema']!r:.40}")
+    return schemas.checked(record, schemas.ResultsRecord, f"{path}: expected {what}")
 
 
 def _typed(value: Any) -> Any:
     if isinstance(value, dict):
         if set(value) == set(Estimate._fields):
-            return Estimate(**value)
+            return Estimate(**value)  # its numbers are seen to where they are read
         return {key: _typed(item) for key, item in value.items()}
     if isinstance(value, list):
         return [_typed(item) for item in value]

@@ -7,6 +7,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Final, TypeVar
 
+from unbag.hub_http import hub_http
+from unbag.secrets import first_line
+
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -21,6 +24,8 @@ _LOGGED_FROM: Final = 5.0  # seconds; nobody wonders about a shorter wait
 _PASSING: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 _CUT_OFF: Final = (ConnectionResetError, ConnectionAbortedError, BrokenPipeError, TimeoutError)
 """Not every ConnectionError: `datasets` raises a bare one after it has tried for half a minute."""
+_OTHER_SIZE: Final = "Consistency check failed"  # huggingface_hub's, of a file that did not arrive whole
+_OF_XET: Final = "CAS Client Error"  # hf_xet's, of its storage, whatever that answered
 
 logger = logging.getLogger(__name__)
 
@@ -36,15 +41,22 @@ def with_retries(call: Callable[[], T], *, tries: int = TRIES, unreachable: bool
     Raises:
         Exception: what the call raised, the last time or when it was for good.
     """
-    for attempt in range(1, tries):
+    failed = 0
+    while True:
         try:
             return call()
         except Exception as error:
-            seconds = wait_before_next(error, attempt)
-            if seconds is None or not (unreachable or _was_reached(error)):
+            failed += 2 if _was_tried_again(error) else 1
+            seconds = wait_before_next(error, failed)
+            if failed >= tries or seconds is None or not (unreachable or was_reached(error)):
                 raise
             pause(seconds, error)
-    return call()
+
+
+def _was_tried_again(error: BaseException) -> bool:
+    """Tell whether the client tried for half a minute by itself, as it does where it asks what a file is."""
+    answer = http_cause(error)
+    return answer is not None and answer.response.request.method == "HEAD"
 
 
 def pause(seconds: float, error: BaseException) -> None:
@@ -72,25 +84,38 @@ def wait_before_next(error: BaseException, attempt: int) -> float | None:
 
 def passes(error: BaseException) -> bool:
     """Tell whether a failure may be over when the call is made again."""
-    import httpx2
+    httpx = hub_http()
     from huggingface_hub import is_offline_mode
     from huggingface_hub.errors import HfHubHTTPError
 
     if is_offline_mode():
         return False
-    for cause in _causes(error):
-        if isinstance(cause, HfHubHTTPError):
+    for cause in causes(error):
+        if isinstance(cause, HfHubHTTPError | httpx.HTTPStatusError):  # the Hub's, or any server's
             status: int = cause.response.status_code
             return status in _PASSING
-        if isinstance(cause, (httpx2.TransportError, json.JSONDecodeError, *_CUT_OFF)):
+        if isinstance(cause, (httpx.TransportError, *_CUT_OFF)) or is_nonsense(cause):
             return True
     return False
 
 
-def _was_reached(error: BaseException) -> bool:
-    import httpx2
+def is_nonsense(error: BaseException) -> bool:
+    """Tell whether an error means that an answer was cut short or is something else, such as somebody's login page."""
+    httpx = hub_http()
+    from huggingface_hub.errors import FileMetadataError
 
-    return not any(isinstance(cause, httpx2.ConnectError | httpx2.ConnectTimeout) for cause in _causes(error))
+    if isinstance(error, json.JSONDecodeError | FileMetadataError | httpx.DecodingError):
+        return True
+    return (isinstance(error, OSError) and _OTHER_SIZE in str(error)) or (
+        isinstance(error, RuntimeError) and _OF_XET in str(error)
+    )
+
+
+def was_reached(error: BaseException) -> bool:
+    """Tell whether whoever was asked answered at all, however badly."""
+    httpx = hub_http()
+
+    return not any(isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout) for cause in causes(error))
 
 
 def asked_wait(error: BaseException) -> float | None:
@@ -111,15 +136,10 @@ def http_cause(error: BaseException) -> "HfHubHTTPError | None":
     """Return the answer of the Hub that a failure comes from, if it comes from one."""
     from huggingface_hub.errors import HfHubHTTPError
 
-    return next((cause for cause in _causes(error) if isinstance(cause, HfHubHTTPError)), None)
+    return next((cause for cause in causes(error) if isinstance(cause, HfHubHTTPError)), None)
 
 
-def first_line(error: BaseException) -> str:
-    """Return the first line of an error's message that says something."""
-    return next((line.strip() for line in str(error).splitlines() if line.strip()), type(error).__name__)
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
+def causes(error: BaseException) -> Iterator[BaseException]:
     """Yield an error and what it comes from: clients wrap what the network says in errors of their own."""
     seen: set[int] = set()
     cause: BaseException | None = error

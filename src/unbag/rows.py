@@ -1,32 +1,24 @@
 """Rows out of files and Hub data sets, each with its number and a name for its place in an error message."""
 
-import csv
-import gzip
-import json
 import re
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import islice
+from functools import partial
 from pathlib import Path
-from typing import IO, Any, Literal, NamedTuple, Protocol
+from typing import Any, Protocol
 
-from unbag.fingerprint import content_hash, file_hash
-from unbag.retries import with_retries
+from unbag.file_rows import ENDINGS, kind_of
+from unbag.file_rows import open_file as open_file
+from unbag.fingerprint import content_hash
+from unbag.hub_reads import HubReadError, hub_read
+from unbag.offline import unless_unreachable
+from unbag.outside import DataError as DataError
+from unbag.retries import was_reached
+from unbag.row import Row as Row
+from unbag.row import cell as cell
+from unbag.secrets import first_line
 
 _BATCH = 1000
-
-
-class DataError(ValueError):
-    """Data that cannot be found or read; the message names the file or data set and the row."""
-
-
-class Row(NamedTuple):
-    """One row: its number from 0, its place in words, its values by column."""
-
-    number: int
-    place: str
-    values: Mapping[str, Any]
 
 
 class Table(Protocol):
@@ -48,30 +40,6 @@ class Table(Protocol):
     def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
         """Return ranges of about `size` rows that cover the table; one open range where rows have no random access."""
         ...
-
-
-@dataclass(frozen=True)
-class File:
-    """A csv, tsv, jsonl or parquet file."""
-
-    path: Path
-    columns: Sequence[str]
-
-    def read(self, start: int = 0, stop: int | None = None) -> Iterator[Row]:
-        """Yield a range of rows, from the file's start each time."""
-        return islice(_READERS[_kind(self.path)](self.path), start, stop)
-
-    def label_names(self, column: str) -> Sequence[str] | None:
-        """Return None: a file does not name its label ids."""
-        return None
-
-    def spans(self, size: int) -> tuple[tuple[int, int | None], ...]:
-        """Return one open range: a text file has no random access."""
-        return ((0, None),)
-
-    def sha256(self) -> str:
-        """Return the hash of the file's bytes."""
-        return file_hash(self.path)
 
 
 @dataclass(frozen=True)
@@ -122,23 +90,7 @@ def is_hub_id(name: str) -> bool:
     (True, False, False)
     """
     path = Path(name)
-    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not path.exists() and _kind(path) not in _READERS
-
-
-def open_file(path: Path) -> File:
-    """Open a file by its ending.
-
-    Raises:
-        DataError: if it is not there, of another kind, or has no rows.
-    """
-    if not path.is_file():
-        raise DataError(f"{path}: no such file")
-    if _kind(path) not in _READERS:
-        raise DataError(f"{path}: expected a file that ends in {', '.join(_READERS)} (or one of these and .gz)")
-    first = next(_READERS[_kind(path)](path), None)
-    if first is None:
-        raise DataError(f"{path}: the file has no rows")
-    return File(path, list(first.values))
+    return re.fullmatch(r"\w[\w.-]*/\w[\w.-]*", name) is not None and not path.exists() and kind_of(path) not in ENDINGS
 
 
 def hub_commit(repo_id: str, revision: str) -> str:
@@ -149,17 +101,20 @@ def hub_commit(repo_id: str, revision: str) -> str:
     """
     if len(revision) == 40:  # a commit stays where it is
         return revision
-    import httpx2
     from huggingface_hub import HfApi
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        info = with_retries(lambda: HfApi().dataset_info(repo_id, revision=revision), unreachable=False)
+        info = hub_read(f"the data set {repo_id}", lambda: HfApi().dataset_info(repo_id, revision=revision))
         return str(info.sha or revision)
+    except HubReadError as error:
+        if was_reached(error):
+            raise DataError(str(error)) from error
+        return revision
     except HfHubHTTPError as error:
-        raise DataError(f"{repo_id} at {revision}: {_first_line(error)}") from error
-    except (OSError, httpx2.TransportError):  # offline, or out of reach
-        return revision  # what is in the cache is used; `load_dataset` says so if nothing is
+        raise DataError(f"{repo_id} at {revision}: {first_line(error)}") from error
+    except OSError:  # offline
+        return revision  # as out of reach, what is in the cache is used; `load_dataset` says so if nothing is
 
 
 def open_hub(
@@ -170,6 +125,13 @@ def open_hub(
     Raises:
         DataError: if it is not there or cannot be reached.
     """
+    with unless_unreachable() as unreachable:
+        return _open_hub(repo_id, config, split, revision, streaming=streaming, unreachable=unreachable)
+
+
+def _open_hub(
+    repo_id: str, config: str | None, split: str, revision: str, *, streaming: bool, unreachable: str
+) -> tuple[HubTable, str]:
     import datasets
     from huggingface_hub.errors import HfHubHTTPError
 
@@ -179,25 +141,33 @@ def open_hub(
         datasets.utils.logging.set_verbosity_error()  # else it tells for each split that it uses the cache
 
     def load(**how: Any) -> Any:
-        return datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
+        data = datasets.load_dataset(repo_id, config, split=split, revision=commit, streaming=streaming, **how)
+        if streaming or len(commit) < 40 or commit in str(data.cache_files):
+            return data
+        if datasets.config.HF_HUB_OFFLINE:
+            raise DataError(
+                f"{repo_id}: expected commit {commit}, found another on this machine, which is offline; fetch it while "
+                "there is a network (unbag prefetch)"
+            )
+        # `datasets` takes what it has where the Hub does not answer.
+        raise ConnectionAbortedError("the Hub does not say what is there, and on this machine is another commit")
 
+    what = f"{repo_id} (config {config}, split {split}, revision {commit})"
     try:
         try:
-            data = load()
+            data = hub_read(what, load)
         except (datasets.exceptions.DatasetGenerationError, OSError, ValueError) as error:
             if not is_damage(error) or datasets.config.HF_HUB_OFFLINE:
                 raise
-            data = load(download_mode="force_redownload")
+            data = hub_read(what, partial(load, download_mode="force_redownload"))
+    except DataError:
+        raise
+    except HubReadError as error:
+        raise DataError(str(error)) from error
     except (datasets.exceptions.DatasetsError, HfHubHTTPError, OSError, ValueError) as error:
-        raise DataError(
-            f"{repo_id} (config {config}, split {split}, revision {commit}) could not be loaded: "
-            f"{_first_line(error.__cause__ or error)}"
-        ) from error
-    if datasets.config.HF_HUB_OFFLINE and len(commit) == 40 and commit not in str(data.cache_files):
-        raise DataError(
-            f"{repo_id}: expected commit {commit}, found another on this machine, which is offline; fetch it while "
-            "there is a network (unbag prefetch)"
-        )
+        if unreachable:
+            raise DataError(f"{repo_id}, split {split}, is not on this machine, and {unreachable}") from error
+        raise DataError(f"{what} could not be loaded: {first_line(error.__cause__ or error)}") from error
     return HubTable(repo_id, data), commit
 
 
@@ -212,107 +182,3 @@ def is_damage(error: BaseException) -> bool:
     cause = error.__cause__ if isinstance(error, datasets.exceptions.DatasetGenerationError) else error
     unnumbered = type(cause) is OSError and cause.errno is None  # Arrow's, about a file that ends too early
     return unnumbered or isinstance(cause, pa.ArrowInvalid) or type(cause) is FileNotFoundError
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip() or type(error).__name__).splitlines()[0]
-
-
-def _kind(path: Path) -> str:
-    return path.suffixes[-2] if path.suffix == ".gz" and len(path.suffixes) > 1 else path.suffix
-
-
-def _lines(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line numbers from 1 and lines, decoded one by one so that a broken one can be named."""
-    opened: IO[bytes] = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # type: ignore[assignment]
-    with opened as file:
-        for number, line in enumerate(file, start=1):
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8")
-            except UnicodeDecodeError as error:
-                raise DataError(
-                    f"{path}, line {number}: not UTF-8 (byte 0x{line[error.start]:02x} at column {error.start + 1}); "
-                    "save the file as UTF-8"
-                ) from None
-            yield number, text
-
-
-def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3]) -> Iterator[Row]:
-    reader = csv.reader((line for _, line in _lines(path)), delimiter=delimiter, quoting=quoting, strict=True)
-    try:
-        header = next(reader, None)
-        if header is None:
-            return
-        _once(header, path)
-        for number, cells in enumerate(row for row in reader if row):
-            place = f"{path}, line {reader.line_num}"
-            if len(cells) != len(header):
-                raise DataError(f"{place}: expected {len(header)} cells ({', '.join(header)}), found {len(cells)}")
-            yield Row(number, place, dict(zip(header, cells, strict=True)))
-    except csv.Error as error:
-        raise DataError(f"{path}, line {reader.line_num}: {error}") from None
-
-
-def _once(names: Sequence[str], place: object) -> None:
-    """Refuse columns of one name, but those without any: nobody reads them, and spreadsheets write several."""
-    if twice := _twice(names):
-        raise DataError(f"{place}: {twice}")
-
-
-def _twice(names: Sequence[str]) -> str:
-    """Return what is wrong with names of columns; nothing if each is there once."""
-    repeated = [name for name, n in Counter(names).items() if name and n > 1]
-    message = (
-        f"expected each name once, found {' and '.join(map(repr, repeated))} again; leave out or rename all but one"
-    )
-    return message if repeated else ""
-
-
-def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    values = dict(pairs)
-    if len(values) < len(pairs) and (twice := _twice([name for name, _ in pairs])):
-        raise ValueError(twice)
-    return values
-
-
-def _read_csv(path: Path) -> Iterator[Row]:
-    return _read_separated(path, ",", csv.QUOTE_MINIMAL)
-
-
-def _read_tsv(path: Path) -> Iterator[Row]:
-    # As NLI's tsv files are written (SNLI, HANS): a quotation mark is a character of the sentence.
-    return _read_separated(path, "\t", csv.QUOTE_NONE)
-
-
-def _read_jsonl(path: Path) -> Iterator[Row]:
-    decode = json.JSONDecoder(object_pairs_hook=_object).decode
-    for row_number, (line_number, line) in enumerate((n, text) for n, text in _lines(path) if text.strip()):
-        place = f"{path}, line {line_number}"
-        try:
-            values = decode(line)
-        except json.JSONDecodeError as error:
-            raise DataError(f"{place}: not JSON ({error})") from None
-        except ValueError as error:
-            raise DataError(f"{place}: {error}") from None
-        if not isinstance(values, dict):
-            raise DataError(f"{place}: expected one JSON object a line, found {type(values).__name__}")
-        yield Row(row_number, place, values)
-
-
-def _read_parquet(path: Path) -> Iterator[Row]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        file = pq.ParquetFile(path)
-    except pa.ArrowInvalid as error:
-        raise DataError(f"{path}: {_first_line(error)}") from None
-    _once(file.schema_arrow.names, path)
-    number = 0
-    for batch in file.iter_batches(batch_size=_BATCH):
-        for values in batch.to_pylist():
-            yield Row(number, f"{path}, row {number}", values)
-            number += 1
-
-
-_READERS = {".csv": _read_csv, ".tsv": _read_tsv, ".jsonl": _read_jsonl, ".parquet": _read_parquet}

@@ -2,14 +2,14 @@
 
 import inspect
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import challenge_sets, corpora
-from unbag.corpora import CORPORA
-from unbag.options import Option, described, read
+from unbag import challenge_sets, corpora, processes
+from unbag.corpora import CORPORA, LANGUAGES
+from unbag.options import Option, described, read, require
 from unbag.rows import is_damage
 
 DEFAULT_CORPUS: Final = "snli"
@@ -32,18 +32,44 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     Raises:
         ValueError: if there is no such set, config or option.
     """
+    for what, value in (("a challenge set", name), ("a config", "" if config is None else config)):
+        if not isinstance(value, str):
+            raise ValueError(f"expected the name of {what}, found {value!r}")
     cls = challenge_sets.get(name).builder_class()
     if config is None:
         options["name"] = "custom"
     elif config in CORPORA:
         config, options = config_name(name, config, None, options)
     if config is not None and config not in cls.builder_configs:
-        raise ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(cls.builder_configs)}")
+        raise ValueError(_no_config(name, config, cls.builder_configs))
     known = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(known)):
         raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {known}")
+    require(cls.BUILDER_CONFIG_CLASS, options)
     named = {option: _as_text(value) for option, value in options.items()}
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **named)
+
+
+def _no_config(name: str, config: str, known: Iterable[str]) -> str:
+    """Return what to say of a config that a set does not have: why its corpus is none for it, or what it has."""
+    of_corpora: dict[str, list[str]] = {}
+    for each in known:
+        of_corpora.setdefault(each.partition("-")[0], []).append(each)
+    asked = config.partition("-")[0]
+    if asked in of_corpora:
+        return f"the {name} set has no config {config!r}; expected one of {', '.join(of_corpora[asked])}"
+    taken = [each for each in of_corpora if each in CORPORA]
+    others = f"expected one of {', '.join(each for each in of_corpora)}"
+    if asked in CORPORA:
+        corpus = CORPORA[asked]
+        if corpus.is_two_way:
+            return (
+                f"the {name} set needs to know which pairs contradict, and {asked} tells entailment from the rest "
+                f"alone; {others}"
+            )
+        if taken and corpus.language not in {CORPORA[each].language for each in taken}:
+            return f"the {name} set is not made of {LANGUAGES[corpus.language]} pairs, as {asked} is; {others}"
+    return f"the {name} set has no config {config!r}; {others}"
 
 
 def _as_text(value: Any) -> Any:
@@ -59,7 +85,7 @@ def options(name: str) -> frozenset[str]:
     Raises:
         ValueError: if there is no such set.
     """
-    from unbag.builder import own_option_names
+    from unbag.source_config import own_option_names
 
     return own_option_names(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
 
@@ -124,7 +150,7 @@ def load(
     config: str | None = None,
     *,
     streaming: bool = False,
-    num_proc: int | None = None,
+    num_proc: int = 1,
     cache_dir: Path | None = None,
     **options: Any,
 ) -> Any:
@@ -147,38 +173,59 @@ def load(
     dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
         return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
-    return prepare(dataset_builder, num_proc=num_proc)
+    with processes.up_to(num_proc):
+        return prepare(dataset_builder)
 
 
-def prepare(dataset_builder: Any, *, num_proc: int | None = None) -> Any:
+def prepare(dataset_builder: Any) -> Any:
     """Build what a `builder` makes, or take it from the cache, and return the split that models are evaluated on.
 
     Raises:
         ValueError: `UnfitError` if no pair can be used; `rows.DataError` if the pairs cannot be read.
     """
-    _download_and_prepare(dataset_builder, num_proc=num_proc)
-    if not any(split.num_examples for split in dataset_builder.info.splits.values()):
-        options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
-        raise UnfitError(f"none of the pairs can be used for this set, with {options or 'no options'}")
+    _download_and_prepare(dataset_builder)
+    require_rows(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))
     try:
         return _evaluated(dataset_builder, dataset_builder.as_dataset())
     except (OSError, ValueError) as error:
         if not is_damage(error):
             raise
     # All but the set itself comes from the cache.
-    _download_and_prepare(dataset_builder, num_proc=num_proc, download_mode="reuse_cache_if_exists")
+    _download_and_prepare(dataset_builder, download_mode="reuse_cache_if_exists")
     return _evaluated(dataset_builder, dataset_builder.as_dataset())
 
 
+def require_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
+    """Refuse a set without rows.
+
+    Args:
+        dataset_builder: its builder.
+        rows: how many each split has.
+
+    Raises:
+        UnfitError: if none has any.
+    """
+    if not any(rows):
+        options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
+        raise UnfitError(f"none of the pairs can be used for this set, with {options or 'no options'}")
+
+
 def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
-    from datasets.exceptions import DatasetGenerationError
+    from unbag.builder import RowsError
 
     try:
-        dataset_builder.download_and_prepare(**how)
-    except DatasetGenerationError as error:
-        if isinstance(error.__cause__, ValueError | ImportError | OSError):  # it names the row, the extra, the address
-            raise error.__cause__ from None
+        dataset_builder.download_and_prepare(num_proc=processes.num_proc(), **how)
+    except RowsError as error:
+        if isinstance(error.cause, ValueError | ImportError | OSError):  # it names the row, the extra, the address
+            raise error.cause from None
         raise
+    except RuntimeError as error:
+        if "abruptly died" not in str(error):
+            raise
+        raise ValueError(
+            "a process that makes rows died, killed for want of memory perhaps; take fewer of them (--num-proc), "
+            "and build the set again"
+        ) from error
 
 
 def _evaluated(dataset_builder: Any, splits: Any) -> Any:

@@ -1,16 +1,16 @@
 """Premise, hypothesis and label out of a corpus or a user's own data, one example at a time."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache, partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag import rows
-from unbag.corpora import Corpus
-from unbag.labels import LABELS, LabelError, canonical, is_unlabelled
+from unbag.corpora import CORPORA, LANGUAGES, Corpus
+from unbag.labels import LABELS, TWO_WAY, LabelError, canonical, is_unlabelled
 from unbag.rows import DataError
 
 _RECOGNISED: Final = {
@@ -19,8 +19,17 @@ _RECOGNISED: Final = {
     "label": ("label", "gold_label", "entailment_judgment", "entailment_label"),
     "id": ("id", "pairID", "uid"),
 }
+LONGEST_SENTENCE: Final = 10_000
+"""Characters; of published corpora none has a fifth of it, and no model reads so much. What parses sentences takes more
+than its length in time."""
+
+TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
-_SPAN: Final = 10_000  # rows of a Hub corpus that one process takes at a time
+SPAN: Final = 500
+"""About how many rows a span has: few, so that what has some thousand can be shared out evenly."""
+
+Spans = tuple[tuple[int, int | None], ...]
+"""Row ranges (start, stop); a stop of None is the end."""
 
 
 class Example(NamedTuple):
@@ -43,12 +52,12 @@ class Source:
     Attributes:
         name: the corpus's name, or the file's or repository's.
         split: the split's name; a file has none.
-        language: `en` or `zh`.
+        language: one of `corpora.LANGUAGES`.
         licence: SPDX id, or `unknown`.
         citation: BibTeX, or nothing.
         origin: where it was read: Hub id and config, or the file's name.
         revision: the commit it was read at, or the file's sha256.
-        spans: row ranges (start, stop) that cover it, for several processes to share; (0, None) where only one can.
+        has_ids: whether the examples' ids are the data's own; else they are numbers of rows, and so unique.
     """
 
     name: str
@@ -58,19 +67,40 @@ class Source:
     citation: str
     origin: str
     revision: str
-    spans: tuple[tuple[int, int | None], ...]
+    has_ids: bool
+    _spans: Callable[[], Spans] = field(repr=False, compare=False)
     _read: Callable[[int, int | None], Iterator[rows.Row]] = field(repr=False, compare=False)
     _parse: Callable[[rows.Row], Example | str] = field(repr=False, compare=False)
 
+    @cached_property
+    def spans(self) -> Spans:
+        """Row ranges that cover it, for several processes to share; one open range where only one can read it.
+
+        Of a text file they are found by going through it, once, so they are not known before somebody asks.
+        """
+        return self._spans()
+
+    def in_one_piece(self) -> "Source":
+        """Return the same source for one process."""
+        return replace(self, _spans=_one_span)
+
     def examples(
-        self, start: int = 0, stop: int | None = None, *, counts: Counter[str] | None = None
+        self,
+        start: int = 0,
+        stop: int | None = None,
+        *,
+        counts: Counter[str] | None = None,
+        each_id: Callable[[str], object] | None = None,
     ) -> Iterator[Example]:
         """Yield the labelled pairs of a range of rows.
 
         Args:
             start: the first row.
             stop: the row after the last; None for the end.
-            counts: counts up, while pairs are taken: `rows`, and the rows left out by reason (`unlabelled`, `empty`).
+            counts: counts up, while pairs are taken: `rows`, and the rows left out by reason (`unlabelled`, `empty`,
+                `TOO_LONG`).
+            each_id: called with the ids that are the data's own, by who looks out for one that comes twice; else this
+                does, and holds all ids in memory.
 
         Raises:
             DataError: at the first row that cannot be read, naming it.
@@ -83,12 +113,17 @@ class Source:
                 if isinstance(parsed, str):
                     counts[parsed] += 1
             if isinstance(parsed, Example):
-                if parsed.source_id in seen:
+                if not self.has_ids:
+                    pass
+                elif each_id is not None:
+                    each_id(parsed.source_id)
+                elif parsed.source_id in seen:
                     raise DataError(
                         f"{row.place}: the id {parsed.source_id!r} was met before; ids must be unique. "
                         "Name another id column (--columns id=…), or none (--columns id=) to number the rows"
                     )
-                seen.add(parsed.source_id)
+                else:
+                    seen.add(parsed.source_id)
                 yield parsed
 
     def count(self) -> Counter[str]:
@@ -96,6 +131,10 @@ class Source:
         counts: Counter[str] = Counter(rows=0, unlabelled=0, empty=0)
         counts["labelled"] = sum(1 for _ in self.examples(counts=counts))
         return counts
+
+
+def _one_span() -> Spans:
+    return ((0, None),)
 
 
 def open_corpus(
@@ -115,7 +154,10 @@ def open_corpus(
     """
     split = corpus.split(split)
     table, commit = rows.open_hub(corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming)
-    declared = _label_names(table.label_names(corpus.label), corpus.labels, f"{corpus.hub_id} at {commit}")
+    where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
+    # A task of its own has names of its own for what its ids are to us (PAWS: 0 and 1).
+    stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
+    declared = _label_names(stored, corpus.labels, where, space)
     columns = {"premise": corpus.premise, "hypothesis": corpus.hypothesis, "label": corpus.label}
     _require(columns, table.columns, corpus.hub_id)
     if revision is None and not streaming and split in corpus.contents:
@@ -129,7 +171,7 @@ def open_corpus(
 
     def parse(row: rows.Row) -> Example | str:
         # A published corpus cannot be mended by whoever reads it: an empty sentence is left out and counted.
-        return _parse(row, columns, declared, f"{corpus.name}-{split}-{row.number}", keep_empty=False)
+        return _parse(row, columns, declared, f"{corpus.name}-{split}-{row.number}", keep_empty=False, corpus=corpus)
 
     return Source(
         name=corpus.name,
@@ -139,7 +181,8 @@ def open_corpus(
         citation=corpus.citation,
         origin=f"{corpus.hub_id} ({corpus.config})",
         revision=commit,
-        spans=table.spans(_SPAN),
+        has_ids=False,
+        _spans=partial(table.spans, SPAN),
         _read=table.read,
         _parse=parse,
     )
@@ -163,13 +206,15 @@ def open_data(
         columns: the user's names of `premise`, `hypothesis`, `label` and `id`; those left out are recognised by their
             usual names. An empty name for `id` numbers the rows instead.
         labels: names of the label ids 0, 1, …, for data whose labels are numbers without names.
-        language: `en` or `zh`.
+        language: one of `corpora.LANGUAGES`.
         config: of a Hub data set.
         revision: of a Hub data set; by default its latest commit, which is then recorded.
 
     Raises:
         DataError: if it cannot be found or read, its columns are not recognised, or its labels are unknown.
     """
+    if language not in LANGUAGES:
+        raise DataError(f"expected a language of {', '.join(LANGUAGES)}, found {language!r}")
     path = Path(data)
     table: rows.Table
     if not rows.is_hub_id(str(data)):
@@ -195,10 +240,24 @@ def open_data(
         citation="",
         origin=origin,
         revision=commit,
-        spans=table.spans(_SPAN),
+        has_ids="id" in recognised,
+        _spans=partial(table.spans, SPAN),
         _read=table.read,
         _parse=parse,
     )
+
+
+def require_pairs(names: Iterable[str]) -> None:
+    """Refuse what is neither a base corpus nor a file of pairs, before any of them is read to its end.
+
+    Raises:
+        DataError: naming the first.
+    """
+    for name in names:
+        if name not in CORPORA:
+            if not Path(name).exists():
+                raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
+            rows.open_file(Path(name))
 
 
 def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:
@@ -232,7 +291,9 @@ def _recognise(named: Mapping[str, str], present: Sequence[str], where: str) -> 
     return columns
 
 
-def _label_names(stored: Sequence[str] | None, expected: Sequence[str] | None, where: str) -> tuple[str, ...] | None:
+def _label_names(
+    stored: Sequence[str] | None, expected: Sequence[str] | None, where: str, space: tuple[str, ...] = LABELS
+) -> tuple[str, ...] | None:
     """Return our names of the label ids, or None where nobody names them.
 
     Names that are stored with the data are believed, and must agree with what else is said of them.
@@ -242,13 +303,22 @@ def _label_names(stored: Sequence[str] | None, expected: Sequence[str] | None, w
         declared = tuple(map(canonical, expected)) if expected else None
     except LabelError as error:
         raise DataError(f"{where}: {error}") from None
+    for names in (named, declared):
+        if names and (len(set(names)) < len(names) or not set(names) <= set(space)):
+            raise DataError(f"{where}: expected each of {', '.join(space)} once at most, found {', '.join(names)}")
     if named and declared and named != declared:
         raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(declared)}")
     return named or declared
 
 
 def _parse(
-    row: rows.Row, columns: Mapping[str, str], names: tuple[str, ...] | None, number_id: str, *, keep_empty: bool
+    row: rows.Row,
+    columns: Mapping[str, str],
+    names: tuple[str, ...] | None,
+    number_id: str,
+    *,
+    keep_empty: bool,
+    corpus: Corpus | None = None,
 ) -> Example | str:
     """Return the row's example, or the reason it is left out."""
     values = row.values
@@ -256,33 +326,53 @@ def _parse(
     gold = values[columns["label"]]
     if is_unlabelled(gold):
         return "unlabelled"
-    label = _label(gold, names, row.place)
+    named: Mapping[str, str] = corpus.named if corpus else {}
+    space = TWO_WAY if corpus and corpus.is_two_way else LABELS
+    label = named.get(str(gold)) or _label(gold, names, row.place, space)
     sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
     for side, sentence in zip(("premise", "hypothesis"), sentences, strict=True):
         if sentence is not None and not isinstance(sentence, str):
-            raise DataError(f"{row.place}: expected the {side} as text, found {sentence!r}")
+            raise DataError(f"{row.place}: expected the {side} as text, found {sentence!r:.100}")
         if not (sentence or "").strip():
             if keep_empty:
                 raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
             return "empty"
+    if any(len(sentence) > LONGEST_SENTENCE for sentence in sentences):
+        return TOO_LONG
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
+    for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
+        if not _is_text(text):
+            raise DataError(f"{row.place}: the {side} has half a character (a lone surrogate); save the file as UTF-8")
     annotations = values.get(_ANNOTATORS)
     annotators = annotations if isinstance(annotations, list) else []
-    votes = tuple(_label(vote, names, row.place) for vote in annotators if not is_unlabelled(vote))
+    votes = tuple(
+        named.get(str(vote)) or _label(vote, names, row.place, space) for vote in annotators if not is_unlabelled(vote)
+    )
     return Example(source_id, sentences[0], sentences[1], label, votes)
 
 
-def _label(gold: Any, names: tuple[str, ...] | None, place: str) -> str:
+def _is_text(text: str) -> bool:
+    """Tell whether all of a text is characters: an escape in JSON may be half of one, which no file can hold."""
     try:
-        return _read_label(gold, names)
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _label(gold: Any, names: tuple[str, ...] | None, place: str, space: tuple[str, ...] = LABELS) -> str:
+    try:
+        return _read_label(gold, names, space)
     except TypeError:
-        raise DataError(f"{place}: expected a label as text or a number, found {gold!r}") from None
+        raise DataError(f"{place}: expected a label as text or a number, found {gold!r:.100}") from None
     except ValueError as error:
         raise DataError(f"{place}: {error}") from None
 
 
-@lru_cache  # a corpus has few labels, and each row several
-def _read_label(gold: Any, names: tuple[str, ...] | None) -> str:
+@lru_cache(typed=True)  # for True is 1; a corpus has few labels, and each row several
+def _read_label(gold: Any, names: tuple[str, ...] | None, space: tuple[str, ...]) -> str:
+    if isinstance(gold, bool):
+        raise ValueError(f"expected a label as text or a number, found the truth value {str(gold).lower()}")
     number = None
     with suppress(ValueError, OverflowError):  # a csv holds numbers as text; infinity is none
         number = int(gold)
@@ -299,6 +389,6 @@ def _read_label(gold: Any, names: tuple[str, ...] | None) -> str:
         raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
     else:
         label = names[number]
-    if label not in LABELS:
-        raise ValueError(f"expected a gold label of {', '.join(LABELS)}, found {label}")
+    if label not in space:
+        raise ValueError(f"expected a gold label of {', '.join(space)}, found {label}")
     return label

@@ -33,11 +33,6 @@ def sampled(request: Request) -> Request:
     return replace(request, options=options, examples=examples)
 
 
-def requests() -> list[Request]:
-    """Return the default suite."""
-    return [sampled(request(name)) for name in names()]
-
-
 def _is_english_corpus(request: Request) -> bool:
     corpus = CORPORA.get((request.config or "").split("-")[0])
     return corpus is not None and corpus.language == "en"

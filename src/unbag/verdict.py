@@ -33,8 +33,9 @@ class SetVerdict(NamedTuple):
         result: the set's.
         standing: against the best of guessing, one constant answer, and a lexical model.
         score: beyond words, 0 being these and 1 a perfect reader; without value where the set cannot say.
-        p: that the score is 0, corrected for all challenge sets of the run (Holm); None where it was not tested.
+        p: that the score is 0, corrected for all sets of the model (Holm); None where it was not tested.
         lexical: whether a lexical model was asked on the same rows.
+        floor: what 0 is on these rows, `words` or `guess`; "" without a score.
     """
 
     result: Result
@@ -42,6 +43,18 @@ class SetVerdict(NamedTuple):
     score: Estimate
     p: float | None
     lexical: bool
+    floor: str
+
+    def __str__(self) -> str:
+        """Say the standing: who does better beats all that was asked, who does not stands beside the best of that.
+
+        A guess among more labels than a set has is worse than one answer for all, but never worse than a guess.
+        """
+        if self.standing == "cannot be told":
+            return self.standing
+        words = self.lexical if self.standing == "better" else self.floor == "words"
+        guess = "one answer" if self.standing == "worse" else "a guess"
+        return f"{self.standing} than {'words' if words else guess}"
 
     @property
     def is_control(self) -> bool:
@@ -68,7 +81,8 @@ def of_model(results: Sequence[Result]) -> list[SetVerdict]:
         p = corrected.get(number)
         enough = bool(each) and each["sources"] >= LEAST_SOURCES
         standing = _standing(score, p) if enough else "cannot be told"
-        verdicts.append(SetVerdict(result, standing, score, p, bool(each) and each["words"] is not None))
+        lexical = bool(each) and each["words"] is not None
+        verdicts.append(SetVerdict(result, standing, score, p, lexical, each["floor"] if each else ""))
     return verdicts
 
 
@@ -76,23 +90,54 @@ def sentence(verdicts: Sequence[SetVerdict]) -> str:
     """Return the verdict on a model in a sentence: over its challenge sets, the corpus itself left aside."""
     asked = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     if not asked:
-        return "none; no challenge set was asked."
-    by_standing: dict[Standing, list[str]] = {standing: [] for standing in MARKS}
-    for each in asked:
-        by_standing[each.standing].append(_title(each.result))
-    better = by_standing.pop("better")
-    of = f"{len(better)} of {len(asked)} challenge sets" if len(asked) > 1 else "its one challenge set"
-    if better:
-        head = f"better than guessing and counting words on {of}" + (f" ({_listed(better)})" if len(asked) > 1 else "")
+        return "no challenge set was asked."
+    better, same, worse, unknown = (
+        [_title(each.result, asked) for each in asked if each.standing == standing] for standing in MARKS
+    )
+    than = _than(asked)
+    if not better:
+        parts = [f"on no set is it seen to do better than {than}"]
+    elif len(asked) == 1:
+        parts = [f"better than {than} on its one challenge set"]
     else:
-        head = "on no set is it seen to do better than guessing and counting words"
-    rest = [f"{standing} on {_listed(names)}" for standing, names in by_standing.items() if names and standing in _DONE]
-    if unknown := by_standing["cannot be told"]:
-        rest.append(f"of {_listed(unknown)} it cannot be told")
-    return "; ".join([head, *rest]) + "."
+        parts = [f"better than {than} on {len(better)} of {len(asked)} challenge sets ({_listed(better)})"]
+    parts += [f"no better on {_listed(same)}"] if same else []
+    parts += [f"worse than {_floor(asked)} on {_listed(worse)}"] if worse else []
+    parts += [f"of {_listed(unknown)} it cannot be told"] if unknown else []
+    return "; ".join(parts) + "."
 
 
-_DONE: Final = ("no better", "worse")
+def scale(verdicts: Sequence[SetVerdict]) -> str:
+    """Return what the ends of the scale are."""
+    ends = {
+        True: "the best of a guess, one answer for all, and a lexical model's answers",
+        None: "the best of a guess, one answer for all, and a lexical model's answers where one was asked",
+        False: "the better of a guess and one answer for all",
+    }
+    return f"0 is {ends[_lexical(verdicts)]}; 1 a perfect reader."
+
+
+def _than(asked: Sequence[SetVerdict]) -> str:
+    """Return what the sets are held against: who was not asked was not beaten."""
+    against = {
+        True: "guessing and counting words",
+        None: "guessing (and counting words, where a lexical model was asked)",
+        False: "guessing",
+    }
+    return against[_lexical(asked)]
+
+
+def _floor(asked: Sequence[SetVerdict]) -> str:
+    """Return what whoever is worse is worse than."""
+    if _lexical(asked) is False:
+        return "one answer for all"
+    return "the better of one answer for all and counting words"
+
+
+def _lexical(verdicts: Sequence[SetVerdict]) -> bool | None:
+    """Return whether a lexical model was asked on all sets that have a score; None if on some."""
+    asked = {each.lexical for each in verdicts if each.score.value is not None}
+    return asked.pop() if len(asked) == 1 else None if asked else False
 
 
 def _standing(score: Estimate, p: float | None) -> Standing:
@@ -108,9 +153,12 @@ def _place(result: Result) -> int:
     return described.report_order if described else LAST
 
 
-def _title(result: Result) -> str:
+def _title(result: Result, asked: Sequence[SetVerdict]) -> str:
+    """Return what a set is called, with its corpus where it was made from several."""
     described = challenge_sets.find(result.set)
-    return described.short if described else result.set
+    title = described.short if described else result.set
+    several = len({each.result.corpus for each in asked if each.result.set == result.set}) > 1
+    return f"{title} of {result.corpus}" if several else title
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -6,14 +6,26 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.answers import Answers
+from unbag.corpora import LANGUAGES
 from unbag.inference.predictor import Predictor
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
-from unbag.predictors import predictor_of
+from unbag.lexical.predictors import LexicalPredictor
+from unbag.lexical.training import Progress, Recipe, fitted
+from unbag.lexical.words import ALL, PIPELINES
+from unbag.progress import OnProgress
 from unbag.request import BuiltSet
 
-PAIRS: Final = {"en": ("snli", 20_000), "zh": ("ocnli", 10_000)}
-"""What it is fitted to by default, by language: a corpus, and how many pairs of its training split."""
+PAIRS: Final = {
+    **{language: (f"xnli_{language}", 20_000, ALL) for language in LANGUAGES},
+    "en": ("snli", 20_000, PIPELINES["en"]),
+    "zh": ("ocnli", 10_000, ALL),
+}
+"""What it is fitted to by default, by language: a corpus, how many pairs of its training split, and what tells which
+words count. Chinese words are all counted: what the words are depends on their order, so none has a tag of its own."""
+
+FITTING: Final = "fitting the lexical model"
+"""What goes on while it is fitted."""
 
 logger = logging.getLogger(__name__)
 
@@ -32,39 +44,43 @@ class WordCounter:
 
     Args:
         options: `training`, `pairs` and `pipeline` of `lexical.training.Recipe`, where they are not as by default.
+        on_progress: called with what goes on, and how far that is: the pairs it is fitted to, the rows it is asked.
     """
 
-    def __init__(self, options: Mapping[str, Any]) -> None:
+    def __init__(self, options: Mapping[str, Any], on_progress: OnProgress | None = None) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
+        self._on_progress = on_progress
         self._by_language: dict[str, Predictor | None] = {}
 
-    def of(self, built: BuiltSet, store: Path) -> Words:
+    def of(self, built: BuiltSet, store: Path | str) -> Words:
         """Return its answers to a set; none where the model cannot be had, which is warned of once.
 
         Args:
             built: the set.
-            store: the folder where predictions are kept.
+            store: the folder where predictions are kept, or its address.
         """
         if built.language not in self._by_language:
             self._by_language[built.language] = self._fitted(built.language)
         predictor = self._by_language[built.language]
         if predictor is None:
             return Words()
-        predicted = predict_rows(built.rows, predictor, store)
+        progress = self._progress(f"{built.request.name}, lexical")
+        predicted = predict_rows(built.rows, predictor, store, progress=progress)
         if process_group().rank:  # the first process scores
             return Words()
         answers = Answers(predicted.array(), predicted.label_space, predicted.has_probabilities)
         return Words(answers, dict(predictor.identity or {}))
 
     def _fitted(self, language: str) -> Predictor | None:
-        options = dict(self._options)
+        options = {**self._options, "language": language}
         if "training" not in options:
             if language not in PAIRS:
                 return None
-            corpus, pairs = PAIRS[language]
-            options |= {"training": (corpus,), "pairs": pairs, "language": language}
+            corpus, pairs, pipeline = PAIRS[language]
+            options = {"training": (corpus,), "pairs": pairs, "pipeline": pipeline} | options
         try:
-            return process_group().main_process_first(lambda: predictor_of("lexical", **options)[0])
+            recipe, progress = Recipe(**options), self._progress(FITTING)
+            return process_group().main_process_first(lambda: LexicalPredictor(fitted(recipe, progress=progress)))
         except Exception as error:
             logger.warning(
                 "the lexical model that scores are held against cannot be had (%s); 0 of the score beyond words is a "
@@ -72,3 +88,7 @@ class WordCounter:
                 error,
             )
             return None
+
+    def _progress(self, name: str) -> Progress | None:
+        tell = self._on_progress
+        return None if tell is None else lambda done, total: tell(name, done, total)

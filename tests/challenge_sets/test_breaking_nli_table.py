@@ -35,8 +35,18 @@ def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "c
 
 def test_the_reading_says_what_is_right_by_label_and_least_by_category():
     assert reading(_result(0.7, 0.9)) == (
-        "right of 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; least of "
+        "right on 70.0 % [65.0, 75.0] of 100 entailments, 90.0 % [85.0, 95.0] of 100 contradictions; least of "
         "synonyms, 70.0 % [65.0, 75.0] of 100."
+    )
+
+
+def test_one_category_is_least_of_nothing_and_of_equals_none_is():
+    few = {"category": "planets", "accuracy": Estimate(0.0, 0.0, 0.0, 5)}
+    two = _result(0.7, 0.9).scores["by_category"]
+    assert "least" not in reading(_result(0.7, 0.9, by_category=[two[0], few]))
+    assert "least" not in reading(_result(0.7, 0.7))
+    assert "; least of the categories of 50 pairs or more, of synonyms, 70.0 %" in reading(
+        _result(0.7, 0.9, by_category=[*two, few])
     )
 
 

@@ -10,12 +10,13 @@ from unbag.challenge_sets.breaking_nli import examples as breaking_nli
 from unbag.challenge_sets.cs_lambda import examples as cs_lambda
 from unbag.challenge_sets.permuted import examples as permuted
 from unbag.challenge_sets.plain import examples as plain
+from unbag.challenge_sets.resnli import examples as resnli
 from unbag.challenge_sets.sicck import examples as sicck
 from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
 from unbag.labels import LABELS, label_id
 from unbag.results import Result
-from unbag.views.examples import PER_KIND
+from unbag.views.examples import CANDIDATES, PER_KIND, Said
 
 
 def _answers(*said, sure=0.8):
@@ -50,11 +51,11 @@ def test_plain_shows_the_surest_mistakes_of_each_label_first():
         ("surest wrong, neutral", "r4"),
         ("surest wrong, neutral", "r0"),
     ]
-    assert (shown[1].gold, shown[1].answer, shown[1].probability, shown[1].right) == (
+    assert (shown[1].gold, shown[1].answer, shown[1].probability, shown[1].outcome) == (
         "neutral",
         "contradiction",
         0.9,
-        False,
+        "wrong",
     )
 
 
@@ -64,10 +65,10 @@ def _unanswered(answers, *places):
 
 def test_where_the_model_gave_no_answer_the_example_says_none(sicck_rows):
     [shown] = plain.choose(_pairs(1), _unanswered(_answers("contradiction"), 0))
-    assert (shown.gold, shown.answer, shown.probability, shown.right) == ("neutral", "none", None, False)
+    assert (shown.gold, shown.answer, shown.probability, shown.outcome) == ("neutral", "none", None, "wrong")
     both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
     [shown] = swapped.choose(both, _unanswered(_answers("neutral", "neutral"), 0, 1))
-    assert (shown.answer, shown.note) == ("none", "before they changed places: none")
+    assert (shown.answer, shown.before) == ("none", Said("as given", "none", None))
     said = _answers("neutral", "entailment", "neutral", "neutral")
     [shown] = sicck.choose(sicck_rows, _unanswered(said, 0))
     assert (shown.kind, shown.gold, shown.answer) == ("surest wrong", "reverse_entailment", "none")
@@ -106,17 +107,27 @@ def test_permuted_shows_the_share_of_orders_and_one_of_them():
     )
     answers = _answers("neutral", ("neutral", 0.6), ("neutral", 0.9), "entailment", ("neutral", 0.7), "entailment")
     shown = list(permuted.choose(rows, answers))
-    assert _kinds(shown) == [("most accepted", "a#1"), ("flipped to right", "b#0")]
+    assert _kinds(shown) == [("most accepted", "a#1"), ("flipped", "b#0")]
     assert [line.name for line in shown[0].lines] == ["premise", "hypothesis", "premise permuted"]
     assert [shown[0].lines[2].text[start:end] for start, end, _ in shown[0].lines[2].marks] == ["one two"]
     assert [each.note for each in shown] == ["2 of 2 orders accepted", "1 of 2 orders accepted"]
+    # No answer is right of words in no order; and it tells of words alone only where the pair in order is right.
+    assert [(each.outcome, each.fails) for each in shown] == [("accepted", True), ("accepted", False)]
+    assert [each.before for each in shown] == [Said("in order", "neutral", 0.8), Said("in order", "entailment", 0.8)]
+    refused = _answers("neutral", "entailment", "contradiction", "neutral", "neutral", "neutral")
+    assert [(each.kind, each.outcome, each.fails) for each in permuted.choose(rows, refused)][-1] == (
+        "most refused",
+        "refused",
+        False,
+    )
 
 
 def test_swapped_shows_what_changed_with_the_answer_before():
     rows = _pairs(4, source_id=["a", "a", "b", "b"], swapped=[False, True, False, True])
     shown = list(swapped.choose(rows, _answers("neutral", "entailment", "entailment", "neutral")))
     assert _kinds(shown) == [("right, then wrong", "r1"), ("wrong, then right", "r3")]
-    assert shown[0].note == "before they changed places: neutral"
+    assert [each.before for each in shown] == [Said("as given", "neutral", 0.8), Said("as given", "entailment", 0.8)]
+    assert [each.outcome for each in shown] == ["wrong", "right"]
 
 
 def test_breaking_nli_shows_two_of_a_category_at_most_with_the_replaced_word():
@@ -166,12 +177,36 @@ def test_sicck_reads_four_way_answers_by_the_reverse_rule(sicck_rows):
     assert [line.marks != () for line in shown.lines] == [True, False]
 
 
+def test_every_model_has_the_same_candidates_the_shortest_rows_first():
+    rows = _pairs(120, premise=["word " * (1 + number % 7) for number in range(120)])
+    shown = [list(plain.candidates(rows, _answers(*[label] * 120))) for label in ("neutral", "entailment")]
+    assert [[each.id for each in some] for some in shown] == [[f"r{i}" for i in _by_length(rows)[:CANDIDATES]]] * 2
+    assert [{each.outcome for each in some} for some in shown] == [{"right"}, {"wrong"}]
+
+
+def _by_length(rows):
+    return sorted(range(len(rows)), key=lambda row: len(rows[row]["premise"] + rows[row]["hypothesis"]))
+
+
+def test_candidates_are_of_the_rows_that_the_set_is_about():
+    misled = _pairs(3, lms=[0.2, 0.5, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS})
+    assert [each.id for each in cs_lambda.candidates(misled, _answers(*["neutral"] * 3))] == ["r1", "r2"]
+    rearranged = _pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
+    for splits, wanted in ((["test", "test", "train", "test"], ["r1", "r3"]), ([""] * 4, ["r1", "r2", "r3"])):
+        rows = rearranged.add_column("source_split", splits)
+        assert [each.id for each in resnli.candidates(rows, _answers(*["neutral"] * 4))] == wanted
+    both = _pairs(2, source_id=["a", "a"], swapped=[False, True])
+    assert [each.id for each in swapped.candidates(both, _answers("neutral", "neutral"))] == ["r1"]
+
+
 @pytest.mark.parametrize("has_probabilities", [True, False])
 def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
     rows = _pairs(3)
     answers = _answers("entailment", "neutral", "contradiction")._replace(has_probabilities=has_probabilities)
     result = Result("plain", {}, {"name": "a-model"}, {"sha256": "0" * 64}, {}, {})
     chosen = report_examples.select(result, rows, answers)
+    assert chosen.examples
+    assert chosen.candidates
     assert all((each.probability is not None) == has_probabilities for each in chosen.examples)
     report_examples.write([chosen], tmp_path / "examples.json")
     assert report_examples.read(tmp_path / "examples.json") == [chosen]
@@ -179,5 +214,5 @@ def test_what_is_written_is_what_is_read(tmp_path, has_probabilities):
 
 def test_a_file_of_another_kind_is_refused(tmp_path):
     (tmp_path / "examples.json").write_text('{"schema": 99}')
-    with pytest.raises(ValueError, match="expected examples of schema 1"):
+    with pytest.raises(ValueError, match="expected examples of schema 2"):
         report_examples.read(tmp_path / "examples.json")

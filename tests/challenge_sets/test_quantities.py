@@ -16,7 +16,7 @@ from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.paths import estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
 
@@ -68,7 +68,7 @@ def test_order_is_worth_0_to_what_knows_none(kind):
 
 
 def test_a_number_without_any_example_is_left_out():
-    scores = swap_consistency([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
+    scores = swap_consistency_of_pairs([0, 0], [0, 0], [0, 0], resamples=0)  # entailment only: nothing is exchanged
     assert challenge_sets.get("swapped").measured(scores, "quoted") == []
     assert score("swapped", scores) is None
 
@@ -87,8 +87,8 @@ def _scored():
         "permuted": permuted(rng.integers(0, 3, (60, 5)), q=4),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},
         "resnli": uncertainty_partitions(predicted, gold, np.arange(60) % 4, **few),
-        "swapped": swap_consistency(predicted, gold, rng.integers(0, 3, 60), **few),
-        "soswap_addamod": label_distribution(predicted, gold, groups, subsets=kinds, **few),
+        "swapped": swap_consistency_of_pairs(predicted, gold, rng.integers(0, 3, 60), **few),
+        "soswap_addamod": label_distribution(predicted, gold, groups, kind=kinds, **few),
         "breaking_nli": category_accuracy(predicted, gold, groups, **few) | {"labels": names, "unanswered": 0},
         "sicck": natural_logic([words[i] for i in predicted], [words[i] for i in gold], **few),
         "plain": accuracy(predicted, gold, **few) | {"labels": names},
@@ -122,7 +122,7 @@ def test_a_description_names_what_is_there(name):
     for function in ("scores", "credits"):
         assert callable(getattr(described.module("scores"), f"{name}_{function}"))
     for quantity in described.quantities:
-        for paper, table, column, _ in quantity.counterparts:
+        for paper, table, column, *_ in quantity.counterparts:
             assert papers.table(paper, table).shares(column)
     assert not described.figures_from or described.figures_from in {paper.short for paper in papers.papers()}
 

@@ -50,7 +50,7 @@ def test_the_table_fits_a_terminal_and_has_a_column_a_kind():
 
 def test_the_reading_says_what_is_right_by_kind_and_how_often_it_entails():
     assert soswap_addamod.reading(replace(RESULT, scores=_scores(0.9, 0.3))) == (
-        "right of 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; it says "
+        "right on 90.0 % [89.0, 91.0] of 600 SOSwap pairs and 30.0 % [29.0, 31.0] of 600 AddAmod pairs; it says "
         "entailment, which none is, to 95.0 % [94.0, 96.0]."
     )
 

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag import sets
-from unbag.evaluation import evaluate
+from unbag import evaluate, sets
 from unbag.labels import LABELS
 from unbag.report.terminal import view
 from unbag.request import Request, build
@@ -207,12 +206,14 @@ def test_another_file_is_refused(official, tmp_path):
     ("config", "options", "words"),
     [
         ("official", {"wordnet": True}, "takes no wordnet"),
+        ("official", {"words": "held_out"}, "has the authors' words, found words='held_out'"),
+        ("snli-test", {"words": "new"}, "expected words of all, training, held_out, found 'new'"),
         ("official", {"neutral": True, "bigrams": ("snli",)}, "takes no neutral or bigrams"),
         (None, {"data": "pairs.csv", "least_similarity": 0.5}, "found 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
         (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
-        ("ocnli-validation", {}, "no config 'ocnli-validation'"),
+        ("ocnli-validation", {}, "the breaking_nli set is not made of Chinese pairs"),
     ],
 )
 def test_what_cannot_be_is_refused(config, options, words):

@@ -3,8 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from unbag import sets
-from unbag.evaluation import evaluate
+from unbag import evaluate, sets
 from unbag.labels import LABELS
 from unbag.request import Request, build
 from unbag.scripts import module

@@ -10,14 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from unbag import challenge_sets, sets
-from unbag.builder import SourceConfig, builder_hash
+from unbag import challenge_sets, processes, sets
+from unbag.builder_hash import builder_hash
 from unbag.cli import app
 from unbag.corpora import CORPORA
 from unbag.labels import LABELS
 from unbag.perturb.permutation import MODES, Permuter
 from unbag.request import Request, build
 from unbag.rows import DataError
+from unbag.source_config import SourceConfig
 from unbag.text import tokens
 from unbag.text.tokens import tokenize
 
@@ -148,10 +149,11 @@ def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, o
 def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
     spans = ((0, 1), (1, 2), (2, None))  # the first two examples are dropped, by processes of their own
     data = SourceConfig.open
-    monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), spans=spans))
+    monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), _spans=lambda: spans))
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
     builder = sets.builder("permuted", **options)
-    sets.prepare(builder, num_proc=2)
+    with processes.up_to(2):
+        sets.prepare(builder)
     assert builder.unfit_otherwise() == {"with fewer than 70 different permutations": 2}
 
 
@@ -191,7 +193,7 @@ def test_what_cuts_chinese_is_on_record(chinese, own_cache):
 
 
 def test_another_segmenter_makes_the_set_anew(monkeypatch):
-    from unbag import builder
+    from unbag import builder_hash as hashing
 
     def key():
         return builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
@@ -199,7 +201,7 @@ def test_another_segmenter_makes_the_set_anew(monkeypatch):
     cls = challenge_sets.get("permuted").builder_class()
     before = key()
     assert key() == before
-    monkeypatch.setattr(builder, "version", lambda name: "0.43" if name == "jieba" else version(name))
+    monkeypatch.setattr(hashing, "version", lambda name: "0.43" if name == "jieba" else version(name))
     assert key() != before
 
 

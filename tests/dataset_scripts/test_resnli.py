@@ -144,8 +144,9 @@ def test_a_corpus_is_taken_whole_and_chinese_needs_embeddings():
         sets.builder("resnli", "ocnli")
 
 
-def test_there_is_a_config_for_every_corpus():
-    assert list(sets.builder("resnli", "snli").builder_configs) == list(CORPORA)
+def test_there_is_a_config_for_every_corpus_of_three_labels_that_embeddings_were_tried_on():
+    fitting = [each.name for each in CORPORA.values() if each.language in ("en", "zh") and not each.is_two_way]
+    assert list(sets.builder("resnli", "snli").builder_configs) == fitting
 
 
 @runs_in("shared_hub_client")

@@ -4,9 +4,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from unbag import challenge_sets, sets
+from unbag import challenge_sets, evaluate, sets
 from unbag.answers import Answers
-from unbag.evaluation import evaluate
 from unbag.labels import LABELS, TWO_WAY
 from unbag.request import Request, build
 

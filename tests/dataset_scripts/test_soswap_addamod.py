@@ -2,9 +2,8 @@ import json
 
 import pytest
 
-from unbag import sets
+from unbag import evaluate, sets
 from unbag.corpora import CORPORA
-from unbag.evaluation import evaluate
 from unbag.perturb.soswap_addamod import KINDS
 from unbag.request import Request, build
 
@@ -97,7 +96,7 @@ def test_options_that_cannot_be_are_refused(options, option, words):
 
 def test_there_is_a_config_for_every_english_split_and_kind():
     configs = sets.builder("soswap_addamod", "snli").builder_configs
-    english = [corpus for corpus in CORPORA.values() if corpus.language == "en"]
+    english = [corpus for corpus in CORPORA.values() if corpus.language == "en" and not corpus.is_two_way]
     assert 0 < len(english) < len(CORPORA)
     for corpus in english:
         for split in corpus.splits:

@@ -3,8 +3,7 @@ import json
 import numpy as np
 import pytest
 
-from unbag import sets
-from unbag.evaluation import evaluate
+from unbag import evaluate, sets
 from unbag.lexical.features import features
 from unbag.perturb.swap import swapped_tables
 from unbag.request import Request

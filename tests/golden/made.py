@@ -434,6 +434,8 @@ def _without_versions(path: Path) -> None:
             result["model"]["weights"] = "sha256 of its weights"
         if model.get("kind") in ("transformer", "causal"):
             result["model"]["revision"] = "sha256:of its files"
+        if "layout" in model:
+            result["model"]["layout"] = "as this processor has it"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

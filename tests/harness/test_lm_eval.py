@@ -12,8 +12,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.harness.test_export import PAIRS
 from tests.llm.tiny_lm import save_tiny_lm
-from unbag import challenge_sets
-from unbag.evaluation import evaluate
+from unbag import challenge_sets, evaluate
 from unbag.harness.export import export_tasks
 from unbag.request import Request
 

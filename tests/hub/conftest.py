@@ -31,10 +31,8 @@ _CARD = "\n".join(
 )
 
 
-@pytest.fixture(scope="session")
-def tiny_hub(tmp_path_factory):
-    """Give the Hub; spaCy's pipeline is on it where it lies beside the checkout."""
-    root = tmp_path_factory.mktemp("tiny_hub")
+def mount_tiny(root: Path) -> dict[tuple[str, str], str]:
+    """Write what the Hub has into a folder to be mounted, and return its pins."""
     snli = root / "datasets" / "stanfordnlp" / "snli"
     (snli / "plain_text").mkdir(parents=True)
     (snli / "README.md").write_text(_CARD)
@@ -52,7 +50,14 @@ def tiny_hub(tmp_path_factory):
     if (SHARED_HUB / "models" / "spacy").is_dir():
         (root / "models").mkdir()
         (root / "models" / "spacy").symlink_to(SHARED_HUB / "models" / "spacy")
-    pins = {key: sha for key, sha in PINS.items() if key[1] == "stanfordnlp/snli"}
+    return {key: sha for key, sha in PINS.items() if key[1] == "stanfordnlp/snli"}
+
+
+@pytest.fixture(scope="session")
+def tiny_hub(tmp_path_factory):
+    """Give the Hub; spaCy's pipeline is on it where it lies beside the checkout."""
+    root = tmp_path_factory.mktemp("tiny_hub")
+    pins = mount_tiny(root)
     with running_hub(mount=root, pins=pins) as running:
         yield running
 

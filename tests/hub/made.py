@@ -8,7 +8,7 @@ from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.results import Result
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.beyond_words import Credits, beyond_words
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 SNLI: Final = {
     "name": "snli",
@@ -38,7 +38,7 @@ def swapped(about=None, *, seed=1):
     rng = np.random.default_rng(seed)
     gold = np.arange(60) % 3
     before, after = rng.integers(0, 3, 60), rng.integers(0, 3, 60)
-    scores = swap_consistency(before, gold, after, resamples=50) | _beyond(after == gold, gold)
+    scores = swap_consistency_of_pairs(before, gold, after, resamples=50) | _beyond(after == gold, gold)
     return Result("swapped", {}, about or model(), SNLI | {"sha256": "6" * 64}, scores, _ENVIRONMENT)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from tests.hub_server.client_process import runs_in
 from tests.hub_server.running import RunningHub
 from tests.test_hub_server.callers import alice
 from unbag import results
+from unbag.hub.benchmark_file import merged_tasks
 from unbag.request import Request
 
 pytest.importorskip("torch", reason="needs unbag[models]")
@@ -52,8 +54,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
     """Give the folders of two models, finetuned and by HEX, with results on the pairs they were trained on."""
     from accelerate.state import AcceleratorState
 
-    from unbag import scripts
-    from unbag.evaluation import evaluate
+    from unbag import evaluate, scripts
     from unbag.training.run import run
 
     folders = {}
@@ -104,7 +105,22 @@ def answers(source):
 
 
 @pytest.fixture(scope="module")
-def published(hub, home, trained):
+def benchmarks(hub):
+    """Give the commits of two data sets that are benchmarks; their cards say nothing of the rows."""
+    from huggingface_hub import HfApi
+
+    api, commits = HfApi(hub.endpoint, token=ALICE), {}
+    for name in ("plain", "swapped"):
+        repo = f"org/{name}"
+        api.create_repo(repo, repo_type="dataset", exist_ok=True)
+        content = merged_tasks(None, name, {"snli-test": "test"})
+        done = api.upload_file(path_or_fileobj=content, path_in_repo="eval.yaml", repo_id=repo, repo_type="dataset")
+        commits[repo] = done.oid
+    return commits
+
+
+@pytest.fixture(scope="module")
+def published(hub, home, trained, benchmarks):
     """Publish both, and return their ids with what the folders answer."""
     found = {}
     for name, folder in trained.items():
@@ -123,7 +139,7 @@ def test_plain_transformers_get_the_same_logits(published):
 
 
 @runs_in("hub_client")
-def test_the_card_and_the_results_are_as_the_clients_read_them(published):
+def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchmarks):
     from huggingface_hub import HfApi, ModelCard, hf_hub_download, parse_eval_result_entries
 
     for repo in published:
@@ -143,7 +159,12 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published):
         path = hf_hub_download(repo, ".eval_results/unbag-plain-snli-test.yaml")
         [entry] = parse_eval_result_entries(yaml.safe_load(Path(path).read_text()))
         assert (entry.dataset_id, entry.task_id) == ("org/plain", "snli-test")
+        assert entry.dataset_revision == benchmarks["org/plain"]
+        assert re.fullmatch(r"\d{4}-\d\d-\d\d", entry.date)
+        assert entry.source_url == "https://huggingface.co/datasets/org/plain"
         assert entry.value == card.data.eval_results[0].metric_value
+        assert "Hardware: " in card.text
+        assert all(example["text"].count(" [SEP] ") <= 1 for example in card.data.widget)
         assert "its residual head" in card.text or "hex" not in repo
         assert not [name for name in files if "predictions" in name]
 
@@ -167,7 +188,9 @@ def test_the_same_again_makes_no_commit(hub, home, trained, published):
     assert done["commit"] is None
 
 
-def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(hub, hub_client, home, repo_id, tmp_path):
+def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(
+    hub, hub_client, home, benchmarks, repo_id, tmp_path
+):
     hub_client.run(_make_their_model, repo_id=repo_id)
     asked = ("--to", repo_id, "--sets", "org", "--pull-request")
     results.write([plain(model(repo_id)), plain(model("another/model"))], tmp_path / "first.json")

@@ -8,7 +8,9 @@ from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from tests.hub.made import SNLI, plain, swapped
 from unbag.hub import eval_results, front_matter
+from unbag.hub.benchmark_file import Published, merged_tasks
 from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
+from unbag.hub.eval_results import Known
 
 
 @pytest.mark.parametrize(
@@ -59,8 +61,44 @@ def test_one_file_a_benchmark_as_the_clients_read_it():
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
     assert entry.value == swapped().scores["beyond_words"]["score"].value
     assert entry.notes.startswith("beyond words; n = 60; 95 % interval")
-    assert "; 0 is a guess or one answer for all; 1 a perfect reader" in entry.notes
+    assert "; 0 is the better of a guess and one answer for all; 1 a perfect reader" in entry.notes
     assert swapped().data["sha256"] in entry.notes
+
+
+def _known(sha256, commit="c0" * 20):
+    return Known({Benchmark("org/swapped", "snli-test"): Published(commit, sha256)}, "2026-01-31")
+
+
+def test_an_entry_names_the_commit_the_day_and_the_source():
+    files = eval_results.files([swapped()], "org", _known(swapped().data["sha256"]))
+    [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
+    assert (entry.dataset_revision, entry.date) == ("c0" * 20, "2026-01-31")
+    assert (entry.source_url, entry.source_name) == ("https://huggingface.co/datasets/org/swapped", "unbag 0.1.0")
+
+
+def test_results_of_what_is_no_benchmark_or_of_other_rows_are_left_out_and_told(caplog):
+    assert eval_results.files([plain()], "org", _known(None)) == {}
+    assert "org/plain is no benchmark with the task snli-test on the Hub; publish the set first" in caplog.text
+    assert eval_results.files([swapped()], "org", _known("7" * 64)) == {}
+    assert "org/swapped has other rows in snli-test than were asked (sha256 77777777…)" in caplog.text
+
+
+def test_the_file_of_a_benchmark_has_a_task_a_config_and_keeps_what_others_wrote():
+    once = merged_tasks(None, "swapped", {"snli-test": "test"})
+    read = yaml.safe_load(once)
+    assert read["tasks"] == [{"id": "snli-test", "config": "snli-test", "split": "test"}]
+    assert (read["evaluation_framework"], bool(read["name"]), bool(read["description"])) == ("unbag", True, True)
+    assert merged_tasks(once, "swapped", {"snli-test": "test"}) == once
+    theirs = once.replace(b"evaluation_framework: unbag", b"evaluation_framework: inspect-ai") + b"more: 1\n"
+    more = yaml.safe_load(merged_tasks(theirs, "swapped", {"mnli": "data"}))
+    assert [task["id"] for task in more["tasks"]] == ["snli-test", "mnli"]
+    assert (more["evaluation_framework"], more["more"]) == ("inspect-ai", 1)
+
+
+@pytest.mark.parametrize("content", [b"[", b"- a", b"tasks: [1]", b"tasks: [{config: a}]"])
+def test_a_file_of_a_benchmark_that_cannot_be_read_is_told(content):
+    with pytest.raises(ValueError, match=r"the eval.yaml that is there cannot be read .*; mend or delete it first"):
+        merged_tasks(content, "swapped", {})
 
 
 def test_the_index_is_added_to_and_ours_in_it_replaced():

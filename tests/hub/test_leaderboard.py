@@ -100,6 +100,19 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
     assert legend == "**permuted**: P^c, snli · **sicck**: macro F1, default (50 examples)"
 
 
+def test_the_overview_begins_with_who_was_asked_most_and_is_best():
+    def score(model, name, value):
+        about = {"set": name, "metric": "beyond_words", "metric_name": "beyond words"}
+        return _row(model, value, **about, higher_is_better=True, is_score=True)
+
+    asked = [("a", "permuted", 0.9), ("b", "permuted", 0.1), ("b", "swapped", 0.2), ("c", "permuted", 0.3)]
+    rows = [score(*each) for each in [*asked, ("c", "swapped", 0.4), ("a", "plain", 1.0)]]
+    table, legend = overview(pd.DataFrame(rows))
+    assert table["model"].tolist() == ["c", "b", "a"]
+    assert table["mean"].tolist() == [0.35, 0.15, 0.9]
+    assert legend.startswith("**mean**: over the challenge sets asked")
+
+
 def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
     few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"examples": 5}'}])
     table, _ = overview(pd.concat([results, few]))
@@ -127,10 +140,10 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
         _, count, summary, legend, *_, table = ask(address, "opened")
     score = swapped().scores["beyond_words"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
-    assert summary["value"]["headers"] == ["model", "plain ↑", "swapped ↑"]
+    assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"
-    assert summary["value"]["data"][0][2] == round(score, 3)
-    assert legend.startswith("**plain**")
+    assert summary["value"]["data"][0][1] == summary["value"]["data"][0][3] == round(score, 3)
+    assert "**plain**" in legend
     assert [row[6] for row in table["data"]] == ["plain"]
 
 

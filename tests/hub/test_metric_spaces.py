@@ -1,5 +1,6 @@
 """Metrics as Spaces, used by people who do not have unbag."""
 
+import inspect
 import json
 import subprocess
 import sys
@@ -7,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from unbag import scripts
-from unbag.hub.metric_page import Card, columns, computed, lines, scores_html, table
+from unbag import challenge_sets, scripts
+from unbag.hub.metric_page import Card, columns, computed, lines, of_metric, scores_html, table
 from unbag.hub.metric_space import metric_space
 from unbag.hub.spaces import GRADIO
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.paths import flat
 from unbag.scoring.swap_consistency import swap_consistency
 
 from ..fork_server import PYTHON
@@ -19,6 +20,15 @@ from ..hub_server.accounts import ALICE
 from ..hub_server.running import RunningHub
 from .running_app import ask, running_app
 
+METRIC_OF = {
+    "breaking_nli": "category_accuracy",
+    "cs_lambda": "compositionality_sensitivity",
+    "permuted": "permutation_acceptance",
+    "resnli": "uncertainty_partitions",
+    "sicck": "natural_logic",
+    "soswap_addamod": "label_distribution",
+    "swapped": "swap_consistency",
+}
 NAMES = scripts.names("metrics")
 # The measurement's own inputs; its page takes what is worked out of them.
 MINITREES = {
@@ -33,7 +43,7 @@ MINITREES = {
 }
 
 
-ONE = {"predictions": [1], "references": [1], "swapped_predictions": [1]}
+ONE = {"predictions": [1] * 2, "references": [1] * 2, "source_id": ["a"] * 2, "swapped": [False, True]}
 
 
 def _function(name):
@@ -78,8 +88,8 @@ def test_every_metric_loads_without_unbag_and_gives_our_scores(hub: RunningHub, 
         got = found[space.repo]
         assert got["example"][0] == got["example"][1], "the card says what comes out"
         if name != "pos_minitree":
-            assert got["scores"] == json.loads(json.dumps(plain(_function(name)(**_example(name))))), name
-    assert found["org/pos_minitree"]["scores"]["ratios"] == [0.5, 0.5]
+            assert got["scores"] == json.loads(json.dumps(flat(_function(name)(**_example(name))))), name
+    assert found["org/pos_minitree"]["scores"] == {"n": 2, "ratio": 0.5}
 
 
 def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
@@ -87,10 +97,13 @@ def test_a_page_runs_without_unbag(hub: RunningHub, spaces, tmp_path: Path):
     header, rows = table((folder / "example.csv").read_text())
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         [html] = ask(address, "score", {"headers": header, "data": rows}, '{"seed": 2}')
+        [cells] = ask(address, "pasted", "prediction\tlabel\n1\t0\n")
         [refusal] = ask(address, "score", {"headers": header[:1], "data": [row[:1] for row in rows]}, "")
     card = Card.of((folder / "README.md").read_text())
     assert html == scores_html(swap_consistency(**columns(header, rows), seed=2), card.meanings)
-    assert "expected the columns predictions, references, swapped_predictions" in refusal
+    assert "expected the columns predictions, references, source_id, swapped" in refusal
+    assert cells["value"]["headers"] == ["prediction", "label"]
+    assert cells["value"]["data"] == [["1", "0"]]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -163,10 +176,10 @@ def test_what_is_shown_is_escaped():
         (
             {"predictions": [1]},
             "",
-            "expected the columns predictions, references, swapped_predictions .*found predictions",
+            "expected the columns predictions, references, source_id, swapped .*found predictions",
         ),
-        ({"predictions": [1], "references": [1], "swapped_predictions": [1], "x": [1]}, "{}", "found .*, x"),
-        ({"predictions": [1], "references": [1], "swapped_predictions": ["a"]}, "{}", "expected whole numbers"),
+        ({**ONE, "x": [1]}, "{}", "found .*, x"),
+        ({**ONE, "predictions": ["a", "b"]}, "{}", "expected whole numbers"),
         (
             ONE,
             "[1]",
@@ -190,6 +203,16 @@ def test_what_a_page_cannot_score_is_said_in_words(inputs, options, message):
 def test_a_csv_file_is_read_strictly(text, message):
     with pytest.raises(ValueError, match=message):
         table(text)
+
+
+@pytest.mark.parametrize("name", [name for name in challenge_sets.names() if name != "plain"])
+def test_a_metric_reads_the_columns_of_its_set(name):
+    described = challenge_sets.get(name)
+    of_set = {*described.builder_class().SCHEMA.names, "predictions"}
+    metric = _function(METRIC_OF[name])
+    taken, _ = of_metric(metric, {column: [] for column in of_set})
+    required = inspect.signature(metric).parameters.values()
+    assert {one.name for one in required if one.default is one.empty} <= set(taken)
 
 
 def test_a_long_list_is_cut_short():

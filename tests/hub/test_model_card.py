@@ -7,9 +7,10 @@ import pytest
 from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
-from unbag import corpora, scripts
+from unbag import corpora
 from unbag.hub.checkpoint import base_of, checkpoint
 from unbag.inference.revision import folder_revision
+from unbag.training.recipes import named, recipes
 
 LABELS = ["contradiction", "entailment", "neutral"]
 SCORED = {"accuracy": 0.5, "loss": 0.9, "pairs": 100}
@@ -31,9 +32,7 @@ def run(tmp_path):
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
         folder.mkdir()
-        made = scripts.file("trainers", recipe).RECIPE.config(
-            model=base, corpus=corpus or ("snli",), out=name, **config
-        )
+        made = named(recipe).config(model=base, corpus=corpus or ("snli",), out=name, **config)
         evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
         record = {
             "schema": 1,
@@ -140,8 +139,7 @@ def test_what_a_recipe_and_its_regime_do_is_told(run):
 
 
 def test_every_recipe_that_leaves_a_model_says_what_it_does():
-    recipes = [scripts.file("trainers", name).RECIPE for name in scripts.files("trainers")]
-    assert [recipe.name for recipe in recipes if recipe.protocol is None and not recipe.about] == []
+    assert [name for name, recipe in recipes().items() if recipe.protocol is None and not recipe.about] == []
 
 
 def test_results_of_another_model_are_refused(run):
@@ -192,3 +190,33 @@ def test_word_vectors_that_hex_was_told_of_are_among_what_it_is_made_of(run):
     assert "glove.txt (not known)" in about.text
     assert "warm start 0.2, embeddings glove.txt, superficial weight 0" in about.text
     assert "glove" not in card(checkpoint(run(recipe="hex", name="own"), "me/own")).text
+
+
+def test_a_model_of_ours_says_that_it_takes_unbag(run):
+    folder = run()
+    known = "import unbag.models"
+    assert known not in card(checkpoint(folder, "me/model")).text
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "unbag-esim"}))
+    assert card(checkpoint(folder, "me/model")).text.count(known) == 2, "in both examples"
+
+
+def test_a_model_of_ours_may_bring_its_code(run):
+    folder = run()
+    with pytest.raises(ValueError, match="has its code in transformers"):
+        checkpoint(folder, "me/model", with_code=True)
+    config = json.loads((folder / "config.json").read_text()) | {"model_type": "unbag-esim"}
+    (folder / "config.json").write_text(json.dumps(config))
+    publication = checkpoint(folder, "me/model", with_code=True)
+    assert "trust_remote_code=True" in card(publication).text
+    assert "trust_remote_code" not in card(checkpoint(folder, "me/model")).text
+    assert json.loads(publication.files["config.json"]) == config | {
+        "auto_map": {
+            "AutoConfig": "modeling_unbag.EsimConfig",
+            "AutoModelForSequenceClassification": "modeling_unbag.EsimForSequenceClassification",
+        }
+    }
+    code = publication.files["modeling_unbag.py"].decode()
+    assert "import unbag" not in code
+    assert "from unbag" not in code
+    assert "modeling_unbag.py" in publication.owns, "it goes when the model is published again without"

@@ -1,5 +1,6 @@
 """What a run needs is fetched beforehand, or named at once; and a download that goes wrong is one line."""
 
+import json
 import shutil
 
 import pytest
@@ -96,3 +97,31 @@ def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
     n = len(unbag.hub.requests())
     unbag("evaluate", *asked, "--chat", "--offline", "--out", tmp_path / "a")
     assert len(unbag.hub.requests()) == n, "a request was made offline"
+
+
+def test_code_of_a_model_is_fetched_but_run_by_a_run_that_trusts_it_alone(fresh_commands, tmp_path):
+    pytest.importorskip("torch", reason="needs unbag[models]")
+    from tests.trust.tiny_model import save_tiny_model
+
+    unbag = fresh_commands
+    folder, ran = save_tiny_model(tmp_path / "own"), tmp_path / "ran"
+    (folder / "own.py").write_text(
+        "from transformers import BertConfig, BertForSequenceClassification\n"
+        f"from pathlib import Path\nPath({str(ran)!r}).touch()\n"
+        'class OwnConfig(BertConfig):\n    model_type = "own-bert"\n'
+        "class OwnForSequenceClassification(BertForSequenceClassification):\n    config_class = OwnConfig\n"
+    )
+    config = json.loads((folder / "config.json").read_text()) | {"model_type": "own-bert"}
+    names = {"AutoConfig": "OwnConfig", "AutoModelForSequenceClassification": "OwnForSequenceClassification"}
+    config["auto_map"] = {name: f"own.{value}" for name, value in names.items()}
+    (folder / "config.json").write_text(json.dumps(config))
+    api = HfApi(unbag.hub.endpoint, token=ALICE)
+    api.create_repo("alice/own", exist_ok=True)
+    commit = api.upload_folder(repo_id="alice/own", folder_path=folder).oid
+    (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
+    asked = ["alice/own", "--revision", commit, "--sets", "plain", "--data", tmp_path / "pairs.csv", "--no-lexical"]
+    assert ": here" in unbag("prefetch", *asked)
+    assert not ran.exists()
+    trusting = ["--offline", "--trust-remote-code", "--trust-labels", "--out", tmp_path / "a"]
+    unbag("evaluate", *asked, *trusting)
+    assert ran.exists()

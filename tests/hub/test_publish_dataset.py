@@ -101,9 +101,19 @@ def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
     [info] = metadata["dataset_info"]
     [label] = [feature for feature in info["features"] if feature["name"] == "label"]
     assert list(label["dtype"]["class_label"]["names"].values()) == ["entailment", "neutral", "contradiction"]
-    record = json.loads(card.split("```json\n")[1].split("\n```")[0])
+    record = json.loads(card.split("How it was built</summary>\n\n```json\n")[1].split("\n```")[0])
     counted = record["splits"]["validation"]
     assert counted["rows"] == sum(counted["labels"].values()) == info["splits"][0]["num_examples"]
+    assert counted["unique_pairs"] <= counted["rows"]
+    least, mean, most = counted["lengths"]["premise"]
+    assert 0 < least <= mean <= most
+    assert metadata["annotations_creators"] == ["crowdsourced"]
+    assert metadata["language_creators"] == ["crowdsourced", "machine-generated"]
+    assert {"arxiv:2101.00010", "arxiv:1508.05326"} <= set(metadata["tags"])
+    assert "pip install unbag" in card
+    assert f'"source_id": "{record["data"]["name"]}-validation-' in card, "a row of it"
+    tasks = yaml.safe_load(_file(commands, "org/permuted", "eval.yaml"))["tasks"]
+    assert tasks == [{"id": "snli-validation", "config": "snli-validation", "split": "validation"}]
     assert record["options"]["seed"] == 13
     assert record["options"]["q"] == 3
     assert record["data"]["left_out"]["unlabelled"] == 1
@@ -166,7 +176,7 @@ def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(
         titles = [commit.title for commit in api.list_repo_commits("org/killed", repo_type="dataset")]
         return len(titles) - 1, set(api.list_repo_files("org/killed", repo_type="dataset")) - {".gitattributes"}
 
-    whole = {"README.md", "data/snli-validation/validation-00000-of-00001.parquet"}
+    whole = {"README.md", "eval.yaml", "data/snli-validation/validation-00000-of-00001.parquet"}
     assert state() in ((0, set()), (1, whole))
     [said] = json.loads(commands(*asked))
     assert state() == (1, whole)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from .accounts import SAMPLE_TOKENS, Accounts, read_tokens
 from .app import HubApp
-from .corpora import PINS, REFS
+from .corpora import mirrored
 from .hub import Hub, Settings
 from .keys import RepoKey, parse_key
 from .mounts import Mounts
@@ -62,9 +62,10 @@ def main(argv: Sequence[str] | None = None) -> None:
         refs: dict[RepoKey, list[str]] = defaultdict(list)
         for key, ref in map(_named, options.ref):
             refs[key].append(ref)
-        if options.corpora:
-            pins |= {RepoKey(*pair): sha for pair, sha in PINS.items()}
-            refs |= {RepoKey(*pair): found for pair, found in REFS.items()}
+        if options.corpora and options.mount:
+            of_corpora, further = mirrored(options.mount)
+            pins |= {RepoKey(*pair): sha for pair, sha in of_corpora.items()}
+            refs |= {RepoKey(*pair): found for pair, found in further.items()}
         mounts = Mounts(options.mount, pins, refs)
         sys.stdout.write(_greeting(endpoint, accounts))
         sys.stdout.flush()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 from unbag.corpora import CORPORA
+
+from .keys import RepoKey
 
 PINS = {
     ("dataset", corpus.hub_id): corpus.revision
@@ -16,3 +19,9 @@ REFS = {
     for corpus in CORPORA.values()
     if ("dataset", corpus.hub_id) not in PINS
 }
+
+
+def mirrored(root: Path) -> tuple[dict[tuple[str, str], str], dict[tuple[str, str], list[str]]]:
+    """Return the pins and the refs of those corpora that a folder has."""
+    pins = {key: sha for key, sha in PINS.items() if (root / RepoKey(*key).folder).is_dir()}
+    return pins, {key: names for key, names in REFS.items() if (root / RepoKey(*key).folder).is_dir()}

@@ -13,7 +13,7 @@ from uuid import uuid4
 import pytest
 
 from .client_process import ClientProcess
-from .corpora import PINS, REFS
+from .corpora import mirrored
 from .running import RunningHub, running_hub
 
 SHARED_HUB = Path(__file__).parents[3] / "shared" / "hub"  # beside the checkout, not part of it
@@ -31,7 +31,8 @@ def shared_hub() -> Iterator[RunningHub]:
     """Give a Hub with the data sets and models that lie beside the checkout, mounted."""
     if not SHARED_HUB.is_dir():
         pytest.skip("needs ../shared")
-    with running_hub(mount=SHARED_HUB, pins=PINS, refs=REFS) as running:
+    pins, refs = mirrored(SHARED_HUB)
+    with running_hub(mount=SHARED_HUB, pins=pins, refs=refs) as running:
         yield running
 
 

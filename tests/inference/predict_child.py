@@ -4,6 +4,7 @@ import argparse
 import hashlib
 import os
 import time
+from dataclasses import replace
 from pathlib import Path
 
 import datasets
@@ -11,7 +12,9 @@ import numpy as np
 
 from tests.inference.conftest import WORDS
 from unbag.inference import CallablePredictor, Predictor, predict_rows
+from unbag.inference.claims import LEASE
 from unbag.inference.process_group import destroy_process_group
+from unbag.inference.sharded import Shard, predict_shard, work_of
 
 CHUNK_ROWS = 50
 
@@ -44,6 +47,8 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=0.0, help="how long a chunk takes")
     parser.add_argument("--model", type=Path, help="a classifier; by default made-up probabilities")
     parser.add_argument("--fail-on-rank", default="none")
+    parser.add_argument("--shard", type=Shard.parsed, help="one of several that nothing connects")
+    parser.add_argument("--lease", type=float, default=LEASE)
     options = parser.parse_args()
 
     def slow(premises: list[str], hypotheses: list[str]) -> list[list[float]]:
@@ -59,7 +64,13 @@ def main() -> None:
         from unbag.inference import TransformerPredictor
 
         predictor = TransformerPredictor.load(options.model)
-    predict_rows(make_rows(options.rows), predictor, options.folder, chunk_rows=CHUNK_ROWS)
+    folder = str(options.folder).format(rank=os.environ.get("RANK", "0"))
+    rows = make_rows(options.rows)
+    if options.shard is not None:
+        work = work_of(rows, predictor, folder, chunk_rows=CHUNK_ROWS)
+        predict_shard(work, replace(options.shard, lease=options.lease))
+        return
+    predict_rows(rows, predictor, folder, chunk_rows=CHUNK_ROWS)
     destroy_process_group()
 
 

@@ -10,7 +10,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag  # noqa: E402
 from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
-from unbag.inference.loading import ModelError  # noqa: E402
+from unbag.inference.model_error import ModelError  # noqa: E402
 from unbag.labels import LABELS, LabelError  # noqa: E402
 from unbag.predictors import predictor_of  # noqa: E402
 from unbag.request import Request  # noqa: E402
@@ -118,7 +118,10 @@ def test_what_its_outputs_mean_must_be_known(made, make_model):
 
 
 def test_options_of_loading_are_refused(tiny_bert):
-    with pytest.raises(ValueError, match="has no option dtype, only batch_tokens, label_map, max_length"):
+    with pytest.raises(
+        ValueError,
+        match=r"dtype is for a Hub id .* classifier in memory, which takes only batch_tokens, label_map, max_length",
+    ):
         predictor_of(pipeline(tiny_bert), dtype="bfloat16")
 
 

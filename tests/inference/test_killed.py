@@ -50,3 +50,23 @@ def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     (folder,) = (path for path in tmp_path.iterdir() if path.is_dir())
     assert {path.name: path.read_bytes() for path in folder.glob("part-*.parquet")} == unbroken
     assert len(Predictions.open(folder).table()) == PARTS * CHUNK_ROWS
+
+
+def test_of_three_shards_one_is_killed_and_replaced_and_the_end_is_as_if_unbroken(tmp_path, unbroken):
+    calls, folder = tmp_path / "calls", tmp_path / "store"
+    options = ("--calls", calls, "--lease", 2, "--seconds", 0.3, "--shard")
+    shards = [start(folder, *options, f"{index}/3") for index in range(3)]
+    deadline = time.monotonic() + 60
+    while len(list(folder.glob("*/part-*.parquet"))) < 3:
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    shards[1].kill()
+    assert shards[1].wait() < 0
+    again = start(folder, *options, "1/3")
+    for shard in (shards[0], shards[2], again):
+        assert shard.wait() == 0, shard.communicate()
+    [store] = folder.iterdir()
+    assert {path.name: path.read_bytes() for path in store.glob("part-*.parquet")} == unbroken
+    made = calls.read_text().splitlines()
+    assert PARTS <= len(made) <= PARTS + 1, "what the killed one was at, and nothing else, is asked twice"
+    assert [path.name for path in (store / "claims").iterdir() if not path.name.startswith("shard-")] == []

@@ -124,3 +124,15 @@ def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model
         assert report.mislabelled
         assert report.declared == order
         assert report.best == declared.order
+
+
+@pytest.mark.parametrize("label_space", [LABELS, TWO_WAY])
+def test_whoever_gets_no_more_right_than_one_answer_is_at_chance(label_space):
+    golds = [fold(label, label_space) for *_, label in PAIRS["en"]]
+    for label in label_space:
+        constant = CallablePredictor(lambda p, h, label=label: [label] * len(p), label_space=label_space)
+        assert probe(constant).at_chance
+    most = max(map(golds.count, golds))
+    assert not probe(knows(label_space=label_space, wrong=12 - most - 1)).at_chance
+    assert probe(knows(label_space=label_space, wrong=12 - most)).warning.startswith(f"gets {most} of 12 obvious pairs")
+    assert probe(knows(label_space=label_space)).warning is None

@@ -9,6 +9,7 @@ import pytest
 
 from tests.inference.predict_child import hashed, make_rows
 from unbag.inference import CallablePredictor, Predictions, StoreError, load_predictions, predict_rows
+from unbag.inference.store import Store
 from unbag.labels import LABELS, TWO_WAY
 
 ROWS = make_rows(100)
@@ -169,6 +170,14 @@ def test_the_manifest_says_what_the_key_is_made_of(tmp_path):
     assert manifest["created"] <= time.strftime("%Y-%m-%dT%H:%M:%S+00:00", time.gmtime())
 
 
+def test_each_part_is_read_once_for_all_that_is_asked_of_it(tmp_path, monkeypatch):
+    found, read, seen = Predictions.open(run(tmp_path).path), Store.read, []
+    monkeypatch.setattr(Store, "read", lambda store, part: seen.append(part) or read(store, part))
+    found.array()
+    assert (found.has_probabilities, found.truncated) == (True, 0)
+    assert seen == [0, 1, 2, 3]
+
+
 def test_unfinished_files_are_ignored_and_old_ones_removed(tmp_path):
     path = run(tmp_path).path
     young, old = path / ".part-00001.parquet.abc.part", path / ".part-00001.parquet.def.part"
@@ -241,3 +250,64 @@ def test_a_model_is_resumed_bit_for_bit_and_its_truncations_counted(tiny_bert, t
         assert (resumed.path / part.name).read_bytes() == part.read_bytes()
     half = run(tmp_path / "b", TransformerPredictor.load(tiny_bert, max_length=14, batch_tokens=60, dtype="bfloat16"))
     assert half.path != resumed.path
+
+
+class InBatches(Counting):
+    """Answers seven pairs at a time, the last first, and may be stopped after some batches."""
+
+    def __init__(self, stop_after=None, **options):
+        super().__init__(**options)
+        self.asked, self.stop_after, self.truncated = [], stop_after, 0
+
+    def batches(self, premises, hypotheses, *, done=None):
+        self.truncated += 1  # as one that reads all pairs before it answers any
+        for first in reversed(range(0, len(premises), 7)):
+            rows = np.arange(first, min(first + 7, len(premises)))
+            if done is not None and done[rows].all():
+                continue
+            if self.stop_after is not None and len(self.asked) == self.stop_after:
+                raise KeyboardInterrupt
+            self.asked.append(len(rows))
+            yield rows, np.float32(hashed([premises[row] for row in rows], [hypotheses[row] for row in rows]))
+
+
+@pytest.mark.parametrize("stop_after", [1, 4, 5, 6, 9])
+def test_what_there_is_of_a_chunk_is_kept_by_time_and_the_end_is_as_if_unbroken(tmp_path, stop_after):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "a", InBatches(stop_after), save_every=0)
+    unbroken = InBatches()
+    expected = run(tmp_path / "b", unbroken, save_every=0)
+    rest, told = InBatches(), []
+    resumed = run(tmp_path / "a", rest, progress=lambda *each: told.append(each), save_every=0)
+    assert len(rest.asked) == len(unbroken.asked) - stop_after, "no batch is asked twice"
+    assert told[-1] == (100, 100)
+    assert resumed.truncated == expected.truncated
+    names = [path.name for path in sorted(expected.path.rglob("*.parquet"))]
+    assert names == [f"part-{part:05}.parquet" for part in range(4)], "nothing unfinished is left"
+    assert [path.name for path in sorted(resumed.path.rglob("*.parquet"))] == names
+    assert all((resumed.path / name).read_bytes() == (expected.path / name).read_bytes() for name in names)
+
+
+def test_before_its_time_nothing_is_kept_of_a_chunk(tmp_path):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path, InBatches(3))
+    assert not list(tmp_path.glob("*/unfinished/*"))
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda file: file.write_bytes(file.read_bytes()[:-200]),
+        lambda file: rewritten(file, lambda table: table.set_column(2, "entailment", table.column("neutral"))),
+        lambda file: file.rename(file.with_name("00001.parquet")),
+    ],
+    ids=["truncated", "changed", "of another part"],
+)
+def test_what_was_kept_and_is_damaged_is_asked_anew(tmp_path, damage):
+    with pytest.raises(KeyboardInterrupt):
+        run(tmp_path / "a", InBatches(3), save_every=0)
+    [file] = tmp_path.glob("a/*/unfinished/00000.parquet")
+    damage(file)
+    again = InBatches()
+    assert run(tmp_path / "a", again, save_every=0).table().equals(run(tmp_path / "b").table())
+    assert sum(again.asked) == 100

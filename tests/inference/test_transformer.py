@@ -261,3 +261,23 @@ def test_the_real_model_predicts_and_ignores_its_tokenizers_own_lengths(shared_m
     assert encode_pairs(predictor.tokenizer, [long], ["A dog."], 512).lengths[0] > 200
     predictor.predict([long], ["A dog."])
     assert predictor.truncated == 0
+
+
+def test_a_chunk_that_was_begun_ends_with_the_same_bits(tiny_bert, tmp_path):
+    from tests.inference.predict_child import make_rows
+    from unbag.inference import predict_rows
+
+    rows = make_rows(60)
+    whole = TransformerPredictor.load(tiny_bert, batch_tokens=64)
+    expected = predict_rows(rows, whole, tmp_path / "a")
+    stopped = TransformerPredictor.load(tiny_bert, batch_tokens=64)
+
+    def stop(done, total):
+        if done > 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        predict_rows(rows, stopped, tmp_path / "b", progress=stop, save_every=0)
+    resumed = predict_rows(rows, stopped, tmp_path / "b")
+    assert resumed.table().equals(expected.table())
+    assert resumed.truncated == expected.truncated

@@ -55,7 +55,7 @@ def test_a_saved_model_gives_the_same_bits(model, tmp_path):
     pairs, _ = _pairs(20)
     assert again.probabilities(pairs).tobytes() == model.probabilities(pairs).tobytes()
     assert again.record == model.record
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["config.json", "model.safetensors"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["checksums.json", "config.json", "model.safetensors"]
 
 
 def test_what_is_no_lexical_model_is_said(tmp_path):

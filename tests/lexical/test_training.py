@@ -107,6 +107,15 @@ def test_a_draw_of_training_pairs_is_part_of_a_larger_one(pairs):
         fitted(recipe(pairs, pairs=121))
 
 
+@pytest.mark.parametrize("options", [{}, {"pairs": 20}])
+def test_progress_counts_the_pairs_that_are_read(pairs, options):
+    told = []
+    fitted(recipe(pairs, **options), progress=lambda *each: told.append(each))
+    n = options.get("pairs") or sum(1 for _ in open_data(pairs).examples())
+    assert told[0] == (0, n)
+    assert told[-1] == (n, n)
+
+
 def test_what_cannot_be_trained_on_is_said(pairs):
     with pytest.raises(ValueError, match=r"expected corpora \(snli.*found .no-such-file.csv"):
         fitted(Recipe(("no-such-file.csv",)))
@@ -139,3 +148,12 @@ def test_a_bag_of_words_is_blind_to_order(pairs):
     lexical = BASELINES["lexical"](recipe(pairs))
     one = lexical.predict(["The dog naps."], ["The man runs."])
     assert lexical.predict(["naps dog The."], ["man The runs."]).tobytes() == one.tobytes()
+
+
+def test_a_recipe_is_in_the_language_of_its_corpora():
+    assert Recipe().language == "en"
+    assert Recipe(("ocnli",)).language == "zh"
+    assert Recipe(("pairs.csv",)).language == "en"
+    assert Recipe(("snli",), language="zh").language == "zh"
+    with pytest.raises(ValueError, match="expected training pairs in one language, found en and zh"):
+        Recipe(("snli", "ocnli"))

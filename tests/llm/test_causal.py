@@ -6,7 +6,7 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 from unbag.inference import BatchPredictor  # noqa: E402
-from unbag.inference.loading import ModelError  # noqa: E402
+from unbag.inference.model_error import ModelError  # noqa: E402
 from unbag.labels import LABELS  # noqa: E402
 from unbag.llm.causal import CausalPredictor, _Question  # noqa: E402
 from unbag.llm.prompts import WORDS, Prompt  # noqa: E402
@@ -131,7 +131,7 @@ def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
         predictor_of(str(tiny_lm))
     with pytest.raises(ModelError, match="no chat template"):
         CausalPredictor.load(tiny_lm, chat=True)
-    with pytest.raises(ValueError, match="causal:x has no option base_url"):
+    with pytest.raises(ValueError, match="base_url is for endpoint:NAME; causal:x is a causal language model"):
         predictor_of("causal:x", base_url="http://localhost/v1")
     with pytest.raises(ValueError, match="the name of a model after causal:"):
         predictor_of("causal:")

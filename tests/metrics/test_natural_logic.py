@@ -4,12 +4,13 @@ from unbag import scripts
 from unbag.scoring.natural_logic import NaturalLogicScores, natural_logic
 
 ROWS = {
-    "predictions": ["entailment", "neutral", "neutral"],
-    "references": ["forward_entailment", "reverse_entailment", "contradiction"],
+    "predictions": ["entailment", "neutral", "neutral", "neutral", "entailment", "neutral"],
+    "references": ["forward_entailment", "reverse_entailment", "contradiction", None, None, None],
 }
 OPTIONS = {
-    "reverse_predictions": ["neutral", "entailment", "neutral"],
-    "groups": {"part": ["subject", "subject", "verb"]},
+    "pair": list("abcabc"),
+    "reverse": [False] * 3 + [True] * 3,
+    "groups": {"part": ["subject", "subject", "verb"] * 2},
 }
 
 
@@ -20,9 +21,9 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "natural_logic")), cache_dir=cache)
 
 
-@pytest.mark.parametrize("options", [{}, OPTIONS])
+@pytest.mark.parametrize("options", [OPTIONS, {**OPTIONS, "seed": 3}])
 def test_the_module_gives_what_the_function_gives(metric, options):
-    computed = metric.compute(**ROWS, **options)
+    computed = metric.compute(**ROWS, **options, structured=True)
     expected = natural_logic(**ROWS, **options)
     assert list(computed) == list(expected)
     assert computed["f1"] == expected["f1"]._asdict()
@@ -33,7 +34,7 @@ def test_the_module_gives_what_the_function_gives(metric, options):
 
 def test_the_card_says_what_comes_out(metric):
     scores = metric.compute(**ROWS, **OPTIONS)
-    assert (scores["accuracy"]["value"], scores["by"]["part"]["subject"]["f1"]["value"]) == (2 / 3, 1.0)
+    assert (scores["accuracy"], scores["by_part_subject_f1"]) == (2 / 3, 1.0)
 
 
 def test_the_card_says_what_becomes_of_neutral_pairs(metric):
@@ -42,14 +43,15 @@ def test_the_card_says_what_becomes_of_neutral_pairs(metric):
         references=["neutral", "neutral", "forward_entailment"],
         groups={"type": ["universal"] * 3, "part": ["verb"] * 3},
         crossed=[["type", "part"]],
+        structured=True,
     )
     assert scores["by"]["type+part"]["universal+verb"]["confusion"]["neutral"] == {"contradiction": 1, "neutral": 1}
 
 
 def test_rows_may_come_in_batches(metric):
-    for half in (slice(0, 2), slice(2, 3)):
+    for half in (slice(0, 2), slice(2, 6)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
-    assert metric.compute()["n_examples"] == 3
+    assert metric.compute(**OPTIONS)["n_examples"] == 3
 
 
 def test_the_text_tells_the_arguments_and_the_scores(metric):

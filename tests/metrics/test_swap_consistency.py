@@ -3,7 +3,12 @@ import pytest
 from unbag import scripts
 from unbag.scoring.swap_consistency import SwapConsistencyScores, swap_consistency
 
-ROWS = {"predictions": [0, 1, 2, 2], "references": [0, 1, 2, 1], "swapped_predictions": [0, 1, 1, 2]}
+ROWS = {
+    "predictions": [0, 1, 2, 2, 1, 1, 2],
+    "references": [0, 1, 2, 1, 1, 2, 1],
+    "source_id": list("abcdbcd"),
+    "swapped": [False] * 4 + [True] * 3,
+}
 
 
 @pytest.fixture(scope="module")
@@ -13,9 +18,9 @@ def metric(tmp_path_factory):
     return evaluate.load(str(scripts.folder("metrics", "swap_consistency")), cache_dir=cache)
 
 
-@pytest.mark.parametrize("options", [{}, {"neutral": 2, "contradiction": 0}])
+@pytest.mark.parametrize("options", [{}, {"neutral": 2, "contradiction": 1}])
 def test_the_module_gives_what_the_function_gives(metric, options):
-    computed = metric.compute(**ROWS, **options)
+    computed = metric.compute(**ROWS, **options, structured=True)
     expected = swap_consistency(**ROWS, **options)
     assert list(computed) == list(expected)
     assert computed["drop"] == expected["drop"]._asdict()
@@ -24,7 +29,7 @@ def test_the_module_gives_what_the_function_gives(metric, options):
 
 
 def test_rows_may_come_in_batches(metric):
-    for half in (slice(0, 2), slice(2, 4)):
+    for half in (slice(0, 2), slice(2, 7)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
     assert metric.compute()["n_left_out"] == 1
 

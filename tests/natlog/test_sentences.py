@@ -7,12 +7,10 @@ from unbag.natlog.explanation import explanation
 from unbag.natlog.predictor import NatlogPredictor
 from unbag.natlog.sentences import Labeller
 from unbag.predictors import predictor_of
-from unbag.text.parses import Parser
 
 
 @pytest.fixture(scope="module")
-def labeller(shared, wordnet, tmp_path_factory):
-    parser = Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
+def labeller(parser, wordnet):
     return Labeller(parser, wordnet, wordnet.identity)
 
 
@@ -38,6 +36,9 @@ def labeller(shared, wordnet, tmp_path_factory):
         ("Every student sang and danced.", "Every student danced.", "entailment"),
         ("If it rains, we will stay.", "If it rains in the morning, we will stay.", "entailment"),
         ("Ann refused to eat fruit.", "Ann refused to eat apples.", "entailment"),
+        ("A happy dog sees a cat.", "A dog sees a happy cat.", "neutral"),
+        ("A man in a red shirt rides a bike.", "A red man in a shirt rides a bike.", "neutral"),
+        ("A man is slowly eating an apple.", "A man is eating an apple slowly.", "entailment"),
         ("He left without saying a word.", "He left without saying a word to the boss.", "entailment"),
     ],
 )
@@ -108,3 +109,9 @@ def test_its_name_stands_for_it_wherever_a_model_is_named(shared, wordnet):
     predictor, name = predictor_of("natlog", pipeline=str(shared / "hub" / "models" / "spacy" / "en_core_web_sm"))
     assert name == "natlog"
     assert predictor.identity["lexicon"] == wordnet.identity
+
+
+def test_a_sentence_without_end_is_not_read(labeller):
+    verdict = labeller.label("A dog sees a cat and " * 300 + "a man sleeps.", "A dog sleeps.")
+    assert verdict.label is None
+    assert verdict.unread == "a sentence of more than 300 words"

@@ -3,15 +3,9 @@
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.text.parses import Parse, Parser
+from unbag.text.parses import Parse
 
 REAL_PREMISES = 600
-
-
-@pytest.fixture(scope="session")
-def parser(shared, tmp_path_factory):
-    pytest.importorskip("spacy")
-    return Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
 
 
 @pytest.fixture(scope="session")

@@ -41,7 +41,7 @@ def test_a_line_that_is_no_count_is_named(tmp_path):
     table.write_text("red dog\t12\na sentence\n")
     with pytest.raises(DataError, match=r"bigrams.txt, line 2: expected two words and how often .*'a sentence'"):
         of_file(table)
-    with pytest.raises(DataError, match=r"other.txt: cannot be read as text"):
+    with pytest.raises(DataError, match=r"other.txt: no such file"):
         of_file(tmp_path / "other.txt")
 
 

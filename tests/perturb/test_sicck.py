@@ -4,7 +4,7 @@ from collections import Counter
 import pytest
 
 from unbag.natlog.relations import Relation
-from unbag.perturb.sicck import FILE, folds, group_sizes, read
+from unbag.perturb.sicck import FILE, PAIRS, SEED_PAIRS, folds, group_sizes, read
 from unbag.pinned import fetch
 
 HEADER = [
@@ -71,7 +71,8 @@ def test_the_official_file(shared):
     """Spec, section 9, and Tables 5 and 6 of the paper."""
     path = fetch(FILE, local_copy=shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")  # checks its hash
     rows, counts = read(path)
-    assert len(rows) == 1304
+    assert len(rows) == 1304 == PAIRS
+    assert len({row.seed for row in rows}) == SEED_PAIRS
     assert group_sizes(rows) == {
         "type": {"universal": 217, "existential": 303, "negation": 167, "adjective/adverb": 602, "none": 15},
         "part": {"subject": 560, "verb": 220, "object": 509, "none": 15},

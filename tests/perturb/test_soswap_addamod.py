@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from unbag.labels import LABELS
-from unbag.perturb.augmentation import augmentation
+from unbag.perturb.augmentation import SoswapAddamod, drawn
 from unbag.perturb.soswap_addamod import SCHEMA, adjective_counts, tables
 from unbag.sources import Example, open_data
 
@@ -91,8 +91,8 @@ def real_adjectives(real_parses):
 @pytest.mark.parametrize("kind", ["soswap", "addamod"])
 def test_an_epoch_has_its_pairs_of_the_seed_and_the_epoch(parser, real_premises, real_adjectives, kind):
     def epoch(number, seed=13, pairs=40):
-        options = {"kind": kind, "epoch": number, "pairs": pairs, "seed": seed, "adjectives": real_adjectives}
-        return list(augmentation(real_premises, parser, **options))
+        maker = SoswapAddamod(real_premises, parser, kind=kind, adjectives=real_adjectives)
+        return list(drawn(maker, epoch=number, pairs=pairs, seed=seed))
 
     first = epoch(1)
     assert len(first) == len({example.source_id for example in first}) == 40
@@ -116,7 +116,7 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
                 taken.append(sentence)
                 yield parse_of[sentence]
 
-    pairs = augmentation(real_premises, Remembered(), kind="soswap", epoch=0)
+    pairs = drawn(SoswapAddamod(real_premises, Remembered(), kind="soswap"), epoch=0, pairs=1000)
     assert not taken
     some = [next(pairs) for _ in range(10)]
     assert len(set(taken)) == len(taken) < len(real_premises) / 2
@@ -125,19 +125,19 @@ def test_pairs_are_made_as_they_are_asked_for(real_premises, real_parses):
 
 def test_too_few_premises_are_gone_through_again(parser, adjectives):
     premises = [*dict.fromkeys(PREMISES)]
-    made = list(augmentation(premises, parser, kind="soswap", epoch=0, pairs=8))
+    made = list(drawn(SoswapAddamod(premises, parser, kind="soswap"), epoch=0, pairs=8))
     assert len(made) == 8
     assert len({example.source_id for example in made}) == 8
     assert Counter(Counter(example.premise for example in made).values()) == {3: 2, 2: 1}
 
 
 def test_premises_without_a_pair_are_no_endless_search(parser):
-    with pytest.raises(ValueError, match="none of the 1 premises makes a pair of the kind 'soswap'"):
-        list(augmentation(["The dog sleeps."], parser, kind="soswap", epoch=0))
+    with pytest.raises(ValueError, match="none of 1 premises or pairs makes a pair of the kind 'soswap'"):
+        list(drawn(SoswapAddamod(["The dog sleeps."], parser, kind="soswap"), epoch=0, pairs=1))
 
 
 def test_what_cannot_be_made_is_refused_at_once(parser):
     with pytest.raises(ValueError, match="expected one of the kinds soswap, addamod, found 'swap'"):
-        augmentation(PREMISES, parser, kind="swap", epoch=0)
+        SoswapAddamod(PREMISES, parser, kind="swap")
     with pytest.raises(ValueError, match="pass adjectives"):
-        augmentation(PREMISES, parser, kind="addamod", epoch=0)
+        SoswapAddamod(PREMISES, parser, kind="addamod")

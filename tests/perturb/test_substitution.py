@@ -84,6 +84,7 @@ def test_one_phrase_is_replaced_and_the_article_follows(premise, expected):
         ("No dog runs.", CORPUS, sub.SCOPE),
         ("A dog isn't red.", CORPUS, sub.SCOPE),
         ("In Peru.", ["In Peru."], sub.UNSEEN),
+        ("In Peru " + "so " * (sub.MOST_WORDS - 2) + ".", CORPUS, sub.LONG),
     ],
 )
 def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
@@ -92,6 +93,12 @@ def test_what_is_not_replaced_is_counted_by_reason(premise, corpus, reason):
     assert rejected[reason] >= 1
     assert set(rejected) <= set(sub.REASONS)
     assert all(found.relation is Relation.SYNONYM or reason != sub.SCOPE for found in made)
+
+
+def test_a_sentence_may_have_so_many_words_and_no_more():
+    longest = "In Peru " + "so " * (sub.MOST_WORDS - 3) + "."
+    made = _substituter([*CORPUS, longest, longest.replace("Peru", "Chile")]).of(longest)
+    assert [found.new for found in made] == ["Chile"]
 
 
 def test_a_nationality_that_no_noun_follows_may_be_a_language():

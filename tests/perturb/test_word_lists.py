@@ -9,7 +9,6 @@ from unbag.perturb.word_lists import (
     NEUTRAL_LISTS,
     PREPOSITION_OF,
     WORD_LISTS,
-    plural,
 )
 from unbag.text.words import words
 from unbag.wordnet.relations import Relation
@@ -55,13 +54,6 @@ def test_words_that_exclude_each_other_are_not_above_each_other():
     above = {(o, n) for g in WORD_LISTS if g.relation is Relation.HYPONYM for o in g.old for n in g.new}
     exclusive = {(o, n) for g in WORD_LISTS if g.relation is Relation.CO_HYPONYM for o in g.old for n in g.new}
     assert not above & exclusive
-
-
-@pytest.mark.parametrize(
-    ("noun", "expected"), [("box", "boxes"), ("day", "days"), ("pony", "ponies"), ("dish", "dishes")]
-)
-def test_plurals(noun, expected):
-    assert plural(noun) == expected
 
 
 def test_irregular_plurals_are_in_the_lists():

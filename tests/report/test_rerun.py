@@ -76,11 +76,11 @@ def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
 
 
 def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monkeypatch):  # noqa: F811
-    from unbag import evaluation
+    from unbag import asked_model
     from unbag.inference.probe import ProbeReport
 
-    report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True)
-    monkeypatch.setattr(evaluation, "probe", lambda *_: report)
+    report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True, at_chance=True)
+    monkeypatch.setattr(asked_model, "probe", lambda *_: report)
     [words] = repeats("evaluate", tiny_bert, "--sets", "plain", "--data", "pairs.csv", "--trust-labels")
     assert "--trust-labels" in words
 
@@ -220,3 +220,12 @@ def test_a_table_of_embeddings_is_recorded_by_its_content(here):
     )
     made = sets.builder(request.name, request.config, **request.options).made_with()
     assert made["embeddings"].startswith("sha256:")
+
+
+def test_a_model_that_one_command_alone_asks_names_it(here):
+    from unbag.inference.function import CallablePredictor
+
+    always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})
+    [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], out="out")
+    assert rerun(result).command == "unbag demo"
+    assert "no other command" in rerun(result).remark

@@ -132,3 +132,11 @@ def test_a_coin_on_few_sources_is_seldom_more_than_a_coin():
 def test_the_widening_is_that_of_students_t(n):
     expected = np.sqrt(n / (n - 1)) * stats.t.ppf(0.975, n - 1) / stats.norm.ppf(0.975)
     assert widening(n) == pytest.approx(expected, rel=1e-3)
+
+
+def test_more_than_a_perfect_reader_is_one():
+    # One that never gives the gold label to scrambled text has credit 1, where a perfect reader guesses: 1 - 1/3.
+    credits = Credits(np.array([1.0] * 39 + [0.0]), np.repeat([0, 1], 20), range(40), guess=0.0, perfect=2 / 3)
+    score = beyond_words(credits)["score"]
+    assert score.value == score.high == 1
+    assert score.low <= 1

@@ -8,9 +8,9 @@ from unbag.scoring.category_accuracy import category_accuracy
 ROWS = {
     "predictions": [2, 2, 0, 1, 2, 0, 1],
     "references": [2, 2, 2, 2, 0, 0, 1],
-    "categories": ["colors", "colors", "drinks", "drinks", "synonyms", "synonyms", "drinks"],
-    "similarities": [0.5, 1.0, 0.59, 0.95, None, None, -0.2],
-    "frequencies": [0, 1, 4, 5, None, None, 250],
+    "category": ["colors", "colors", "drinks", "drinks", "synonyms", "synonyms", "drinks"],
+    "similarity": [0.5, 1.0, 0.59, 0.95, None, None, -0.2],
+    "pair_frequency": [0, 1, 4, 5, None, None, 250],
 }
 
 
@@ -97,10 +97,10 @@ def test_intervals_hold_the_value_and_follow_the_seed():
 
 
 def test_examples_of_one_premise_are_drawn_together():
-    one = {"predictions": [0, 1] * 50, "references": [0] * 100, "categories": ["a"] * 100}
+    one = {"predictions": [0, 1] * 50, "references": [0] * 100, "category": ["a"] * 100}
     copies = {name: [value for value in values for _ in range(4)] for name, values in one.items()}
     groups = [i // 4 for i in range(400)]
-    alone, together = category_accuracy(**one), category_accuracy(**copies, groups=groups)
+    alone, together = category_accuracy(**one), category_accuracy(**copies, premise=groups)
     assert together["accuracy"].n == 400
     assert together["accuracy"][:3] == alone["accuracy"][:3]  # as if each were there once
     assert category_accuracy(**copies)["accuracy"].low > together["accuracy"].low
@@ -109,10 +109,10 @@ def test_examples_of_one_premise_are_drawn_together():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"categories": ["colors"]}, "{'references': 7, 'categories': 1, 'similarities': 7, 'frequencies': 7}"),
+        ({"category": ["colors"]}, "{'references': 7, 'category': 1, 'similarity': 7, 'pair_frequency': 7}"),
         ({"annotator_labels": [[0]]}, "'annotator_labels': 1}"),
-        ({"similarities": [2.0] * 7}, "expected every similarity from -1 to 1, found 2.0 in row 0"),
-        ({"frequencies": [0, -3, 0, 0, 0, 0, 0]}, "expected every frequency from 0 to inf, found -3.0 in row 1"),
+        ({"similarity": [2.0] * 7}, "expected every similarity from -1 to 1, found 2.0 in row 0"),
+        ({"pair_frequency": [0, -3, 0, 0, 0, 0, 0]}, "expected every frequency from 0 to inf, found -3.0 in row 1"),
         ({"references": [-1, 2, 2, 2, 0, 0, 1]}, "expected a gold label for every example, found -1 in row 0"),
     ],
 )

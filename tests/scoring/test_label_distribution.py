@@ -17,8 +17,8 @@ def _random(n=400, seed=0):
     return {
         "predictions": rng.integers(0, 3, n),
         "references": rng.integers(0, 3, n),
-        "groups": rng.integers(0, n // 2, n),
-        "subsets": rng.choice(["swap", "add"], n),
+        "source_id": rng.integers(0, n // 2, n),
+        "kind": rng.choice(["swap", "add"], n),
     }
 
 
@@ -27,7 +27,7 @@ def _values(scores):
 
 
 def test_every_quantity_by_hand():
-    scores = label_distribution(PREDICTIONS, REFERENCES, GROUPS, subsets=SUBSETS)
+    scores = label_distribution(PREDICTIONS, REFERENCES, GROUPS, kind=SUBSETS)
     assert scores["n_examples"] == 6
     assert _values(scores) == {"entailment": 3 / 6, "neutral": 2 / 6, "contradiction": 1 / 6, "right": 2 / 6}
     parts = scores["by_subset"]
@@ -42,9 +42,7 @@ def test_against_a_plain_count():
     scores = label_distribution(**data)
     for name in ("swap", "add"):
         rows = [
-            (p, r)
-            for p, r, s in zip(data["predictions"], data["references"], data["subsets"], strict=True)
-            if s == name
+            (p, r) for p, r, s in zip(data["predictions"], data["references"], data["kind"], strict=True) if s == name
         ]
         part = _values(scores["by_subset"][name])
         assert part["right"] == pytest.approx(sum(p == r for p, r in rows) / len(rows))
@@ -93,8 +91,8 @@ def test_intervals_are_decided_by_the_seed_and_may_be_left_out():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"groups": ["a"]}, "{'references': 6, 'groups': 1, 'subsets': 6}"),
-        ({"subsets": ["swap"]}, "{'references': 6, 'groups': 6, 'subsets': 1}"),
+        ({"source_id": ["a"]}, "{'references': 6, 'source_id': 1, 'kind': 6}"),
+        ({"kind": ["swap"]}, "{'references': 6, 'source_id': 6, 'kind': 1}"),
         (
             {"predictions": [3] * 6},
             "expected predictions from 0 to 2 (entailment, neutral, contradiction), found 3 in row 0",
@@ -103,6 +101,6 @@ def test_intervals_are_decided_by_the_seed_and_may_be_left_out():
     ],
 )
 def test_bad_input_is_named(change, words):
-    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "groups": GROUPS, "subsets": SUBSETS} | change
+    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "source_id": GROUPS, "kind": SUBSETS} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         label_distribution(**inputs)

@@ -65,9 +65,8 @@ def test_table_8_and_11_to_17_of_the_paper(shared):
 
     rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     scores = natural_logic(
-        ["entailment"] * len(rows),
+        four_way(["entailment"] * len(rows), ["entailment"] * len(rows)),
         [row.four_way for row in rows],
-        reverse_predictions=["entailment"] * len(rows),
         groups={"type": [row.type for row in rows], "part": [row.part for row in rows]},
     )
     published = {
@@ -89,8 +88,46 @@ def test_the_reverse_rule():
     forward = ["entailment", "entailment", "neutral", "neutral", "contradiction", "not_entailment", "not_entailment"]
     back = ["entailment", "neutral", "entailment", "neutral", "entailment", "entailment", "not_entailment"]
     assert four_way(forward, back).tolist() == [F, F, R, N, C, R, "not_entailment"]
-    gold = [F, F, R, N, C]
-    assert natural_logic(forward[:5], gold, reverse_predictions=back[:5])["accuracy"].value == 1
+    with pytest.raises(ValueError, match=re.escape("found the shapes (1,) and (7,)")):
+        four_way(forward, back[:1])
+
+
+def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
+    """As SICCK publishes them, in any order; the four have no label for the last pair."""
+    forward = ["neutral", "entailment", "neutral", "contradiction", "entailment"]
+    back = ["entailment", "neutral", "neutral", "entailment", "entailment"]
+    gold, part = [R, F, C, C, None], ["subject", "verb", "verb", "verb", "verb"]
+    rows = [
+        {"predictions": answer, "references": label, "pair": f"pair {i}", "reverse": reverse, "part": column}
+        for reverse, answers, labels in ((False, forward, gold), (True, back, [None] * 5))
+        for i, (answer, label, column) in enumerate(zip(answers, labels, part, strict=True))
+    ]
+    expected = natural_logic(four_way(forward, back)[:4], gold[:4], groups={"part": part[:4]}, source_id=list("abcd"))
+    assert expected["accuracy"].value == 0.75
+    for order in (rows, rows[::-1]):
+        columns = {name: [row[name] for row in order] for name in rows[0]}
+        groups = {"part": columns.pop("part")}
+        ids = dict(zip([f"pair {i}" for i in range(5)], "abcde", strict=True))
+        found = natural_logic(**columns, groups=groups, source_id=[ids[pair] for pair in columns["pair"]])
+        assert found["accuracy"] == expected["accuracy"]
+        assert found["by_label"] == expected["by_label"]
+        assert found["by"]["part"]["verb"]["confusion"] == expected["by"]["part"]["verb"]["confusion"]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"reverse": None}, "expected pair and reverse together, found pair alone"),
+        ({"pair": None}, "expected pair and reverse together, found reverse alone"),
+        ({"reverse": [False, False]}, "expected each pair once as it is and once reversed"),
+        ({"pair": ["a", "b"]}, "expected each pair reversed too, found no such row of 'a'"),
+        ({"pair": ["a"]}, "'pair': 1"),
+    ],
+)
+def test_pairs_that_are_not_there_both_ways_are_refused(change, words):
+    inputs = {"predictions": [N, N], "references": [N, N], "pair": ["a", "a"], "reverse": [False, True]} | change
+    with pytest.raises(ValueError, match=re.escape(words)):
+        natural_logic(**inputs)
 
 
 def test_groups_are_scored_as_if_they_were_alone():
@@ -173,7 +210,7 @@ def test_intervals_over_sources_are_wider_where_their_pairs_go_together():
     gold = np.array([F, N] * 100)
     predicted = np.where(np.arange(200) < 100, gold, C)
     alone = natural_logic(predicted, gold)["accuracy"]
-    together = natural_logic(predicted, gold, source_ids=sources)["accuracy"]
+    together = natural_logic(predicted, gold, source_id=sources)["accuracy"]
     assert alone.value == together.value == 0.5
     assert together.high - together.low > 3 * (alone.high - alone.low)
 
@@ -186,9 +223,8 @@ def test_without_resamples_there_are_no_intervals():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"references": [F]}, "{'predictions': 10, 'references': 1, 'source_ids': 1}"),
+        ({"references": [F]}, "{'predictions': 10, 'references': 1, 'source_id': 1}"),
         ({"groups": {"part": ["x"]}}, "'part': 1"),
-        ({"reverse_predictions": [F]}, "found the shapes (1,) and (10,)"),
         ({"predictions": [], "references": []}, "expected at least one example, found none"),
     ],
 )

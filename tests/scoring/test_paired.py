@@ -33,7 +33,7 @@ def test_every_estimate_carries_the_examples_it_rests_on():
     gap = named_estimates(ratios, {"gap": ("a", "b")})["gap"]
     assert gap.sample.statistic == DIFFERENCE
     assert value(gap.sample) == pytest.approx(gap.value)
-    grouped = category_accuracy(predicted, gold, ["x"] * 60, groups=[i // 3 for i in range(60)])["accuracy"]
+    grouped = category_accuracy(predicted, gold, ["x"] * 60, premise=[i // 3 for i in range(60)])["accuracy"]
     assert grouped.n == 60
     assert grouped.sample.columns.shape == (20, 2)
 
@@ -41,7 +41,7 @@ def test_every_estimate_carries_the_examples_it_rests_on():
 def test_a_macro_average_rests_on_the_confusion_of_each_source():
     rng = np.random.default_rng(0)
     gold, predicted = rng.choice(["e", "n", "c"], 90), rng.choice(["e", "n"], 90)
-    scores = natural_logic(predicted, gold, source_ids=[f"s{i // 6}" for i in range(90)])
+    scores = natural_logic(predicted, gold, source_id=[f"s{i // 6}" for i in range(90)])
     for name in MEASURES:
         assert value(scores[name].sample) == pytest.approx(scores[name].value)
         assert len(scores[name].sample.columns) == 15

@@ -29,8 +29,8 @@ def _random(seed=0, sources=40, q=7, labels=3):
     return {
         "predictions": probabilities.argmax(axis=1),
         "references": references,
-        "source_ids": [f"s{i}" for i in range(sources) for _ in range(q + 1)],
-        "permutations": np.tile(np.arange(-1, q), sources),
+        "source_id": [f"s{i}" for i in range(sources) for _ in range(q + 1)],
+        "permutation": np.tile(np.arange(-1, q), sources),
         "probabilities": probabilities,
     }
 
@@ -116,9 +116,9 @@ def test_the_codes_p_c_leaves_out_what_is_never_accepted():
 
 def test_a_bag_of_words_accepts_what_it_gets_right_and_nothing_else():
     data = _random()
-    first = data["permutations"] == -1
+    first = data["permutation"] == -1
     own = data["predictions"][first][np.repeat(np.arange(40), 8)]  # the same answer whatever the order
-    scores = permutation_acceptance(own, data["references"], data["source_ids"], data["permutations"])
+    scores = permutation_acceptance(own, data["references"], data["source_id"], data["permutation"])
     assert scores["p_c"].value == scores["p_c_accepted"].value == 1
     assert scores["p_f"].value is None
     assert scores["acceptance"].value == scores["accuracy"].value
@@ -133,12 +133,12 @@ def test_a_constant_model_has_its_labels_share(label):
     scores = permutation_acceptance(
         np.full(len(data["references"]), label),
         data["references"],
-        data["source_ids"],
-        data["permutations"],
+        data["source_id"],
+        data["permutation"],
         curve=True,
     )
     assert scores["omega_max"].value == scores["omega_rand"].value == scores["omega_all"].value == pytest.approx(share)
-    assert [omega for x, omega in scores["curve"] if x < 1] == pytest.approx([share] * 100)
+    assert [omega for _, omega in scores["curve"]] == pytest.approx([share] * 101)
 
 
 def test_order_of_rows_does_not_matter():
@@ -161,7 +161,7 @@ def test_omega_falls_with_x_and_the_curve_holds_the_named_points():
     assert len(values) == 101
     assert values == sorted(values, reverse=True)
     assert curve[0.0] == scores["omega_max"].value
-    assert curve[1.0] == 0
+    assert curve[1.0] == scores["omega_all"].value
 
 
 def test_the_curve_counts_only_shares_above_x():
@@ -176,9 +176,9 @@ def test_against_a_plain_loop():
     """An independent reading of the definitions, one example at a time."""
     data = _random(seed=3, sources=25, q=9)
     rates, correct = {}, {}
-    for i, source in enumerate(data["source_ids"]):
+    for i, source in enumerate(data["source_id"]):
         hit = data["predictions"][i] == data["references"][i]
-        if data["permutations"][i] == -1:
+        if data["permutation"][i] == -1:
             correct[source] = hit
         else:
             rates.setdefault(source, []).append(hit)
@@ -190,8 +190,8 @@ def test_against_a_plain_loop():
     assert scores["p_c_accepted"].value == pytest.approx(np.mean(kept))
     assert scores["acceptance"].value == pytest.approx(np.mean(list(share.values())))
     entropies = {}
-    for i, source in enumerate(data["source_ids"]):
-        if data["permutations"][i] >= 0 and data["predictions"][i] == data["references"][i]:
+    for i, source in enumerate(data["source_id"]):
+        if data["permutation"][i] >= 0 and data["predictions"][i] == data["references"][i]:
             entropies.setdefault(source, []).append(
                 -np.sum(data["probabilities"][i] * np.log(data["probabilities"][i]))
             )
@@ -252,14 +252,14 @@ def test_without_resamples_there_are_no_intervals():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"references": [E]}, "{'predictions': 20, 'references': 1, 'source_ids': 20, 'permutations': 20}"),
+        ({"references": [E]}, "{'predictions': 20, 'references': 1, 'source_id': 20, 'permutation': 20}"),
         (
-            {"permutations": [0, *INDEX[1:]]},
+            {"permutation": [0, *INDEX[1:]]},
             "expected one unpermuted pair (permutation -1) for each source, found 0 for 'a'",
         ),
-        ({"permutations": [*INDEX[:-1], 2]}, "found permutation 2 of 'd' 2 times"),
+        ({"permutation": [*INDEX[:-1], 2]}, "found permutation 2 of 'd' 2 times"),
         ({"references": [E] * 19 + [N]}, "source 'd': its rows have different gold labels"),
-        ({"permutations": [*INDEX[:-1], -2]}, "from -1 up, found -2"),
+        ({"permutation": [*INDEX[:-1], -2]}, "from -1 up, found -2"),
         ({"probabilities": np.full((20, 3), np.nan)}, "row 0 has a probability that is NaN"),
         ({"probabilities": np.ones((20, 1)), "references": [N] * 20}, "expected probabilities of shape (20, labels)"),
         ({"bleu": [0.1]}, "expected one value a row (20), found 1"),
@@ -269,8 +269,8 @@ def test_bad_input_is_named(change, words):
     inputs = {
         "predictions": PREDICTIONS,
         "references": REFERENCES,
-        "source_ids": SOURCES,
-        "permutations": INDEX,
+        "source_id": SOURCES,
+        "permutation": INDEX,
     } | change
     with pytest.raises(ValueError, match=re.escape(words)):
         permutation_acceptance(**inputs)

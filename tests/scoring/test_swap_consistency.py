@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.swap_consistency import swap_consistency
+from unbag.scoring.swap_consistency import swap_consistency, swap_consistency_of_pairs
 
 E, N, C = 0, 1, 2
 NOTHING = Estimate(None, None, None, 0)
@@ -36,7 +36,7 @@ def _values(scores):
 
 
 def test_every_quantity_by_hand():
-    scores = swap_consistency(PREDICTIONS, REFERENCES, SWAPPED)
+    scores = swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED)
     assert _values(scores) == {
         "n_examples": 7,
         "n_left_out": 2,
@@ -62,12 +62,14 @@ def test_every_quantity_by_hand():
 def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
     other = [label if gold != E else -1 for label, gold in zip(SWAPPED, REFERENCES, strict=True)]
     assert other != SWAPPED
-    assert swap_consistency(PREDICTIONS, REFERENCES, other) == swap_consistency(PREDICTIONS, REFERENCES, SWAPPED)
+    assert swap_consistency_of_pairs(PREDICTIONS, REFERENCES, other) == swap_consistency_of_pairs(
+        PREDICTIONS, REFERENCES, SWAPPED
+    )
 
 
 def test_a_model_to_which_the_order_is_all_one_drops_nothing():
     data = _random()
-    scores = swap_consistency(**data | {"swapped_predictions": data["predictions"]})
+    scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
     for part in (scores, scores["whole"], *scores["by_label"].values()):
         assert part["drop"][:3] == (0.0, 0.0, 0.0)
         assert part["accuracy_before"] == part["accuracy_after"]
@@ -76,13 +78,13 @@ def test_a_model_to_which_the_order_is_all_one_drops_nothing():
 
 def test_a_perfect_model_drops_nothing():
     references = _random()["references"]
-    scores = swap_consistency(references, references, references)
+    scores = swap_consistency_of_pairs(references, references, references)
     assert scores["accuracy_after"].value == scores["whole"]["accuracy_before"].value == 1
     assert scores["drop"].value == 0
 
 
 def test_the_drop_of_the_whole_is_that_of_its_exchanged_share():
-    scores = swap_consistency(**_random())
+    scores = swap_consistency_of_pairs(**_random())
     share = 1 - scores["n_left_out"] / scores["n_examples"]
     assert 0 < share < 1
     assert scores["whole"]["drop"].value == pytest.approx(scores["drop"].value * share)
@@ -91,7 +93,7 @@ def test_the_drop_of_the_whole_is_that_of_its_exchanged_share():
 def test_without_entailment_the_whole_is_all():
     data = _random()
     kept = data["references"] != E
-    scores = swap_consistency(**{name: values[kept] for name, values in data.items()})
+    scores = swap_consistency_of_pairs(**{name: values[kept] for name, values in data.items()})
     assert scores["n_left_out"] == 0
     assert all(scores["whole"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
 
@@ -101,13 +103,15 @@ def test_order_of_rows_does_not_matter():
     order = np.random.default_rng(1).permutation(500)
     assert (order != np.arange(500)).any()
     shuffled = {name: values[order] for name, values in data.items()}
-    assert _values(swap_consistency(**shuffled)) == pytest.approx(_values(swap_consistency(**data)))
+    assert _values(swap_consistency_of_pairs(**shuffled)) == pytest.approx(_values(swap_consistency_of_pairs(**data)))
 
 
 def test_labels_may_have_other_ids():
     recoded = {E: 1, N: 2, C: 0}
     other = [[recoded[label] for label in labels] for labels in (PREDICTIONS, REFERENCES, SWAPPED)]
-    assert swap_consistency(*other, neutral=2, contradiction=0) == swap_consistency(PREDICTIONS, REFERENCES, SWAPPED)
+    assert swap_consistency_of_pairs(*other, neutral=2, contradiction=0) == swap_consistency_of_pairs(
+        PREDICTIONS, REFERENCES, SWAPPED
+    )
 
 
 def test_against_a_plain_loop():
@@ -119,7 +123,7 @@ def test_against_a_plain_loop():
             tallies["neutral" if gold == N else "contradiction"].append(
                 (before == gold, after == gold, before == after)
             )
-    scores = swap_consistency(**data)
+    scores = swap_consistency_of_pairs(**data)
     parts = [(scores, tallies["neutral"] + tallies["contradiction"])]
     parts += [(scores["by_label"][label], rows) for label, rows in tallies.items()]
     for part, rows in parts:
@@ -132,9 +136,9 @@ def test_against_a_plain_loop():
 
 
 def test_what_has_no_example_is_none():
-    scores = swap_consistency([E, N], [E, N], [E, N])
+    scores = swap_consistency_of_pairs([E, N], [E, N], [E, N])
     assert set(scores["by_label"]["contradiction"].values()) == {NOTHING}
-    scores = swap_consistency([E, N], [E, E], [E, N])
+    scores = swap_consistency_of_pairs([E, N], [E, E], [E, N])
     assert {scores[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")} == {NOTHING}
     assert scores["n_left_out"] == 2
     assert scores["whole"]["accuracy_before"].value == 0.5
@@ -142,11 +146,11 @@ def test_what_has_no_example_is_none():
 
 def test_intervals_hold_the_value_and_are_decided_by_the_seed():
     data = _random()
-    scores = swap_consistency(**data, seed=1)
+    scores = swap_consistency_of_pairs(**data, seed=1)
     for name in ("accuracy_before", "accuracy_after", "drop", "agreement"):
         assert scores[name].low < scores[name].value < scores[name].high
-    assert scores == swap_consistency(**data, seed=1)
-    assert scores["drop"] != swap_consistency(**data, seed=2)["drop"]
+    assert scores == swap_consistency_of_pairs(**data, seed=1)
+    assert scores["drop"] != swap_consistency_of_pairs(**data, seed=2)["drop"]
 
 
 def test_the_interval_of_the_drop_is_paired():
@@ -155,14 +159,14 @@ def test_the_interval_of_the_drop_is_paired():
     data["swapped_predictions"] = data["predictions"].copy()
     changed = int(np.flatnonzero((data["references"] == C) & (data["predictions"] == C))[0])
     data["swapped_predictions"][changed] = N
-    scores = swap_consistency(**data)
+    scores = swap_consistency_of_pairs(**data)
     width = scores["accuracy_before"].high - scores["accuracy_before"].low
     assert scores["drop"].low == 0
     assert 0 < scores["drop"].high < width / 5
 
 
 def test_without_resamples_there_are_no_intervals():
-    assert swap_consistency(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
+    assert swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED, resamples=0)["drop"][1:3] == (None, None)
 
 
 @pytest.mark.parametrize(
@@ -178,4 +182,43 @@ def test_without_resamples_there_are_no_intervals():
 def test_bad_input_is_named(change, words):
     inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "swapped_predictions": SWAPPED} | change
     with pytest.raises(ValueError, match=re.escape(words)):
+        swap_consistency_of_pairs(**inputs)
+
+
+def test_rows_as_the_set_publishes_them_give_the_same():
+    """Entailment pairs have no exchanged row, and rows may come in any order."""
+    data = _random()
+    expected = swap_consistency_of_pairs(**data)
+    kept = data["references"] != E
+    columns = {
+        "predictions": [*data["predictions"], *data["swapped_predictions"][kept]],
+        "references": [*data["references"], *data["references"][kept]],
+        "source_id": [*range(len(kept)), *np.flatnonzero(kept)],
+        "swapped": [False] * len(kept) + [True] * int(kept.sum()),
+    }
+    assert swap_consistency(**columns) == expected
+    backwards = swap_consistency(**{name: values[::-1] for name, values in columns.items()})
+    assert _values(backwards) == pytest.approx(_values(expected))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"swapped": [False, False]}, "found 2 and 0 rows of 'a'"),
+        ({"swapped": [True, True]}, "found 0 and 2 rows of 'a'"),
+        ({"source_id": ["a", "b"]}, "found 0 and 1 rows of 'b'"),
+        ({"source_id": ["a"]}, "'source_id': 1"),
+        (
+            {"source_id": ["a", "b"], "swapped": [False, False]},
+            "neutral pair and contradiction, found none of 'a'",
+        ),
+    ],
+)
+def test_pairs_without_their_rows_are_refused(change, words):
+    inputs = {"predictions": [N, N], "references": [N, N], "source_id": ["a", "a"], "swapped": [False, True]} | change
+    with pytest.raises(ValueError, match=re.escape(words)):
         swap_consistency(**inputs)
+
+
+def test_two_missing_answers_do_not_agree():
+    assert swap_consistency_of_pairs([-1, N, C], [N, N, C], [-1, N, N])["agreement"].value == pytest.approx(1 / 3)

@@ -25,7 +25,7 @@ def _random(seed=0, n=600, m=20):
     return {
         "predictions": np.where(right, references, (references + 1) % 3),
         "references": references,
-        "partitions": partitions,
+        "partition": partitions,
     }
 
 
@@ -129,16 +129,16 @@ def test_without_resamples_there_are_no_intervals():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"predictions": [0]}, "{'references': 9, 'predictions': 1, 'partitions': 9}"),
-        ({"partitions": [0, 0, 1, 1, 1, 3, 3, 3, 3]}, "from 0 to 3, found none in partition 2"),
-        ({"partitions": [1] * 9}, "from 0 to 1, found none in partition 0"),
-        ({"partitions": [-1, *PARTITIONS[1:]]}, "expected partitions from 0 (the easiest) up, found -1"),
-        ({"partitions": [0.5] * 9}, "expected whole numbers, found {'partitions': 'float64'}"),
+        ({"predictions": [0]}, "{'references': 9, 'predictions': 1, 'partition': 9}"),
+        ({"partition": [0, 0, 1, 1, 1, 3, 3, 3, 3]}, "from 0 to 3, found none in partition 2"),
+        ({"partition": [1] * 9}, "from 0 to 1, found none in partition 0"),
+        ({"partition": [-1, *PARTITIONS[1:]]}, "expected partitions from 0 (the easiest) up, found -1"),
+        ({"partition": [0.5] * 9}, "expected whole numbers, found {'partition': 'float64'}"),
         ({"references": [-1, *REFERENCES[1:]]}, "expected a gold label for every example, found -1 in row 0"),
-        ({"predictions": [], "references": [], "partitions": []}, "expected at least one example, found none"),
+        ({"predictions": [], "references": [], "partition": []}, "expected at least one example, found none"),
     ],
 )
 def test_bad_input_is_named(change, words):
-    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "partitions": PARTITIONS} | change
+    inputs = {"predictions": PREDICTIONS, "references": REFERENCES, "partition": PARTITIONS} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         uncertainty_partitions(**inputs)

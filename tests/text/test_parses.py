@@ -113,7 +113,7 @@ def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
 
 def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch):
     list(Parser(pipeline, cache=tmp_path).parses(["A man sleeps."]))
-    monkeypatch.setattr("spacy.__version__", "99")
+    monkeypatch.setattr("unbag.text.pipeline.version", lambda package: "99")
     list(Parser(pipeline, cache=tmp_path).parses(["A dog runs."]))
     files = list(tmp_path.glob("*.sqlite"))
     assert len(files) == 2

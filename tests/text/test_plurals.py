@@ -9,6 +9,7 @@ from unbag.text.plurals import plural
         *[("cat", "cats"), ("box", "boxes"), ("woman", "women"), ("child", "children"), ("deer", "deer")],
         *[("lady", "ladies"), ("toy", "toys"), ("snowman", "snowmen"), ("goldfish", "goldfish"), ("human", "humans")],
         *[("church", "churches"), ("tooth", "teeth"), ("little old lady", "little old ladies")],
+        *[("day", "days"), ("pony", "ponies"), ("dish", "dishes"), ("piano", "pianos"), ("school bus", "school buses")],
     ],
 )
 def test_plurals(one, many):

@@ -18,6 +18,7 @@ COMMANDS = [
     "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 --out a",
     "unbag train finetune --model org/base --augment soswap addamod --label-map neutral,entailment,contradiction "
     "--out a",
+    "unbag train finetune --model org/base --augment soswap=1500 negated=0.1 --augment-words all --out a",
 ]
 
 
@@ -58,3 +59,21 @@ def test_what_accelerate_was_configured_to_is_told():
         "processes": 1,
     }
     assert command(record | {"precision": "bf16"}) == "unbag train finetune --model org/base --precision bf16 --out a"
+
+
+def test_each_recipe_says_what_it_reads_from_elsewhere():
+    def read(recipe, **options):
+        config = scripts.file("trainers", recipe).RECIPE.config(model="org/base", out="a", **options)
+        return [each.name for each in config.requirements()]
+
+    corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]
+    plain = ["the model org/base", *corpus[:2]]
+    assert read("finetune") == read("hex") == plain
+    assert read("finetune", augment=("soswap",)) == [*plain, "the spaCy pipeline spacy/en_core_web_sm"]
+    proved = read("finetune", augment=("swapped", "negated=20"))
+    assert proved[-2:] == ["the spaCy pipeline spacy/en_core_web_sm", "WordNet 3.0"]
+    words = f"org/words@{'0' * 40}"
+    assert read("hex", embeddings=words) == [*plain, f"the embeddings {words}"]
+    assert read("rearranged", rearranged_by=words) == [*plain, *corpus, f"the embeddings {words}"]
+    assert read("rearranged")[:-1] == [*plain, *corpus]
+    assert read("kfold") == ["the model org/base"]

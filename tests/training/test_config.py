@@ -3,8 +3,8 @@ from dataclasses import fields
 
 import pytest
 
-from unbag.perturb.soswap_addamod import KINDS as MADE
-from unbag.training.config import KINDS, TrainConfig, weighted
+from unbag.training.augment_option import require_english
+from unbag.training.config import TrainConfig, weighted
 
 
 def config(**options):
@@ -22,7 +22,7 @@ def test_all_that_is_impossible_is_said_at_once():
             order="backwards",
             precision="int8",
             corpus=("snli=0",),
-            augment=("rhymes",),
+            augment=("rhymes", "soswap=0", "negated=1.5", "swapped=5", "swapped"),
             trackers=("paper",),
         )
     for said in (
@@ -33,8 +33,11 @@ def test_all_that_is_impossible_is_said_at_once():
         "expected order of natural, shuffled, permuted, found 'backwards'",
         "expected precision of no, bf16, fp16, found 'int8'",
         "expected a weight above 0 after snli=, found '0'",
-        "expected augment of soswap, addamod, found rhymes",
-        "expected trackers of tensorboard, trackio, found paper",
+        "expected augment of soswap, addamod, reversed, swapped, negated, substituted, found rhymes",
+        "expected a number of pairs after soswap=, or a share between 0 and 1, found '0'",
+        "expected a number of pairs after negated=, or a share between 0 and 1, found '1.5'",
+        "expected each kind of augment once, found swapped several times",
+        "expected trackers of mlflow, tensorboard, trackio, wandb, found paper",
     ):
         assert said in str(refused.value)
 
@@ -45,6 +48,7 @@ def test_all_that_is_impossible_is_said_at_once():
         ({"accumulation": 33}, "expected at most batch_size = 32 parts of a batch, found 33"),
         ({"corpus": ()}, "expected a corpus or a file to train on, found none"),
         ({"augment": ("soswap",), "order": "shuffled"}, "it goes with natural, whole pairs"),
+        ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
         ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, found 'many'"),
     ],
 )
@@ -53,15 +57,18 @@ def test_what_does_not_go_together_is_refused(options, said):
         config(**options)
 
 
+def test_files_may_be_in_any_language_that_is_read_and_augmented_in_english():
+    assert config(language="fr").language == "fr"
+    require_english(["en"])
+    with pytest.raises(ValueError, match="augment makes pairs of English sentences only; found en, fr"):
+        require_english({"fr", "en"})
+
+
 def test_every_field_has_its_help():
     assert len(fields(TrainConfig)) > 20
     for declared in fields(TrainConfig):
         assert declared.metadata["help"].endswith((".", ")."))
         assert declared.metadata["panel"]
-
-
-def test_the_kinds_are_the_generators():
-    assert set(KINDS) == set(MADE) - {"both"}
 
 
 def test_bookkeeping_does_not_decide():

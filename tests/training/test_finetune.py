@@ -219,6 +219,7 @@ def test_seeds_are_summarised(finetune, options, recipe):
     assert found["values"] == values
     assert found["mean"] == pytest.approx(sum(values) / 3)
     assert found["standard_deviation"] == pytest.approx(statistics.stdev(values))
+    assert found["n"] == done["runs"][0]["published"]["all"]["pairs"]
     assert json.loads((options["out"] / "seeds.json").read_text())["summary"] == done["summary"]
     alone, _ = finetune(max_steps=3, seed=2, out=options["out"] / "alone")
     assert alone["published"] == done["runs"][1]["published"], "a run depends on the runs before it"
@@ -231,3 +232,12 @@ def test_trackers_get_what_happens(finetune, options):
     events.Reload()
     assert {"train/loss", "train/learning_rate", "validation/all/accuracy"} <= set(events.Tags()["scalars"])
     assert [event.step for event in events.Scalars("train/loss")] == [2, 4, 6, 8, 10, 12]
+
+
+def test_a_set_that_there_is_not_is_refused_before_the_training(options, recipe):
+    from unbag.training.config import TrainConfig
+    from unbag.training.seeds import run_seeds
+
+    with pytest.raises(ValueError, match="nope"):
+        run_seeds(recipe, TrainConfig(**options), [], sets=["nope"])
+    assert not options["out"].with_name("out.unfinished").exists()

@@ -4,6 +4,7 @@ import json
 import math
 from dataclasses import fields
 from functools import partial
+from importlib import import_module
 
 import numpy as np
 import pytest
@@ -20,7 +21,7 @@ from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli, scripts
 from unbag.answers import Answers
 from unbag.inference import TransformerPredictor
-from unbag.inference.loading import ModelError
+from unbag.inference.model_error import ModelError
 from unbag.inference.probe import ProbeReport
 from unbag.inference.revision import folder_revision
 from unbag.labels import LABELS, LabelError
@@ -282,8 +283,8 @@ def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(valida
 
 
 def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, monkeypatch):
-    report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True)
-    monkeypatch.setattr(kfold, "probe", lambda predictor, language: report)
+    report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
+    monkeypatch.setattr(import_module("unbag.inference.probe"), "probe", lambda predictor, language: report)
     with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
         validate()
     assert "--trust-labels" not in str(error.value)

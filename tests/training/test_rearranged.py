@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tests.hub_server.client_process import runs_in
 from tests.training.conftest import PAIRS
-from unbag import scripts
+from unbag import foreign, scripts
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.report.rearranged import table
@@ -141,8 +141,11 @@ def test_the_table_shows_both_columns_and_the_papers():
         "arrangements": {"snli": arrangement(0.8, 0.79), "rearranged": arrangement(0.6, 0.62)},
         "published": [{"model": "BERT", "SNLI": 0.614, "ReSNLI": 0.608}],
     }
+    ours = foreign.console(width=120, file=StringIO())
     console = Console(width=120, file=StringIO())
-    console.print(table(done))
+    for each in (ours, console):
+        each.print(table(done))
+    assert "HEX, f([h, 0])" in ours.file.getvalue()
     lines = [" ".join(line.split()) for line in console.file.getvalue().splitlines()]
     assert "HEX, f([h, 0]) 0.790 [0.780, 0.800] 0.620 [0.610, 0.630] 0.720 0.520" in lines
     assert "HEX, f([h, 0]), less fine-tuned -0.010 [-0.023, 0.007] 0.020 [0.007, 0.037]" in lines
@@ -153,7 +156,7 @@ def test_the_table_shows_both_columns_and_the_papers():
 def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tmp_path):
     told = {"model": str(pretrained), "out": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
-        with pytest.raises(ValueError, match="expected one corpus of snli, mnli, anli, sick, found"):
+        with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*found {corpus[0]}"):
             RECIPE.config(corpus=corpus, **told)
     with pytest.raises(ValueError, match=r"epochs = 0; .*test_examples = 0"):
         RECIPE.config(epochs=0, test_examples=0, **told)

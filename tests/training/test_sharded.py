@@ -16,7 +16,7 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
 from tests.training.test_finetune import close, same, stopped_after
-from unbag import scripts
+from unbag import checksums, scripts
 from unbag.training import sharding
 from unbag.training.run import run
 
@@ -256,5 +256,6 @@ def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, opt
     stopped_after(2, finetune, checkpoint_every=2)
     [state] = options["out"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
+    checksums.seal(state.parent)  # as if it had been written so
     with pytest.raises(ValueError, match=re.escape("was made with FSDP 1, FULL_STATE_DICT, found whole weights")):
         finetune()

@@ -3,11 +3,31 @@ from pathlib import Path
 import pytest
 
 from unbag.cli.training import _show
+from unbag.training.seeds import summarise
+
+ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
 
 
-@pytest.mark.parametrize("summary", [{}, {"accuracy": {"mean": 0.5, "standard_deviation": None}}])
+@pytest.mark.parametrize("summary", [{}, {"accuracy": ONE}])
 def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
     _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}], "summary": summary}, Path("runs/a"))
     *table, last = capsys.readouterr().out.splitlines()
     assert last == "1,200 pairs an epoch, 6 steps; in runs/a"
-    assert ("value" in "".join(table)) == bool(summary)
+    assert ("0.500 [0.400, 0.600]  1,234" in "".join(table)) == bool(summary)
+
+
+def test_of_several_seeds_the_spread_is_shown(capsys):
+    summary = {"accuracy": {"mean": 0.5, "standard_deviation": 0.1, "values": [0.4, 0.6], "n": 1234}}
+    _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))
+    assert capsys.readouterr().out.splitlines()[1].split() == ["accuracy", "0.5000", "0.1000", "1,234"]
+
+
+def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
+    # Worked out by hand: 8 of 10 right, z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
+    published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
+    found = summarise([{"published": published, "scores": {}}])["accuracy on all held out"]
+    assert (found["low"], found["high"], found["n"]) == (
+        pytest.approx(0.4902, abs=1e-4),
+        pytest.approx(0.9433, abs=1e-4),
+        10,
+    )

@@ -80,7 +80,8 @@ class ChallengeSet:
                      the score beyond words is made of, which need numpy alone
         table.py     table(result), which fits 80 columns, and reading(result), the scores in a sentence
         figures.py   measures(scores), rows of name, meaning and estimate, and figures(group)
-        examples.py  RULE, what is chosen in words; MARKS, what marked words are; choose(rows, answers)
+        examples.py  RULE, what is chosen in words; MARKS, what marked words are; choose(rows, answers); and
+                     candidates(rows, answers), chosen by the rows alone, of which the report shows one first
 
     Attributes:
         name: what commands call it.
@@ -126,8 +127,12 @@ class ChallengeSet:
         """Return the numbers that are shown somewhere; the score beyond words comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
+    def by_path(self) -> dict[str, Quantity]:
+        """Return the numbers by where they are in the scores, the score beyond words among them."""
+        return {quantity.path: quantity for quantity in (SCORE, *self.quantities)}
+
     def measured(self, scores: Scores, role: Role) -> list[Measured]:
-        """Return the numbers that are shown somewhere with their values; those without any example are left out."""
+        """Return the numbers that are shown somewhere with their values; without any example, left out."""
         return list(self._measured(scores, role))
 
     def score(self, scores: Scores) -> Measured | None:
@@ -151,6 +156,7 @@ class ChallengeSet:
         """
         from unbag.columns import values
 
+        answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
         scores: Scores = getattr(self.module("scores"), f"{self.name}_scores")(columns, answers)
         credits_of = getattr(self.module("scores"), f"{self.name}_credits", None)

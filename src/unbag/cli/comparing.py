@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json
+from unbag.cli.lists import comma_separated
+from unbag.cli.output import AsJson, Shown, require_one_form, show
 
 
 def compare(
@@ -18,9 +19,13 @@ def compare(
     ] = False,
     number: Annotated[
         list[str] | None,
-        typer.Option(help="Which numbers, by their path in results.json: p_c, 'by_category.*'; again for another."),
+        typer.Option(
+            callback=comma_separated,
+            help="Which numbers, by their paths in results.json, comma-separated or repeated: p_c,'by_category.*'.",
+        ),
     ] = None,
     level: Annotated[float, typer.Option(min=0, max=1, help="Significant at this corrected p value.")] = 0.05,
+    form: Shown = "table",
     as_json: AsJson = False,
 ) -> None:
     """Compare models: tell which differences are more than chance.
@@ -32,13 +37,14 @@ def compare(
 
       unbag compare runs/model-a/suite-snli-validation runs/model-b/suite-snli-validation
       unbag compare runs/baseline runs/hex           (folders with seed-1, seed-2 …)
-      unbag compare a/results.json b/results.json --number p_c --number 'confident.*'
+      unbag compare a/results.json b/results.json --number p_c,'confident.*'
+      unbag compare runs/a runs/b --format latex > table.tex
     """
+    require_one_form(form, as_json=as_json)
     from unbag import comparison
-    from unbag.report.compared import view
+    from unbag.report.compared import exported, view
+    from unbag.schemas import whole
 
-    compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
-    if as_json:
-        print_json(compared.as_json())
-    else:
-        console().print(view(compared))
+    with whole(*paths):
+        compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
+    show(form, view(compared), exported(compared), as_json=as_json)

@@ -1,40 +1,42 @@
-"""Commands that score a model: `unbag evaluate` and `unbag score`."""
+"""The command that asks a model and scores it: `unbag evaluate`."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli.output import AsJson, failed, report
-from unbag.cli.prefetching import Offline
+from unbag.cli import config_file, pushing
+from unbag.cli.config_file import Config
+from unbag.cli.engines import Engine, NumGpus, require
+from unbag.cli.model_options import ModelOptions, in_folder_name
+from unbag.cli.output import AsJson, echo, failed, report
+from unbag.cli.paths import place_to_write
+from unbag.cli.processes import NumProc
 from unbag.cli.request_options import PairOptions
-from unbag.cli.run_folder import CROSS, RUNS, run_folder
-from unbag.cli.set_selection import Full, Sets, selected
+from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
+from unbag.cli.set_selection import ALL, Full, Sets, selected
 from unbag.cli.shared_options import with_shared_options
 from unbag.cli.watching import watch
-from unbag.options import listed
+from unbag.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
+    from unbag.engine import Engine as EvaluationEngine
+    from unbag.evaluation import OnFailure
     from unbag.failures import Failure
-    from unbag.llm.spending import Spending
+    from unbag.inference.sharded import Shard
     from unbag.request import Request
+    from unbag.results import Result
 
-# As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
-Dtype = Literal["float32", "bfloat16", "float16"]
-Head = Literal["plain", "residual"]
-
-_BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
-_IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
-_AGAINST: Final = "Hold scores against a lexical model too (default), or against guessing alone."
-_CROSS: Final = "snli-test,mnli-validation_matched,mnli-validation_mismatched,sick-test"  # ReSNLI paper, Table 2
+# ReSNLI paper, Table 2
+_CROSS: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
 
 
 @with_shared_options
 def evaluate(
+    ctx: typer.Context,
     pairs: PairOptions,
+    asked: ModelOptions,
     models: Annotated[
         list[str],
         typer.Argument(
@@ -50,59 +52,35 @@ def evaluate(
         typer.Option("--cross", help="Instead of sets, the cross-domain table: accuracy of each model on each corpus."),
     ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results and predictions (default: runs/MODEL/SETS-PAIRS).")
-    ] = None,
-    revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None,
-    dtype: Annotated[
-        Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")
-    ] = None,
-    device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None,
-    head: Annotated[
-        Head | None,
-        typer.Option(metavar="HEAD", help="plain (default), or residual: of a HEX model, F_L instead of f([h, 0])."),
-    ] = None,
-    label_map: Annotated[str | None, typer.Option(help="The model's labels in output order, comma between.")] = None,
-    trust_labels: Annotated[
-        bool, typer.Option("--trust-labels", help="Go on although another label order fits the model better.")
-    ] = False,
-    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", envvar="UNBAG_LEXICAL", help=_AGAINST)] = True,
-    offline: Offline = False,
-    training: Annotated[
-        list[str] | None,
-        typer.Option(
-            rich_help_panel=_BASELINES,
-            help="What they are fitted to: corpora or files, comma between (default: snli,mnli).",
-        ),
-    ] = None,
-    shots: Annotated[
-        int | None,
-        typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
-    ] = None,
-    chat: Annotated[
-        bool | None,
-        typer.Option(
-            "--chat/--no-chat",
-            rich_help_panel=_IN_WORDS,
-            help="causal: ask by the tokenizer's chat template (default: where it has one).",
-        ),
-    ] = None,
-    base_url: Annotated[
         str | None,
         typer.Option(
-            rich_help_panel=_IN_WORDS,
-            help="endpoint: its address up to /v1. The key is read from OPENAI_API_KEY in the environment.",
+            callback=place_to_write,
+            metavar="FOLDER",
+            help="Folder for results and predictions, or its address, such as s3://BUCKET/RUN "
+            "(default: runs/MODEL/SETS-PAIRS).",
         ),
     ] = None,
-    concurrency: Annotated[
-        int | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: requests at a time (default: 8).")
+    shard: Annotated[
+        str | None,
+        typer.Option(
+            metavar="I/N",
+            help="Which of N processes this is that share the work without being connected, from 0/N; all are given "
+            "the same --out, which all see.",
+        ),
     ] = None,
-    price_in: Annotated[
-        float | None,
-        typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of questions."),
+    push_results: Annotated[
+        str | None,
+        typer.Option(
+            pushing.OPTION,
+            metavar="ORG[/NAME]",
+            help="Also add the results to this data set of results on the Hub, as unbag publish results-dataset does; "
+            "made private where there is none.",
+        ),
     ] = None,
-    price_out: Annotated[
-        float | None, typer.Option(rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers.")
-    ] = None,
+    num_proc: NumProc = 1,
+    engine: Engine = None,
+    num_gpus: NumGpus = None,
+    config: Config = None,
     as_json: AsJson = False,
 ) -> None:
     """Evaluate models on challenge sets.
@@ -117,118 +95,156 @@ def evaluate(
       unbag evaluate ORG/MODEL
       unbag evaluate ORG/MODEL --full
       unbag evaluate cross-encoder/nli-deberta-v3-base --corpus mnli
-      unbag evaluate ORG/MODEL --sets cs_lambda --sets swapped
+      unbag evaluate ORG/MODEL --sets cs_lambda,swapped
+      unbag evaluate ORG/MODEL --corpus all
+      unbag evaluate ORG/RERANKER --threshold ranking
       unbag evaluate ORG/MODEL lexical majority --cross --corpus snli,sick
       unbag evaluate ./my-model --data pairs.csv --examples 500
       unbag evaluate my_module:predict --split test
+      unbag evaluate --config runs/my-model/suite-snli-validation/run.yaml
       unbag evaluate causal:ORG/LM --shots 3 --sets cs_lambda
       unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
+      unbag evaluate ORG/MODEL --shard 0/8 --out s3://BUCKET/RUN
+      unbag evaluate ORG/MODEL --engine ray --out s3://BUCKET/RUN
     """
-    from unbag import evaluation, prefetch
+    from unbag import prefetch, processes, results
+    from unbag.addresses import Folder, is_address, local_copy
+    from unbag.engine import opened
     from unbag.inference.process_group import process_group
-    from unbag.lexical.predictors import BASELINES
-    from unbag.predictors import prompted
+    from unbag.inference.store import PREDICTIONS
 
-    if offline and not _is_of_this_machine(base_url):
-        for model in models:
-            if prompted(model) == "endpoint":
-                raise typer.BadParameter(
-                    f"{model} is asked over the network, which --offline keeps from; leave one out"
-                )
+    asked.check(models)
+    pushing.require_results(push_results, models, pairs.data, offline=asked.offline)
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
-    if training and not set(models) & set(BASELINES):
-        raise typer.BadParameter(
-            f"--training is for the built-in models {', '.join(BASELINES)}; an option of a set is -o training=…"
-        )
     failures: list[Failure] = []
     absent: list[Failure] = []
     if cross:
-        requests = [_plain(name, pairs.examples) for name in listed(pairs.corpus or _CROSS)]
-        about = f"{CROSS}-{'+'.join(listed(pairs.corpus))}" if pairs.corpus else CROSS
+        named = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus
+        requests = [_plain(name, pairs.examples) for name in named or _CROSS]
+        about = f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
     else:
         requests = selected(pairs, sets, full=full, on_failure=failures.append)
         if not requests:
             raise failures[0].error
         about = "+".join(sets) if sets else "full" if full else "suite"
-    options: dict[str, Any] = {
-        "revision": revision,
-        "dtype": dtype,
-        "device": device,
-        "head": head,
-        "label_map": _label_map(label_map),
-        "training": listed(*training) if training else None,
-        "shots": shots,
-        "chat": chat,
-        "base_url": base_url,
-        "concurrency": concurrency,
-    }
-    folder = out or run_folder(models, requests, options, about=about)
-    if offline:
+        if pairs.corpus == [ALL]:
+            about = f"{ALL_CORPORA}-{about}"
+    of_shards = _shard(shard)
+    require(engine, num_gpus, shard)
+    options = asked.of_model()
+    place = out or str(run_folder(models, requests, options | in_folder_name(asked.lexical or cross), about=about))
+    predictions: str | Path | None = None if out else RUNS / PREDICTIONS
+    if of_shards or is_address(place):
+        predictions = str(Folder(place) / PREDICTIONS)
+    if asked.offline:
         in_suite = not (sets or cross)  # of which those are asked that are there
-        wanted = prefetch.of_run(() if in_suite else requests, models, revision=revision, training=options["training"])
+        wanted = prefetch.of_run(
+            () if in_suite else requests, models, revision=asked.revision, training=options["training"]
+        )
         prefetch.require(wanted)
         if in_suite:
             requests, absent = _at_hand(requests)
-    several = len(requests) > 1
-    first = process_group().rank == 0
     with (
-        _spending(models, price_in, price_out) as spending,
-        watch(len(requests), visible=not as_json and first, quiet=cross) as watched,
+        local_copy(place, last=results.FILE) as folder,
+        processes.up_to(num_proc),
+        opened(engine, num_gpus) as asking,
     ):
-        results = evaluation.evaluate_all(
+        found = ask(
             models,
             requests,
-            out=folder,
-            predictions=None if out else RUNS / "predictions",
-            trust_labels=trust_labels,
-            lexical=lexical and not cross,
+            asked,
+            folder,
+            predictions=predictions,
             left_out=(*failures, *absent),
-            on_set=watched.on_set,
-            on_progress=watched.on_progress,
-            on_result=watched.on_result,
-            on_failure=failures.append if several and not cross else None,
-            **options,
-            spending=spending,
+            on_failure=failures.append if len(requests) > 1 and not cross else None,
+            shard=of_shards,
+            engine=asking,
+            cross=cross,
+            visible=not as_json,
         )
-    report(results, folder, as_json=as_json, cross=cross, seen=not cross)
+        if found:  # in the first process
+            config_file.write(ctx, folder)
+        report(found, folder, as_json=as_json, cross=cross, seen=not cross, place=place)
     if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
     failed(failures, several=len(models) > 1)
+    if of_shards and not (found or failures):
+        echo(f"All is predicted; another shard scores it, and writes to {place}.", err=True)
+        return
+    if push_results and found:
+        pushing.push_results(found, place, push_results, as_json=as_json)
     # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
-    if not results or any(sets or not failure.is_left_out for failure in failures):
+    if not found or any(sets or not failure.is_left_out for failure in failures):
         raise typer.Exit(1)
 
 
-@with_shared_options
-def score(
-    pairs: PairOptions,
-    predictions: Annotated[
-        Path, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
-    ],
-    name: Annotated[str, typer.Option("--set", help="The challenge set that was predicted.")] = "permuted",
-    out: Annotated[Path | None, typer.Option(help="Folder for results (default: runs/FILE/SET-PAIRS).")] = None,
-    lexical: Annotated[bool, typer.Option("--lexical/--no-lexical", envvar="UNBAG_LEXICAL", help=_AGAINST)] = True,
-    offline: Offline = False,
-    as_json: AsJson = False,
-) -> None:
-    """Score predictions made elsewhere, without the model.
+def _shard(text: str | None) -> "Shard | None":
+    from unbag.inference.sharded import Shard
 
-    The file has a row for each row of the set (unbag build writes it), with
-    the id and either the predicted label (column prediction) or the
-    probabilities (columns entailment, neutral, contradiction).
+    try:
+        return None if text is None else Shard.parsed(text)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
-      unbag score predictions.csv --set permuted --corpus snli
+
+def ask(
+    models: Sequence[str],
+    requests: "Sequence[Request]",
+    asked: ModelOptions,
+    folder: Path,
+    *,
+    predictions: str | Path | None,
+    left_out: "Sequence[Failure]" = (),
+    on_failure: "OnFailure | None" = None,
+    shard: "Shard | None" = None,
+    cross: bool = False,
+    visible: bool = True,
+    quiet: bool = False,
+    engine: "EvaluationEngine | None" = None,
+) -> "list[Result]":
+    """Ask models, as `evaluation.evaluate_all` does, and show how it goes.
+
+    Args:
+        models: the models.
+        requests: the sets.
+        asked: how.
+        folder: for results.
+        predictions: for predictions, or its address; in `folder` by default.
+        left_out: sets that could not even be asked for.
+        on_failure: told of a set that fails.
+        shard: which of several processes this is that share the work.
+        cross: whether one table of all comes at the end, and no lexical model is asked.
+        visible: whether to show anything.
+        quiet: show how far it is, and no set's table.
+        engine: where models are asked; here by default.
     """
-    from unbag import evaluation, prefetch
+    from unbag import evaluation
+    from unbag.inference.process_group import process_group
 
-    [request] = pairs.requests([name])
-    folder = out or run_folder([str(predictions)], [request], {}, about=name)
-    if offline:
-        prefetch.require(prefetch.of_run([request]))
-    result = evaluation.evaluate_file(predictions, request, out=folder, lexical=lexical)
-    report([result], folder, as_json=as_json)
+    visible = visible and process_group().rank == 0
+    with (
+        asked.spending(models) as spending,
+        watch(len(requests), visible=visible, quiet=quiet or cross) as watched,
+    ):
+        return evaluation.evaluate_all(
+            models,
+            requests,
+            out=folder,
+            predictions=predictions,
+            trust_labels=asked.trust_labels,
+            lexical=asked.lexical and not cross,
+            left_out=left_out,
+            on_set=watched.on_set,
+            on_progress=watched.on_progress,
+            on_result=watched.on_result,
+            on_failure=on_failure,
+            engine=engine,
+            shard=shard,
+            **asked.of_model(),
+            spending=spending,
+        )
 
 
 def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]":
@@ -240,7 +256,7 @@ def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]"
     for request in requests:
         if lacking := prefetch.missing(prefetch.of_run([request])):
             reason = f"offline and without {', '.join(lacking)}"
-            typer.secho(f"{request.name}: left out, {reason}", err=True, fg="yellow")
+            echo(f"{request.name}: left out, {reason}", err=True, fg="yellow")
             absent.append(Failure(request.name, prefetch.MissingError(reason)))
         else:
             available.append(request)
@@ -249,39 +265,9 @@ def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]"
     return available, absent
 
 
-@contextmanager
-def _spending(models: list[str], price_in: float | None, price_out: float | None) -> Iterator["Spending | None"]:
-    """Give where to count what endpoints cost, and show it at the end, however that comes; None without endpoints."""
-    from unbag.predictors import prompted
-
-    if not any(prompted(model) == "endpoint" for model in models):
-        if price_in is not None or price_out is not None:
-            raise typer.BadParameter("a price is for a model behind an endpoint (endpoint:NAME)")
-        yield None
-        return
-    from unbag.llm.spending import Spending
-
-    spending = Spending(price_in, price_out)
-    try:
-        yield spending
-    finally:
-        typer.echo(str(spending), err=True)
-
-
-def _is_of_this_machine(address: str | None) -> bool:
-    host = urlsplit(address or "").hostname or ""
-    return host in ("localhost", "::1") or host.startswith("127.")
-
-
 def _plain(name: str, examples: int | None) -> Any:
     from unbag import sets
     from unbag.request import Request
 
     corpus, _, split = name.strip().partition("-")
     return Request("plain", sets.config_name("plain", corpus, split or None, {})[0], examples=examples)
-
-
-def _label_map(text: str | None) -> dict[str, str] | None:
-    from unbag.labels import parse_label_map
-
-    return None if text is None else parse_label_map(text)

@@ -5,7 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbag.cli.output import AsJson, print_json
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
+from unbag.cli.output import AsJson, echo, print_json
+from unbag.cli.paths import folder_to_write
 from unbag.cli.request_options import PairOptions
 from unbag.cli.shared_options import with_shared_options
 
@@ -17,9 +20,14 @@ Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 def export(
     pairs: PairOptions,
     harness: Annotated[Harness, typer.Argument(metavar="HARNESS", help="lm-eval, lighteval or inspect-ai.")],
-    to: Annotated[Path, typer.Option(help="The folder to write.")],
+    to: Annotated[Path, typer.Option(callback=folder_to_write, help="The folder to write.")],
     sets: Annotated[
-        list[str], typer.Option(help="A challenge set (unbag sets lists them); give the option again for another.")
+        list[str],
+        typer.Option(
+            callback=comma_separated,
+            autocompletion=completion.sets,
+            help="Challenge sets (unbag sets lists them), comma-separated or repeated.",
+        ),
     ] = ["permuted"],  # noqa: B006  (typer reads the default)
     hub: Annotated[
         str | None,
@@ -35,7 +43,7 @@ def export(
     The files need the harness alone: question, label words and metric are
     in them. Rows are built into the folder, or read from the Hub.
 
-      unbag export lm-eval --to tasks --sets permuted --sets swapped --examples 200
+      unbag export lm-eval --to tasks --sets permuted,swapped --examples 200
       unbag export lighteval --to tasks --sets cs_lambda --hub ORG
       unbag export inspect-ai --to tasks --data pairs.csv
     """
@@ -45,4 +53,4 @@ def export(
     if as_json:
         print_json({"files": list(written.files), "command": written.command})
         return
-    typer.echo(f"in {to}: {', '.join(written.files)}\n\n{written.command}")
+    echo(f"in {to}: {', '.join(written.files)}\n\n{written.command}")

@@ -5,15 +5,23 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json
-from unbag.options import listed
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
+from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.paths import folder_to_write
+from unbag.cli.processes import NumProc
 
 app = typer.Typer(
     no_args_is_help=True,
     help="What a bag of words knows: fit the lexical model, or ask it about a pair.",
 )
 Training = Annotated[
-    list[str] | None, typer.Option(help="Corpora (their train splits) or files, comma between (default: snli,mnli).")
+    list[str] | None,
+    typer.Option(
+        callback=comma_separated,
+        autocompletion=completion.corpora,
+        help="Corpora (their train splits) or files, comma-separated or repeated (default: snli,mnli).",
+    ),
 ]
 Pipeline = Annotated[
     str | None,
@@ -23,7 +31,10 @@ Pipeline = Annotated[
 
 @app.command()
 def fit(
-    out: Annotated[Path, typer.Option(help="Folder for the model: weights and a config, ready for the Hub.")],
+    out: Annotated[
+        Path,
+        typer.Option(callback=folder_to_write, help="Folder for the model: weights and a config, ready for the Hub."),
+    ],
     training: Training = None,
     pipeline: Pipeline = None,
     tags: Annotated[
@@ -36,6 +47,7 @@ def fit(
     pairs: Annotated[int | None, typer.Option(help="Draw this many training pairs instead of taking all.")] = None,
     l2: Annotated[float | None, typer.Option(help="The penalty (default: the best on a held-out tenth).")] = None,
     seed: Annotated[int, typer.Option(help="Decides what is drawn and held out.")] = 13,
+    num_proc: NumProc = 1,
     as_json: AsJson = False,
 ) -> None:
     """Fit a lexical model and leave it in a folder.
@@ -43,17 +55,19 @@ def fit(
     unbag lexical fit --training snli --out lexical-snli
     unbag lexical fit --training my-train.csv --out lexical-mine
     """
+    from unbag import locks, processes
     from unbag.lexical.training import Recipe, fitted, load
 
-    named = listed(*training) if training else None
-    recipe = Recipe(named, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
-    model = load(fitted(recipe))
-    model.save(out)
+    recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
+    with processes.up_to(num_proc):
+        model = load(fitted(recipe))
+    with locks.alone(out, "saving a lexical model", wait=True):
+        model.save(out)
     if as_json:
         print_json(model.record)
         return
     chosen = ", ".join(f"{penalty}: {loss:.4f}" for penalty, loss in model.record.get("held_out_loss", {}).items())
-    typer.echo(
+    echo(
         f"{out}: {model.record['pairs']:,} pairs, {model.record['features']:,} features, l2 = {model.record['l2']:g}"
         + (f" (held-out loss by penalty: {chosen})" if chosen else "")
     )
@@ -68,14 +82,14 @@ def score(
         str | None, typer.Option(help="A fitted model: folder or Hub repository (default: one is fitted, once).")
     ] = None,
     training: Training = None,
-    top: Annotated[int, typer.Option(help="How many misleading words to show.")] = 5,
+    top: Annotated[int, typer.Option(min=0, help="How many misleading words to show.")] = 5,
     as_json: AsJson = False,
 ) -> None:
     """Show what the lexical model says of a pair, and which words mislead it.
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
     """
-    from unbag.labels import LABELS, canonical
+    from unbag.labels import LABELS, gold_label
     from unbag.lexical.hub import open_lexical_model
     from unbag.lexical.scorer import score_pair
     from unbag.lexical.training import Recipe, fitted, load
@@ -83,9 +97,9 @@ def score(
 
     if model and training:
         raise typer.BadParameter("name either --model or --training")
-    recipe = Recipe(listed(*training) if training else None, tags=BY_CONTEXT)  # as CS_λ is scored
+    gold = [gold_label(label)] if label else list(LABELS)
+    recipe = Recipe(tuple(training) if training else None, tags=BY_CONTEXT)  # as CS_λ is scored
     lexical = load(open_lexical_model(model) if model else fitted(recipe))
-    gold = [canonical(label)] if label else list(LABELS)
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))
     if as_json:

@@ -1,18 +1,18 @@
-"""Commands that make and list challenge sets: `unbag build`, `unbag sets`, `unbag demo`."""
+"""Commands that make and list challenge sets: `unbag build`, `unbag sets`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import Annotated, Final
 
 import typer
 
-from unbag.cli.output import AsJson, console, failed, print_json, report
+from unbag.cli import completion
+from unbag.cli.engines import Engine
+from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.paths import set_or_address_to_write
 from unbag.cli.prefetching import Offline
+from unbag.cli.processes import NumProc
 from unbag.cli.request_options import PairOptions
 from unbag.cli.shared_options import with_shared_options
-from unbag.cli.watching import watch
-
-if TYPE_CHECKING:
-    from unbag.failures import Failure
 
 _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 
@@ -20,11 +20,18 @@ _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 @with_shared_options
 def build(
     pairs: PairOptions,
-    name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted.")],
+    name: Annotated[str, typer.Argument(autocompletion=completion.sets, help="The challenge set, e.g. permuted.")],
     out: Annotated[
-        Path,
-        typer.Option(help="The Parquet file to write; without .parquet a folder, with a file for each split."),
+        str,
+        typer.Option(
+            callback=set_or_address_to_write,
+            metavar="PATH",
+            help="The Parquet file to write; without .parquet a folder, with a file for each split. Or an address, "
+            "such as s3://BUCKET/SET.parquet.",
+        ),
     ],
+    num_proc: NumProc = 1,
+    engine: Engine = None,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -33,30 +40,47 @@ def build(
     unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
     unbag build cs_lambda --corpus snli -o least_lms=0.7 --out cs_0.7.parquet
     unbag build resnli --corpus snli --out resnli
+    unbag build permuted --data pairs.jsonl --num-proc 8 --out pairs-permuted.parquet
+    unbag build permuted --data pairs.parquet --engine ray --out s3://bucket/permuted
 
-    The last one has three splits, which become resnli/train.parquet,
+    The third one has three splits, which become resnli/train.parquet,
     resnli/validation.parquet and resnli/test.parquet. A single file has the
-    split that models are evaluated on.
+    split that models are evaluated on. With --engine ray a folder has several
+    files a split, which load_dataset reads as one, and record.json; a build that
+    was stopped goes on from the files that are there.
     """
-    from unbag import prefetch
+    from unbag import prefetch, processes
+    from unbag.addresses import is_address, local_copy
     from unbag.request import export
     from unbag.views.cells import left_out
 
     [request] = pairs.requests([name])
     if offline:
         prefetch.require(prefetch.of_run([request]))
-    record = export(request, out)
+    with processes.up_to(num_proc):
+        if engine is not None:
+            from unbag.on_ray import building
+
+            record = building.build(request, out)
+        elif is_address(out):
+            folder, _, file = out.rpartition("/") if out.endswith(".parquet") else (out, "", "")
+            with local_copy(folder) as here:
+                record = export(request, here / file)
+        else:
+            record = export(request, Path(out))
     if as_json:
         print_json(record)
     else:
         used = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        typer.echo(f"{out}: {used} ({left_out(record['data'])})")
+        echo(f"{out}: {used} ({left_out(record['data'])})")
         for split, counted in record.get("splits", {}).items():
-            typer.echo(f"  {split}: {counted['examples']:,} examples, {counted['rows']:,} rows")
+            echo(f"  {split}: {counted['examples']:,} examples, {counted['rows']:,} rows")
 
 
 def list_sets(
-    name: Annotated[str | None, typer.Argument(help="One set, whose options to list.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(autocompletion=completion.sets, help="One set, whose options to list.")
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """List the challenge sets and the corpora they can be built from; or the options of one set."""
@@ -69,7 +93,7 @@ def list_sets(
             print_json([option._asdict() for option in options])
             return
         if not options:
-            typer.echo(f"{name} has no options.")
+            echo(f"{name} has no options.")
             return
         from rich.table import Table
 
@@ -78,7 +102,7 @@ def list_sets(
             listed.add_row(option.name, str(option.default), option.expected, option.meaning)
         console().print(listed)
         examples = [f"-o {option.name}={option.example}" for option in options if option.example is not None]
-        typer.echo(f"\nFor instance: unbag evaluate MODEL --sets {name} {' '.join(examples[:_EXAMPLES])}")
+        echo(f"\nFor instance: unbag evaluate MODEL --sets {name} {' '.join(examples[:_EXAMPLES])}")
         return
     entries = summaries()
     if as_json:
@@ -97,30 +121,3 @@ def list_sets(
         corpora.add_row(c.name, c.hub_id, " ".join(c.splits), c.licence)
     for part in (table, "", corpora):
         console().print(part)
-
-
-def demo(
-    out: Annotated[Path, typer.Option(help="Folder for results and predictions.")] = Path("runs/demo"),
-    as_json: AsJson = False,
-) -> None:
-    """Show the whole flow offline, in half a minute.
-
-    Every challenge set is made from bundled captions, whose labels follow from
-    what they mean. A bag of words is fitted to some of them and evaluated on
-    others, beside one that sees the hypothesis only. A set that needs what is
-    not on this machine, such as a parser, is left out and named at the end.
-    """
-    from unbag.challenge_sets import names
-    from unbag.demo.run import MODELS, run
-
-    failures: list[Failure] = []
-    with watch(len(names()), visible=not as_json) as watched:
-        results = run(
-            out,
-            on_set=watched.on_set,
-            on_progress=watched.on_progress,
-            on_result=watched.on_result,
-            on_failure=failures.append,
-        )
-    report(results, out, as_json=as_json, seen=True)
-    failed(failures, several=len(MODELS) > 1)

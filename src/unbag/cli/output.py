@@ -4,71 +4,127 @@ import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
+from unbag import foreign
+from unbag.cli.verbosity import is_quiet
+from unbag.secrets import blotted
+
 if TYPE_CHECKING:
-    from rich.console import Console
+    from rich.console import Console, RenderableType
 
     from unbag.evaluation import OnProgress
     from unbag.failures import Failure
+    from unbag.report.tables import Exported, Format
+
+_COLUMNS: Final = 80
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON for a script to read.")]
+Shown = Annotated[
+    Literal["table", "md", "csv", "latex", "json"],
+    typer.Option("--format", metavar="FORMAT", help="table (default); or to paste: md, csv, latex or json."),
+]
+
+
+def show(form: Shown, view: "RenderableType", to_paste: "Exported", *, as_json: bool) -> None:
+    """Show something as a table that fits the terminal, or print it in a form to paste, of which --json is one.
+
+    Raises:
+        typer.BadParameter: if --json and another form are asked for.
+    """
+    require_one_form(form, as_json=as_json)
+    if as_json or form != "table":
+        in_form: Format = "json" if as_json or form == "table" else form
+        print_to_paste(to_paste.text(in_form), in_form)
+    else:
+        console().print(view)
+
+
+def require_one_form(form: str, *, as_json: bool) -> None:
+    """Refuse two forms at once, before anything is worked out.
+
+    Raises:
+        typer.BadParameter: if --json and another form are asked for.
+    """
+    if as_json and form not in ("table", "html", "json"):
+        raise typer.BadParameter(f"--json and --format {form}: name one of them")
+
+
+def print_to_paste(text: str, form: "Format") -> None:
+    """Print what is in a form to paste, as a terminal may have it."""
+    typer.echo(foreign.json_shown(text) if form == "json" else foreign.shown(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
     """Return a console that leaves numbers uncoloured."""
-    from rich.console import Console
+    return foreign.console(stderr=err)
 
-    return Console(stderr=err, highlight=False)
+
+def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:
+    """Print text that may hold what others wrote."""
+    typer.secho(foreign.shown(blotted(text)), err=err, fg=fg, nl=nl)
 
 
 @contextmanager
 def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
     """Give a function that moves a progress bar a set, on standard error; none where not visible."""
-    if not visible:
+    if not visible or is_quiet():
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TextColumn("rows"))
     with Progress(*columns, TimeRemainingColumn(), console=console(err=True)) as bars:
         tasks: dict[str, Any] = {}
 
         def update(name: str, done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = bars.add_task(f"predicting {name}", total=total)
+                tasks[name] = bars.add_task(foreign.shown(name), total=total)
             bars.update(tasks[name], completed=done)
 
         yield update
 
 
-def report(results: Any, folder: Path, *, as_json: bool, cross: bool = False, seen: bool = False) -> None:
+def report(
+    results: Any, folder: Path, *, as_json: bool, cross: bool = False, seen: bool = False, place: str | None = None
+) -> None:
     """Show results and leave the tables beside them; only the first of several processes has any.
 
     Args:
         results: the results.
         folder: where they are.
-        as_json: show the file itself instead.
+        as_json: show what the file has instead, and every number by name with its direction.
         cross: show one table, of models by corpora.
         seen: each has been shown as it came: what is left is what they are together.
+        place: where the folder goes in the end, if it is not there already.
     """
     if not results:
         return
     from unbag.report import terminal
 
+    views, together = leave(results, folder, cross=cross)
+    if as_json:
+        from unbag.numbers import told, verdicts
+
+        print_json(json.loads((folder / "results.json").read_text(encoding="utf-8")) | told(verdicts(results)))
+        return
+    terminal.show(together if seen or (together and is_quiet()) else [*views, *together], console())
+    files = " ".join(sorted(path.name for path in folder.iterdir()))
+    apart = "\n  " if len(f"in {place or folder}: {files}") > _COLUMNS else " "
+    echo(f"in {place or folder}:{apart}{files}")
+
+
+def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[RenderableType], list[RenderableType]]":
+    """Leave the tables and the report of results beside them; return the tables, and what they are together."""
+    from unbag.report import html, terminal
+
     views = terminal.views(results, crossed=cross)
     together = terminal.together(results) if not cross else []
-    terminal.write([*views, *together], folder / "table.txt")
-    missing = _html(folder)
-    if as_json:
-        typer.echo((folder / "results.json").read_text(encoding="utf-8"), nl=False)
-        return
-    terminal.show(together if seen else [*views, *together], console())
-    typer.echo(f"in {folder}: {' '.join(sorted(path.name for path in folder.iterdir()))}")
-    if missing:
-        typer.echo(missing)
+    terminal.write([*views, *together], folder / terminal.FILE)
+    html.write([folder], folder / html.FILE)
+    return views, together
 
 
 def failed(failures: "Sequence[Failure]", *, several: bool) -> None:
@@ -81,20 +137,9 @@ def failed(failures: "Sequence[Failure]", *, several: bool) -> None:
     for failure in failures:
         outcome = "left out" if failure.is_left_out else "failed"
         of_model = f", {failure.model}" if failure.model and several else ""
-        typer.secho(f"{failure.set}{of_model}: {outcome}: {failure.reason}", err=True, fg=typer.colors.YELLOW)
-
-
-def _html(folder: Path) -> str:
-    """Leave the HTML report of a folder's results in it; return what is missing, where that cannot be."""
-    from unbag.report import html
-
-    try:
-        html.write([folder], folder / html.FILE)
-    except ImportError as error:
-        return str(error)
-    return ""
+        echo(f"{failure.set}{of_model}: {outcome}: {failure.reason}", err=True, fg="yellow")
 
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    typer.echo(json.dumps(value, ensure_ascii=False))
+    typer.echo(foreign.json_shown(json.dumps(value, ensure_ascii=False)))

@@ -5,7 +5,9 @@ from typing import Annotated, Any
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json, progress
+from unbag.cli.model_options import LabelMap, parsed
+from unbag.cli.output import AsJson, console, echo, print_json, progress
+from unbag.cli.paths import folder_to_write
 from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import RUNS
 from unbag.cli.shared_options import with_shared_options
@@ -21,8 +23,11 @@ app = typer.Typer(
 def draw(
     pairs: PairOptions,
     model: Annotated[str, typer.Argument(help="Hub id, folder, or module:function: whose accepted pairs are drawn.")],
-    out: Annotated[Path, typer.Option(help="Folder for sheet.csv, which people are given, and key.csv.")],
+    out: Annotated[
+        Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv, which people are given, and key.csv.")
+    ],
     number: Annotated[int, typer.Option(help="How many pairs; 4 divides it.")] = 200,
+    label_map: LabelMap = None,
     as_json: AsJson = False,
 ) -> None:
     """Draw permuted pairs that a model labels as their original.
@@ -36,28 +41,29 @@ def draw(
     """
     from unbag import people
     from unbag.answers import Answers
-    from unbag.inference.probe import MislabelledError, probe
+    from unbag.inference.probe import require_meant
     from unbag.inference.run import predict_rows
+    from unbag.inference.store import PREDICTIONS
     from unbag.predictors import predictor_of
-    from unbag.request import build
+    from unbag.request import build, check
 
+    people.require_number(number)
     [request] = pairs.requests(["permuted"])
-    predictor, _ = predictor_of(model)
+    check(request)
+    predictor, _ = predictor_of(model, label_map=parsed(label_map))
     built = build(request)
     if (predictor.identity or {}).get("kind") == "transformer":
-        report = probe(predictor, built.language)
-        if report.mislabelled:
-            raise MislabelledError(report)
+        require_meant(predictor, built.language, mapped=label_map is not None)
     with progress(visible=not as_json) as shown:
         moved = None if shown is None else lambda done, total: shown("permuted", done, total)
-        predicted = predict_rows(built.rows, predictor, RUNS / "predictions", progress=moved)
+        predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=moved)
     answers = Answers(predicted.array(), predicted.label_space, predicted.has_probabilities)
     drawn = people.draw(built.rows, answers, pairs=number, seed=request.seed)
     people.write(drawn, out)
     if as_json:
         print_json({"pairs": len(drawn), "sheet": str(out / people.SHEET), "key": str(out / people.KEY)})
     else:
-        typer.echo(f"{out / people.SHEET}: {len(drawn)} pairs to label; {out / people.KEY}: the key")
+        echo(f"{out / people.SHEET}: {len(drawn)} pairs to label; {out / people.KEY}: the key")
 
 
 @app.command()

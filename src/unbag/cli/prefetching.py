@@ -4,11 +4,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbag.cli.output import AsJson, print_json
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
+from unbag.cli.output import AsJson, echo, print_json
 from unbag.cli.request_options import PairOptions
 from unbag.cli.set_selection import Full, Sets, selected
 from unbag.cli.shared_options import with_shared_options
-from unbag.options import listed
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
@@ -46,7 +47,10 @@ def prefetch(
     training: Annotated[
         list[str] | None,
         typer.Option(
-            help="What `unbag train` reads, or the built-in models are fitted to: corpora or files, comma between."
+            callback=comma_separated,
+            autocompletion=completion.corpora,
+            help="What `unbag train` reads, or the built-in models are fitted to: corpora or files, comma-separated or "
+            "repeated.",
         ),
     ] = None,
     lexical: Annotated[
@@ -69,17 +73,22 @@ def prefetch(
     `unbag train`, name its corpora with --training.
 
       unbag prefetch ORG/MODEL
-      unbag prefetch --sets permuted --sets cs_lambda --corpus mnli
+      unbag prefetch --sets permuted,cs_lambda --corpus mnli
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
     from unbag import prefetch
+    from unbag.predictors import require_model
+    from unbag.sources import require_pairs
 
     if training and not models:
         raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")
-    corpora = listed(*training) if training else None
+    corpora = tuple(training) if training else None
+    require_pairs(corpora or ())
+    for model in models or ():
+        require_model(model)
 
     def warn(failure: "Failure") -> None:
-        typer.echo(f"{failure.set}: left out: {failure.reason}", err=True)
+        echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
     wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora, lexical=lexical)
@@ -92,7 +101,7 @@ def prefetch(
         lacking |= prefetch.missing([need])
         if not as_json:
             state = f"missing: {lacking[need.name]}" if need.name in lacking else "here"
-            typer.echo(f"{need.name}: {state}")
+            echo(f"{need.name}: {state}")
     if as_json:
         record: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
         print_json(record)

@@ -1,15 +1,20 @@
 """Commands that show what is there: `unbag papers` and `unbag report`."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json
+from unbag.cli import completion
+from unbag.cli.output import AsJson, console, echo, print_json, print_to_paste, require_one_form
+from unbag.cli.paths import Badge, file_to_write
 
 
 def papers(
-    name: Annotated[str | None, typer.Argument(metavar="[SET]", help="Only the tables about this set.")] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="[SET]", autocompletion=completion.sets, help="Only the tables about this set."),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
     """Print the papers' own figures, with their source.
@@ -33,20 +38,52 @@ def report(
         list[Path],
         typer.Argument(metavar="RUN_FOLDER...", help="What unbag evaluate left: results.json, examples.json."),
     ],
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
+    out: Annotated[
+        Path | None,
+        typer.Option(
+            callback=file_to_write, help="The file to write (default: report.html; other formats are printed)."
+        ),
+    ] = None,
+    form: Annotated[
+        Literal["html", "md", "csv", "latex", "json"],
+        typer.Option("--format", metavar="FORMAT", help="html (default); or to paste: md, csv, latex or json."),
+    ] = "html",
+    badge: Badge = None,
     as_json: AsJson = False,
 ) -> None:
-    """Make the HTML report of stored results, models side by side.
+    """Make the HTML report of stored results, models side by side; or their numbers as tables to paste.
 
     Nothing is computed anew. Models on the same rows share tables and charts;
-    the first model is the one that the report is about.
+    the first model is the one that the report is about. csv has a line for
+    each number, with its direction, interval and n.
 
       unbag report runs/my-model/permuted-snli runs/other/permuted-snli
+      unbag report runs/my-model/suite-snli-validation --format latex --out table.tex
+      unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
-    from unbag.report import html
+    from unbag.files import atomic_write
+    from unbag.report import badges, html, run_tables
+    from unbag.schemas import whole
 
-    html.write(folders, out)
-    if as_json:
-        print_json({"report": str(out), "bytes": out.stat().st_size})
-    else:
-        typer.echo(f"{out}: {out.stat().st_size / 1e6:.2f} MB")
+    require_one_form(form, as_json=as_json)
+    with whole(*folders):
+        if badge is not None:
+            badges.write(run_tables.subject(folders), badge)
+        if form == "html":
+            file = out or Path(html.FILE)
+            html.write(folders, file)
+        else:
+            text = run_tables.exported(folders).text(form)
+    if form == "html":
+        size = file.stat().st_size
+        if as_json:
+            print_json({"report": str(file), "bytes": size})
+        else:
+            echo(f"{file}: {size / 1e6:.2f} MB")
+        return
+    if out is None:
+        print_to_paste(text, form)
+        return
+    with atomic_write(out) as tmp:
+        tmp.write_text(text, encoding="utf-8")
+    echo(f"{out}: {len(text.splitlines()):,} lines")

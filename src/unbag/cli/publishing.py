@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli.output import AsJson, console, print_json
+from unbag.cli.output import AsJson, console, echo, print_json
 
 if TYPE_CHECKING:
     from unbag.hub.publication import Publication
@@ -62,7 +62,14 @@ class PublishingOptions:
 
     def repo(self, name: str) -> str:
         """Return the repository: the one that `--to` names, or this name in the organisation that it names."""
-        return self.to if "/" in self.to else f"{self.to}/{name}"
+        return repo_of(self.to, name)
+
+
+def repo_of(to: str, name: str) -> str:
+    """Return the repository that `to` names, or this name in the organisation that it names."""
+    from unbag.hub_names import require_target
+
+    return require_target(to) if "/" in to else f"{require_target(to)}/{name}"
 
 
 def carry_out(publications: "Sequence[Publication]", options: PublishingOptions) -> None:
@@ -87,7 +94,7 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
             outcome = publish(publication, **how)
             records.append(_as_json(outcome.plan, outcome))
             if not options.as_json:
-                _report(outcome)
+                report(outcome)
         else:
             planned = plan(publication, **how)
             records.append(_as_json(planned))
@@ -96,7 +103,7 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
     if options.as_json:
         print_json(records)
     elif not options.yes:
-        typer.echo("\nNothing was written. To do it, give the same command with --yes.")
+        echo("\nNothing was written. To do it, give the same command with --yes.")
 
 
 def _preview(planned: "Plan") -> None:
@@ -108,37 +115,41 @@ def _preview(planned: "Plan") -> None:
         state = f"your open pull request {planned.pull_request}, at {planned.base[:8]}"
     else:
         state = f"on commit {planned.base[:8]}" + (", private" if planned.private else "")
-    out.print(f"\n[bold]{publication.kind} {publication.repo}[/bold] ({state}): {publication.message}", soft_wrap=True)
+    out.print(f"\n{publication.kind} {publication.repo}", style="bold", soft_wrap=True, end="")
+    out.print(f" ({state}): {publication.message}", soft_wrap=True)
     lines = [("+", path, size) for path, size in planned.added.items()]
     lines += [("~", path, size) for path, size in planned.changed.items()]
     for sign, path, size in lines[:_FILES]:
-        typer.echo(f"  {sign} {path}  {_size(size)}")
+        echo(f"  {sign} {path}  {_size(size)}")
     if len(lines) > _FILES:
-        typer.echo(f"  … and {len(lines) - _FILES} more, {_size(sum(size for *_, size in lines[_FILES:]))}")
+        echo(f"  … and {len(lines) - _FILES} more, {_size(sum(size for *_, size in lines[_FILES:]))}")
     for path in planned.deleted:
-        typer.echo(f"  - {path}")
+        echo(f"  - {path}")
     unchanged = len(planned.contents) - len(lines)
     if unchanged:
-        typer.echo(f"  {unchanged} of {len(planned.contents)} files are there already, unchanged")
+        echo(f"  {unchanged} of {len(planned.contents)} files are there already, unchanged")
     card = planned.contents.get(_CARD)
     if card is not None and (_CARD in planned.added or _CARD in planned.changed):
         text = (card if isinstance(card, bytes) else card.read_bytes()).decode("utf-8", errors="replace").splitlines()
-        typer.echo(f"  {_CARD}:")
+        echo(f"  {_CARD}:")
         for line in text[:_CARD_LINES]:
-            typer.echo(f"  │ {line}")
+            echo(f"  │ {line}")
         if len(text) > _CARD_LINES:
-            typer.echo(f"  │ … {len(text) - _CARD_LINES} more lines")
+            echo(f"  │ … {len(text) - _CARD_LINES} more lines")
 
 
-def _report(outcome: "Outcome") -> None:
+def report(outcome: "Outcome", *, err: bool = False) -> None:
+    """Say what was published, on standard error if asked."""
     planned = outcome.plan
     if outcome.commit is None:
-        typer.echo(f"{outcome.url}: nothing to change")
+        echo(f"{outcome.url}: nothing to change", err=err)
         return
     size = sum(planned.added.values()) + sum(planned.changed.values())
     parts = [(len(planned.added), "added"), (len(planned.changed), "changed"), (len(planned.deleted), "deleted")]
     done = ", ".join(f"{n} {what}" for n, what in parts if n)
-    typer.echo(f"{outcome.url}: {done} ({_size(size)}), commit {outcome.commit[:8]}")
+    echo(f"{outcome.url}: {done} ({_size(size)}), commit {outcome.commit[:8]}", err=err)
+    for path in planned.deleted:
+        echo(f"  - {path}", err=err)
 
 
 def _as_json(planned: "Plan", outcome: "Outcome | None" = None) -> dict[str, Any]:

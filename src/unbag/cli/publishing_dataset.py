@@ -7,6 +7,9 @@ from typing import Annotated
 
 import typer
 
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
+from unbag.cli.processes import NumProc
 from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.request_options import PairOptions
 from unbag.cli.shared_options import with_shared_options
@@ -16,12 +19,18 @@ from unbag.cli.shared_options import with_shared_options
 def dataset(
     options: PublishingOptions,
     pairs: PairOptions,
-    name: Annotated[str, typer.Argument(help="The challenge set, e.g. permuted; `unbag sets` lists them.")],
+    name: Annotated[
+        str,
+        typer.Argument(
+            autocompletion=completion.sets, help="The challenge set, e.g. permuted; `unbag sets` lists them."
+        ),
+    ],
     config: Annotated[
         list[str] | None,
         typer.Option(
-            help="Configs by name, given once for each, instead of --corpus and --split: snli-test. With --data, what "
-            "to call it (default: the name of the file or data set)."
+            callback=comma_separated,
+            help="Configs by name, comma-separated or repeated, instead of --corpus and --split: snli-test. With "
+            "--data, what to call it (default: the name of the file or data set).",
         ),
     ] = None,
     licence: Annotated[
@@ -32,11 +41,18 @@ def dataset(
             "corpus's, and is published under no other.",
         ),
     ] = None,
+    benchmark: Annotated[
+        bool,
+        typer.Option(
+            help="Put an eval.yaml beside the rows, by which the Hub can make a benchmark of it, with a leaderboard."
+        ),
+    ] = True,
+    num_proc: NumProc = 1,
 ) -> None:
     """Publish a challenge set as a data set that plain `load_dataset` reads.
 
     unbag publish dataset permuted --to my-org --corpus snli
-    unbag publish dataset permuted --to my-org --config snli-test --config anli-dev_r1 --yes
+    unbag publish dataset permuted --to my-org --config snli-test,anli-dev_r1 --yes
     unbag publish dataset swapped --to my-org/my-pairs --data pairs.csv --license cc-by-4.0
 
     The repository gets Parquet files and a card with the features, the sizes,
@@ -45,6 +61,7 @@ def dataset(
     was published is the default one. The set is built first, also without
     --yes; it is kept in the cache.
     """
+    from unbag import processes
     from unbag.hub.dataset import publication
     from unbag.sets import config_name
 
@@ -59,4 +76,7 @@ def dataset(
             raise typer.BadParameter("name the configs either with --config or with --corpus, --split and -o")
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
-        carry_out([publication(requests, options.repo(name), Path(folder), licence=licence)], options)
+        repo = options.repo(name)
+        with processes.up_to(num_proc):
+            made = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
+        carry_out([made], options)

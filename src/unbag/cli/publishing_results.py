@@ -30,11 +30,17 @@ def results(
 
     unbag publish results runs/results.json --to ORG/MODEL --sets ORG --pull-request --yes
     """
+    from unbag.hub.eval_results import known
     from unbag.hub.model_results import onto_model
 
     if "/" not in options.to:
         raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
-    carry_out([onto_model(options.to, read_results(files), sets)], options)
+    from unbag.schemas import whole
+
+    with whole(*files):
+        found = read_results(files)
+        publication = onto_model(options.to, found, sets, known(found, sets, map(results_file, files)))
+    carry_out([publication], options)
 
 
 @with_shared_options
@@ -52,12 +58,22 @@ def results_dataset(
     unbag publish results-dataset runs/results.json --to ORG --yes
     """
     from unbag.hub.results_dataset import NAME, publication
+    from unbag.schemas import whole
 
-    carry_out([publication(options.repo(NAME), read_results(files), model=model)], options)
+    with whole(*files):
+        made = publication(options.repo(NAME), read_results(files), model=model)
+    carry_out([made], options)
 
 
 def read_results(paths: Iterable[Path]) -> "list[Result]":
     """Return the results in files, or in folders that an evaluation left."""
-    from unbag.results import FILE, read
+    from unbag.results import read
 
-    return [result for path in paths for result in read(path / FILE if path.is_dir() else path)]
+    return [result for path in paths for result in read(results_file(path))]
+
+
+def results_file(path: Path) -> Path:
+    """Return the file of results: the path, or the one in it."""
+    from unbag.results import FILE
+
+    return path / FILE if path.is_dir() else path

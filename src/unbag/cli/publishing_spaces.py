@@ -1,9 +1,11 @@
-"""`unbag publish metric` and `unbag publish leaderboard`: Spaces."""
+"""`unbag publish metric`, `unbag publish leaderboard` and `unbag publish pair`: Spaces."""
 
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from unbag.cli import completion
 from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.shared_options import with_shared_options
 
@@ -12,7 +14,12 @@ from unbag.cli.shared_options import with_shared_options
 def metric(
     names: Annotated[
         list[str] | None,
-        typer.Argument(metavar="[NAME]...", help="Metrics; without one, all of them.", show_default=False),
+        typer.Argument(
+            metavar="[NAME]...",
+            autocompletion=completion.metrics,
+            help="Metrics; without one, all of them.",
+            show_default=False,
+        ),
     ] = None,
     *,
     options: PublishingOptions,
@@ -41,3 +48,32 @@ def leaderboard(
 
     organisation = options.to.partition("/")[0]
     carry_out([leaderboard_space(options.repo(NAME), results or f"{organisation}/{results_dataset.NAME}")], options)
+
+
+@with_shared_options
+def pair(
+    model: Annotated[
+        str, typer.Option(metavar="ORG/NAME", help="The model of the Hub that is named at first; visitors name others.")
+    ],
+    lexical: Annotated[
+        Path | None,
+        typer.Option(
+            help="A folder that `unbag lexical fit` left, in English (default: fitted to 20,000 pairs of SNLI, once)."
+        ),
+    ] = None,
+    *,
+    options: PublishingOptions,
+) -> None:
+    """Publish a Space to try one pair on: a model's answer and a bag of words', in order and in others."""
+    from unbag.hub.pair_space import NAME, pair_space
+
+    carry_out([pair_space(options.repo(NAME), model, lexical or fitted_by_default())], options)
+
+
+def fitted_by_default() -> Path:
+    """Return the folder of the lexical model that scores are held against, in English; it is fitted once."""
+    from unbag.lexical.training import Recipe, fitted
+    from unbag.word_counter import PAIRS
+
+    corpus, pairs, pipeline = PAIRS["en"]
+    return fitted(Recipe((corpus,), pairs=pairs, pipeline=pipeline))

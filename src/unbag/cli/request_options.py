@@ -1,13 +1,13 @@
 """The options that say which pairs a set is made from, and how: the same for every command that takes a set."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.options import listed
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
@@ -32,11 +32,22 @@ class PairOptions:
     """Which pairs the sets of a command are made from, and how; see `shared_options.with_shared_options`."""
 
     corpus: Annotated[
-        str | None,
-        typer.Option(rich_help_panel=_WHICH, help="Base corpus: snli, mnli, anli, sick or ocnli (default: snli)."),
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_WHICH,
+            callback=comma_separated,
+            autocompletion=completion.corpora,
+            help="Base corpus: snli (default), mnli, anli, sick, ocnli, fever, rte, qnli, scitail, paws or "
+            "xnli_en, xnli_de, … (15 languages); of evaluate also all: the first five, which the papers have.",
+        ),
     ] = None
     split: Annotated[
-        str | None, typer.Option(rich_help_panel=_WHICH, help="Its split (default: the one the papers evaluate on).")
+        str | None,
+        typer.Option(
+            rich_help_panel=_WHICH,
+            autocompletion=completion.splits,
+            help="Its split (default: the one the papers evaluate on).",
+        ),
     ] = None
     data: Annotated[
         str | None,
@@ -46,21 +57,25 @@ class PairOptions:
         ),
     ] = None
     columns: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id).",
+            callback=comma_separated,
+            help="Its columns where unusually named, such as premise=text,label=gold (also hypothesis, id); "
+            "comma-separated or repeated.",
         ),
     ] = None
     labels: Annotated[
-        str | None,
+        list[str] | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            help="Its labels 0, 1, 2 by name, comma between, where it has numbers only.",
+            callback=comma_separated,
+            help="Its labels 0, 1, 2 by name, comma-separated or repeated, where it has numbers only.",
         ),
     ] = None
     language: Annotated[
-        Literal["en", "zh"] | None, typer.Option(rich_help_panel=_WHICH, help="Its language (default: en).")
+        str | None,
+        typer.Option(rich_help_panel=_WHICH, help="Its language: en (default), zh, or another of XNLI's by its code."),
     ] = None
     examples: Annotated[
         int | None, typer.Option(rich_help_panel=_WHICH, help="Draw this many examples instead of taking all.")
@@ -72,7 +87,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            help="The authors' file of breaking_nli or sicck, or a folder with both; downloaded else.",
+            help="The authors' file of breaking_nli or sicck, or a folder with both somewhere in it; downloaded else.",
         ),
     ] = None
     option: Annotated[
@@ -84,7 +99,7 @@ class PairOptions:
             rich_help_panel=_WHICH,
             autocompletion=_complete,
             help="An option of the sets, which `unbag sets NAME` lists: -o q=10, -o wordnet=true or "
-            "-o training=snli,mnli. Give it again for another.",
+            "-o training=snli,mnli. Repeat it for another.",
         ),
     ] = None
 
@@ -101,54 +116,34 @@ class PairOptions:
             typer.BadParameter: if an option is none of any of the sets, or what is given cannot be read.
             ValueError: if there is no such set, corpus or split.
         """
-        from unbag import corpora, sets
-        from unbag.failures import Failure
-        from unbag.request import Request
+        from unbag.selection import OptionError, Pairs
 
-        known = {name: sets.options(name) for name in names}
-        where, texts = self._where(), self._texts()
-        for option in texts:
-            if not any(option in each for each in known.values()):
-                raise typer.BadParameter(_not_an_option(option, known))
-        if self.data is None and on_failure is not None:
-            # What no set can be made from is a mistake.
-            corpora.corpus(self.corpus or sets.DEFAULT_CORPUS).split(self.split)
-        drawn = {} if self.seed is None else {"seed": self.seed}
-        requests = []
-        for name in names:
-            # -o seed=… is the set's own, where --seed decides what is drawn of it.
-            values = drawn | {option: _value(name, option, texts[option]) for option in texts if option in known[name]}
-            options = {option: value for option, value in values.items() if option in known[name]}
-            config = None
-            if self.data is None:
-                # Of all sets, those that have splits take the split.
-                split = self.split if on_failure is None or sets.takes_split(name, self.corpus) else None
-                try:
-                    config, options = sets.config_name(name, self.corpus, split, options)
-                except ValueError as error:
-                    if on_failure is None:
-                        raise
-                    on_failure(Failure(name, sets.UnfitError(str(error))))
-                    continue
-            requests.append(Request(name, config, options | where, self.examples, **drawn))
-        return requests
+        columns = _by_name(self.columns or (), "--columns premise=…,hypothesis=…,label=…")
+        pairs = Pairs(
+            corpus=self._corpus(),
+            split=self.split,
+            data=self.data,
+            columns=columns,
+            labels=self.labels or None,
+            language=self.language,
+            examples=self.examples,
+            seed=self.seed,
+            options=self._texts(_lists(names)),
+            read=_value,
+        )
+        try:
+            return pairs.requests(names, on_failure=on_failure)
+        except OptionError as error:
+            raise typer.BadParameter(str(error)) from None
 
-    def _where(self) -> dict[str, Any]:
-        """Return what a set is told of pairs of one's own."""
-        if self.data is None:
-            return {}
-        if self.corpus is not None:
-            raise typer.BadParameter("name either --corpus or --data")
-        where: dict[str, Any] = {"data": self.data, "language": self.language or "en", "source_split": self.split}
-        if self.columns:
-            where["columns"] = _by_name(self.columns.split(","), "--columns premise=…,hypothesis=…,label=…")
-        if self.labels:
-            where["labels"] = list(listed(self.labels))
-        return where
+    def _corpus(self) -> str | None:
+        if self.corpus is not None and len(self.corpus) != 1:
+            raise typer.BadParameter(f"expected one --corpus, found {', '.join(self.corpus) or 'none'}")
+        return None if self.corpus is None else self.corpus[0]
 
-    def _texts(self) -> dict[str, str]:
-        """Return the sets' options by name, as they were written."""
-        texts = _by_name(self.option or (), "--option NAME=VALUE")
+    def _texts(self, lists: frozenset[str]) -> dict[str, str]:
+        """Return the sets' options by name, as they were written; those that are lists may be given again."""
+        texts = _by_name(self.option or (), "--option NAME=VALUE", lists)
         if self.file is not None:
             if "file" in texts:
                 raise typer.BadParameter("file: given twice, as --file and as -o")
@@ -156,15 +151,24 @@ class PairOptions:
         return texts
 
 
-def _by_name(parts: Sequence[str], expected: str) -> dict[str, str]:
+def _lists(names: Sequence[str]) -> frozenset[str]:
+    """Return the options of some sets that are lists."""
+    from unbag import sets
+    from unbag.options import LIST
+
+    described = (option for name in names for option in sets.described_options(name))
+    return frozenset(option.name for option in described if option.expected == LIST)
+
+
+def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
     by_name: dict[str, str] = {}
     for part in parts:
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise typer.BadParameter(f"expected {expected}; found {part!r}")
-        if name in by_name:
-            raise typer.BadParameter(f"{name}: given twice; the values of a list have commas between")
-        by_name[name] = value
+        if name in by_name and name not in lists:
+            raise typer.BadParameter(f"{name}: given twice")
+        by_name[name] = f"{by_name[name]},{value}" if name in by_name else value
     return by_name
 
 
@@ -175,12 +179,3 @@ def _value(name: str, option: str, text: str) -> Any:
         return sets.option_value(name, option, text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
-
-
-def _not_an_option(option: str, known: Mapping[str, frozenset[str]]) -> str:
-    alike = get_close_matches(option, sorted(frozenset().union(*known.values())), n=1)
-    has = "; ".join(f"{name} has {', '.join(sorted(options)) or 'none'}" for name, options in known.items())
-    return (
-        f"no option {option!r}{f', did you mean {alike[0]}?' if alike else ';'} {has}; "
-        f"`unbag sets {next(iter(known)) if len(known) == 1 else 'NAME'}` says what each is"
-    )

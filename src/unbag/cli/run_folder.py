@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 RUNS: Final = Path("runs")
 CROSS: Final = "cross"
+ALL_CORPORA: Final = "all-corpora"
 _LONGEST: Final = 120  # characters of a folder's name; file systems take 255 bytes
 _LONGEST_OPTIONS: Final = 60
 _BY_CONTENT: Final = ("data", "file")  # the one names the pairs anyway, the other has one content only
@@ -32,9 +33,9 @@ def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Map
     """
     non_defaults: dict[str, Any] = {}
     for request in requests:
-        non_defaults |= _not_by_default(request, in_suite=about == "suite")
+        non_defaults |= _not_by_default(request, in_suite=about.removeprefix(f"{ALL_CORPORA}-") == "suite")
     non_defaults |= _of_models(options)
-    pairs = [] if about.startswith(CROSS) else [_pairs(requests)]
+    pairs = [] if about.startswith((CROSS, ALL_CORPORA)) else [_pairs(requests)]
     return (
         RUNS / _short("+".join(map(_readable, names))) / _short("-".join([about, *pairs, *_name_parts(non_defaults)]))
     )

@@ -1,21 +1,30 @@
 """Which challenge sets a command is about: those that are named, or else all of them."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Annotated
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
 from unbag.cli.request_options import PairOptions
+from unbag.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
     from unbag.request import Request
 
+ALL: Final = "all"
+"""What stands for the corpora of the papers, where a command takes several (`corpora.OF_PAPERS`)."""
+
 Sets = Annotated[
     list[str] | None,
     typer.Option(
-        help="A challenge set, all of it (unbag sets lists them); give the option again for another. Without it, a "
-        "sample of every set."
+        callback=comma_separated,
+        autocompletion=completion.sets,
+        help="Challenge sets, all of each (unbag sets lists them), comma-separated or repeated. Without it, a sample "
+        "of every set.",
     ),
 ]
 Full = Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")]
@@ -38,6 +47,15 @@ def selected(
     """
     from unbag import suite
 
+    if pairs.corpus == [ALL]:
+        if pairs.split:
+            raise typer.BadParameter(f"--corpus {ALL} takes each corpus's own split, found --split {pairs.split}")
+        each = [replace(pairs, corpus=[name]) for name in OF_PAPERS]
+        names = list(sets or suite.names())
+        found = [request for one in each for request in one.requests(names, on_failure=on_failure)]
+        # A set of official pairs is the same whatever the corpus.
+        found = [request for place, request in enumerate(found) if request not in found[:place]]
+        return found if full or sets else [suite.sampled(request) for request in found]
     if sets:
         return pairs.requests(sets)
     requests = pairs.requests(suite.names(), on_failure=on_failure)

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, g
 import typer
 from typer.core import TyperCommand
 
-from unbag import scripts
-from unbag.cli.output import AsJson, console, print_json, progress
+from unbag.cli import pushing
+from unbag.cli.output import AsJson, console, echo, print_json, progress
+from unbag.cli.paths import folder_to_write
 from unbag.cli.prefetching import Offline
+from unbag.cli.verbosity import is_quiet
 from unbag.training.recipe import Recipe
+from unbag.training.recipes import recipes
 
 if TYPE_CHECKING:
     from unbag.training.loop import OnStep
 
-ROOM: Final = "trainers"
 _RUN: Final = "Checkpoints and records"
 _SHOWN: Final = ("accuracy", "omega_max", "p_c")  # of a set's many numbers, in the table; the files have all
 
@@ -30,25 +32,27 @@ app = typer.Typer(
 
 
 class ManyValues(TyperCommand):
-    """A command without arguments whose lists take their values in a row: `--seeds 1 2 3`."""
+    """A command without arguments whose lists take their values in a row too: `--seeds 1 2 3`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """Join the values behind an option of a list, comma between, before click reads them."""
+        """Join the values of a list, comma-separated, wherever they are given, before click reads them."""
         lists = {name for each in self.params if each.metavar == _LIST for name in each.opts}
-        joined: list[str] = []
-        into = False
+        values: dict[str, list[str]] = {}
+        others: list[str] = []
+        into: list[str] | None = None
         for arg in args:
+            name, equals, value = arg.partition("=")
             if arg.startswith("-"):
-                name, equals, _ = arg.partition("=")
-                into = name in lists
-                joined.append(arg)
-                first = not equals
-            elif into and not first:
-                joined[-1] += f",{arg}"
-            else:
-                joined.append(arg)
-                first = False
-        return super().parse_args(ctx, joined)
+                into = values.setdefault(name, []) if name in lists else None
+                if into is not None and equals:
+                    into.append(value)
+            elif into is not None:
+                into.append(arg)
+            if into is None:
+                others.append(arg)
+        # An option without a value stays one, for click to tell of.
+        joined = [part for name, given in values.items() for part in ([name, ",".join(given)] if given else [name])]
+        return super().parse_args(ctx, [*others, *joined])
 
 
 _LIST: Final = "LIST"
@@ -59,8 +63,8 @@ def add(recipe: Recipe, to: typer.Typer) -> None:
     to.command(name=recipe.name.replace("_", "-"), cls=ManyValues, help=recipe.summary)(_command(recipe))
 
 
-def main(recipe: Recipe, arguments: Sequence[str] | None = None) -> int:
-    """Run a recipe's command alone, as `python trainers/RECIPE.py`; return its exit code."""
+def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
+    """Run the command of a recipe alone, as `python trainers/RECIPE.py`, or of one of some; return its exit code."""
     from unbag.cli.running import run
 
     alone = typer.Typer(
@@ -69,27 +73,37 @@ def main(recipe: Recipe, arguments: Sequence[str] | None = None) -> int:
         rich_markup_mode="rich",
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    add(recipe, alone)
-    return run(alone, arguments)
+    for recipe in some:
+        add(recipe, alone)
+    return run(alone, arguments, goes_on=True)
 
 
 def _command(recipe: Recipe) -> Callable[..., None]:
     hints = get_type_hints(recipe.config)
     declared = {each.name: each for each in fields(recipe.config) if each.init and each.metadata}
-    shared = [each for each in _SHARED if recipe.protocol is None or each.name != "evaluate"]
+    shared = [each for each in _SHARED if recipe.protocol is None or each.name not in _OF_ONE_MODEL]
 
     def command(**arguments: Any) -> None:
         seeds = _read("seeds", arguments.pop("seeds"), int)
         sets = _read("evaluate", arguments.pop("evaluate", ""), str)
         as_json, offline = arguments.pop("as_json"), arguments.pop("offline")
+        push = arguments.pop("push_results", None)
         values: dict[str, Any] = {
             name: _read(name, value, get_args(hints[name])[0]) if get_origin(hints[name]) is tuple else value
             for name, value in arguments.items()
         }
         config = recipe.config(**values)
+        if push is not None:
+            if seeds:
+                raise typer.BadParameter(f"{pushing.OPTION} is for one model; publish those of --seeds one by one")
+            pushing.require(push, offline=offline)
         if offline:
-            _require(config)
+            from unbag import prefetch
+
+            prefetch.require(config.requirements())
         _run(recipe, config, seeds, sets, as_json=as_json)
+        if push is not None and _is_first():
+            pushing.push_model(config.out, push, as_json=as_json)
 
     own = [_parameter(name, hints[name], each) for name, each in declared.items()]
     command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
@@ -111,7 +125,8 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
         help=declared.metadata.get("help"),
         rich_help_panel=declared.metadata.get("panel"),
-        metavar=_LIST if many else None,
+        callback=folder_to_write if name == "out" else None,
+        metavar=_LIST if many or name == "label_map" else None,  # which is read later, and a list all the same
         show_default=bool(default) and not isinstance(default, bool),
     )
     return Parameter(name, Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[hint, option])
@@ -146,43 +161,49 @@ _SHARED: Final = (
             ),
         ],
     ),
+    Parameter(
+        "push_results",
+        Parameter.KEYWORD_ONLY,
+        default=None,
+        annotation=Annotated[
+            str | None,
+            typer.Option(
+                metavar="ORG[/NAME]",
+                rich_help_panel=_RUN,
+                help="Publish the trained model with its card and evaluation at the end, as unbag publish model does; "
+                "made private where there is none.",
+            ),
+        ],
+    ),
     Parameter("offline", Parameter.KEYWORD_ONLY, default=False, annotation=Offline),
     Parameter("as_json", Parameter.KEYWORD_ONLY, default=False, annotation=AsJson),
 )
 
-
-def _require(config: Any) -> None:
-    """Refuse to begin offline without the model or the corpora."""
-    from unbag import prefetch, requirements
-    from unbag.request import Request
-    from unbag.training.config import weighted
-
-    corpora = [weighted(entry)[0] for entry in (*getattr(config, "corpus", ()), *getattr(config, "validation", ()))]
-    needs = prefetch.of_training(str(config.model), corpora, revision=config.revision)
-    needs += [requirements.pipeline("")] if getattr(config, "augment", ()) else []
-    if named := getattr(config, "embeddings", None):
-        needs.append(requirements.embeddings(named))
-    if (rearranged_by := getattr(config, "rearranged_by", None)) is not None:
-        options: dict[str, Any] = {"embeddings": rearranged_by} if rearranged_by else {}
-        needs += prefetch.of_run([Request("resnli", config.corpus[0], options)])
-    prefetch.require(needs)
+_OF_ONE_MODEL: Final = ("evaluate", "push_results")  # a protocol trains several, and keeps none
 
 
 def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     try:
-        return tuple(kind(part.strip()) for part in text.split(",") if part.strip())
+        values = tuple(kind(part.strip()) for part in text.split(",") if part.strip())
     except ValueError:
         raise typer.BadParameter(f"expected numbers for --{name}, found {text!r}") from None
+    if text and not values:  # taken for an option that is not given, it would say another thing
+        raise typer.BadParameter(f"expected values for --{name.replace('_', '-')}, found {text!r}")
+    return values
 
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> None:
-    from unbag.inference.process_group import process_group
+    from unbag.training.published import alone_in_group
     from unbag.training.seeds import run_seeds
 
-    first = process_group().rank == 0
+    first = _is_first()
     visible = first and not as_json
     _quiet(first=first)
-    with _bars(visible=visible) as on_step, progress(visible=visible) as on_progress:
+    with (
+        alone_in_group(config.out, "training"),
+        _bars(visible=visible) as on_step,
+        progress(visible=visible) as on_progress,
+    ):
         if recipe.protocol is None:
             done = run_seeds(recipe, config, seeds, sets=sets, on_step=on_step, on_progress=on_progress)
         else:
@@ -195,7 +216,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
         _show(done, config.out)
     else:
         console().print(recipe.protocol.view(done))
-        typer.echo(f"in {config.out}")
+        echo(f"in {config.out}")
 
 
 def _quiet(*, first: bool) -> None:
@@ -214,13 +235,13 @@ def _quiet(*, first: bool) -> None:
 @contextmanager
 def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]":
     """Give what makes the progress bar of a run."""
-    if not visible:
+    if not visible or is_quiet():
         yield None
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, TextColumn("{task.fields[status]}"), console=console(err=True)) as bars:
+    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    with Progress(*columns, TextColumn("{task.fields[status]}", markup=False), console=console(err=True)) as bars:
 
         def of_run(name: str) -> "OnStep":
             tasks: list[Any] = []
@@ -228,7 +249,7 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
             def update(done: int, total: int, status: str) -> None:
                 if not tasks:
                     tasks.append(bars.add_task(name, total=total, status=status))
-                bars.update(tasks[0], completed=done, status=status)
+                bars.update(tasks[0], completed=done, total=total, status=status)  # a run may begin with another
 
             return update
 
@@ -238,23 +259,33 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
 def _show(done: Any, out: Path) -> None:
     from rich.table import Table
 
+    from unbag.scoring.bootstrap import Estimate
+    from unbag.views.cells import interval
+
     several = len(done["runs"]) > 1
-    table = Table("", "mean" if several else "value", box=None, pad_edge=False)
-    if several:
-        table.add_column("standard deviation")
+    table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)
+    table.add_column("n", justify="right")
     for name, statistics in done["summary"].items():
         if "." in name and (name.rsplit(".", 1)[-1] not in _SHOWN or "=" in name):  # "=": of a part, say one lambda
             continue
-        spread = statistics["standard_deviation"]
-        table.add_row(
-            name, f"{statistics['mean']:.4f}", *(["" if spread is None else f"{spread:.4f}"] if several else [])
-        )
+        mean, spread = statistics["mean"], statistics["standard_deviation"]
+        if several:
+            cells = [f"{mean:.4f}", "" if spread is None else f"{spread:.4f}"]
+        else:
+            cells = [interval(Estimate(mean, statistics["low"], statistics["high"], statistics["n"]))]
+        table.add_row(name, *cells, f"{statistics['n']:,}")
     if table.row_count:  # without validation pairs there is nothing to tell
         console().print(table)
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
-    typer.echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")
+    echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")
 
 
-for _name in scripts.files(ROOM):
-    add(scripts.file(ROOM, _name).RECIPE, app)
+for _recipe in recipes().values():
+    add(_recipe, app)
+
+
+def _is_first() -> bool:
+    from unbag.inference.process_group import process_group
+
+    return process_group().rank == 0

@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from unbag.cli.building_bar import BuildingBar
 from unbag.cli.output import console
+from unbag.cli.verbosity import is_quiet
+from unbag.foreign import shown
 
 if TYPE_CHECKING:
     from unbag.results import Result
@@ -26,8 +29,8 @@ class Watch:
 class _Display(Watch):
     """Two bars on standard error, the sets and the rows of this one; results on standard output above them."""
 
-    def __init__(self, bars: Any, sets: int, *, quiet: bool) -> None:
-        self._bars, self._quiet = bars, quiet
+    def __init__(self, bars: Any, sets: int, *, building: BuildingBar, quiet: bool) -> None:
+        self._bars, self._building, self._quiet = bars, building, quiet
         self._all = bars.add_task("sets", total=sets, unit="sets")
         self._rows: Any = None
         self._shown = ""
@@ -43,7 +46,12 @@ class _Display(Watch):
         self._show(f"making {name}", None)
 
     def on_progress(self, name: str, done: int, total: int) -> None:
-        self._show(f"asking {name}", total)
+        from unbag.request import BUILDING
+
+        if name == BUILDING:  # before the first set
+            self._building.update(name, done, total)
+            return
+        self._show(name, total)
         self._bars.update(self._rows, completed=done)
 
     def _show(self, what: str, total: int | None) -> None:
@@ -51,7 +59,7 @@ class _Display(Watch):
         if what != self._shown:
             if self._rows is not None:
                 self._bars.remove_task(self._rows)
-            self._rows, self._shown = self._bars.add_task(what, total=total, unit="rows"), what
+            self._rows, self._shown = self._bars.add_task(shown(what), total=total, unit="rows"), what
 
     def on_result(self, result: "Result") -> None:
         if self._quiet:
@@ -74,20 +82,31 @@ def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[Watch]:
         visible: whether to show anything.
         quiet: show no result, only how far it is.
     """
-    if not visible:
+    if is_quiet():
+        import datasets
+
+        datasets.disable_progress_bars()
+    if not visible or is_quiet():
         yield Watch()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[unit]}"))
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[unit]}"),
+    )
     to = console(err=True)
     bars = Progress(
         *columns, TimeElapsedColumn(), console=to, transient=True, redirect_stdout=False, disable=not to.is_terminal
     )
+    building = BuildingBar(to)
     import datasets
 
     datasets.disable_progress_bars()
     try:
-        yield _Display(bars, sets, quiet=quiet)
+        yield _Display(bars, sets, building=building, quiet=quiet)
     finally:
+        building.stop()
         bars.stop()

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import demo, prefetch, rows, suite
+from unbag.demo.reader import ReaderPredictor
 from unbag.evaluation import OnFailure, OnProgress, OnResult, OnSet, evaluate_all
 from unbag.failures import Failure
 from unbag.files import atomic_write
@@ -17,8 +18,8 @@ from unbag.request import Request
 from unbag.results import Result
 from unbag.text.pipeline import PIPELINE
 
-MODELS: Final = ("lexical", "hypothesis-only")
-"""The bag of words, and what it is when it may not see the premise."""
+MODELS: Final = ("reader", "lexical", "hypothesis-only")
+"""A network that reads the words in their order; a bag of words; and that when it may not see the premise."""
 
 _FOR_SEEDS: Final = 60  # pairs: some fifteen seeds, as the authors of SICCK had; hundreds would take minutes
 _Q: Final = 20  # permutations of a pair
@@ -52,7 +53,9 @@ def run(
     on_result: OnResult | None = None,
     on_failure: OnFailure | None = None,
 ) -> list[Result]:
-    """Evaluate bags of words on all sets, made from the demonstration's pairs; leave pairs and results in a folder.
+    """Evaluate the reader and bags of words on all sets, made from the demonstration's pairs.
+
+    Pairs and results are left in a folder.
 
     From here on the process keeps off the network. A set that needs what is not on this machine is left out.
 
@@ -72,21 +75,29 @@ def run(
     for request in requests(out):
         if lacking := prefetch.missing(prefetch.of_run([request])):
             get = f"unbag prefetch --sets {request.name}"
-            reason = f"offline, and without {', '.join(lacking)}; `{get}` gets what it needs while there is a network"
+            reason = f"offline, and without {', '.join(lacking)}; `{get}` gets it while there is a network"
             if on_failure is not None:
                 on_failure(Failure(request.name, prefetch.MissingError(reason)))
         else:
             at_hand.append(request)
     return evaluate_all(
-        MODELS,
+        (ReaderPredictor(), *MODELS[1:]),
         at_hand,
         out=out,
         on_set=on_set,
         on_progress=on_progress,
         on_result=on_result,
-        training=(str(out / demo.file("train").name),),
-        pipeline=ALL,
+        **fitted_to(out),
     )
+
+
+def fitted_to(out: Path) -> dict[str, Any]:
+    """Return what the bags of words are fitted to, and which words count, as options of `predictors.predictor_of`.
+
+    Args:
+        out: see `requests`.
+    """
+    return {"training": (str(out / demo.file("train").name),), "pipeline": ALL}
 
 
 def fill(out: Path) -> None:

@@ -12,9 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from unbag.corpora import CORPORA
 from unbag.files import atomic_write
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
+from unbag.hub_names import require_target
 from unbag.llm.prompts import Prompt
 from unbag.request import Request, export
 
@@ -55,9 +57,14 @@ def export_tasks(
     """
     if harness not in HARNESSES:
         raise ValueError(f"expected a harness of {', '.join(HARNESSES)}, found {harness!r}")
+    for corpus in ((request.config or "").partition("-")[0] for request in requests):
+        if corpus in CORPORA and CORPORA[corpus].is_two_way:
+            raise ValueError(f"tasks ask for three labels, and {corpus} tells entailment from the rest alone")
     names = [request.name for request in requests]
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"expected each set once, found {', '.join(twice)} again")
+    if hub is not None:
+        require_target(hub)
     Prompt(shots)  # refuses other numbers, before anything is built
     tasks = [_on_hub(request, hub, names) if hub else _built(request, folder) for request in requests]
     texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(shots))
@@ -92,5 +99,5 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
             "out --hub to have the rows beside the tasks"
         )
     builder = sets.builder(request.name, request.config, **request.options)
-    split = builder.EVALUATED or next(iter(builder.sources())).split or "data"
+    split = builder.EVALUATED or builder.split_name(next(iter(builder.sources())))
     return Task(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

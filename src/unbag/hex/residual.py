@@ -17,11 +17,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import torch
+from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from unbag.files import atomic_write
+from unbag.files import atomic_write, read_object
 from unbag.hex.superficial import SuperficialBranch, WordTable
+from unbag.outside import require_file
+from unbag.secrets import first_line
 
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"
@@ -96,14 +99,17 @@ class ResidualHead(nn.Module):
         """
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"expected a network trained by HEX in {folder}, found no {CONFIG_FILE}")
-        config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        config = read_object(folder / CONFIG_FILE)
         if config.get("format") != _FORMAT:
             raise ValueError(
                 f"{folder / CONFIG_FILE}: expected format {_FORMAT}, found {config.get('format')!r}; one of another "
                 "version of unbag is trained again (`unbag train hex`), or answers with its plain head"
             )
-        tensors = load_file(folder / WEIGHTS_FILE)
-        weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
-        table = WordTable(tensors["embeddings"], tensors["is_word"])
-        branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])
-        return cls(config["layer"], branch, tensors["omega"])
+        try:
+            tensors = load_file(require_file(folder / WEIGHTS_FILE))
+            weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
+            table = WordTable(tensors["embeddings"], tensors["is_word"])
+            branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])
+            return cls(config["layer"], branch, tensors["omega"])
+        except (SafetensorError, LookupError, TypeError, AttributeError, RuntimeError) as error:
+            raise ValueError(f"{folder / WEIGHTS_FILE}: cannot be read ({first_line(error)}); train again") from error

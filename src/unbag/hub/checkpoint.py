@@ -5,18 +5,22 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub import eval_results
+from unbag import checksums, schemas
+from unbag.files import read_object
+from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import About, card
 from unbag.hub.ownership import FOLDER, is_own_head, model_of
 from unbag.hub.publication import Publication
 from unbag.inference.revision import folder_revision
+from unbag.inference.store import PREDICTIONS
 from unbag.labels import resolve_order
 from unbag.results import Result
 
 RECORD: Final = "training.json"  # as in `unbag.training.published`, which needs torch
+_EFFORT: Final = "hardware.json"  # as in `unbag.training.effort`, likewise
+_CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
-_CACHE: Final = "predictions"  # what an evaluation in the folder keeps to go on from
-_OWNS: Final = ("model*.safetensors*", "hex.*", "evaluation/*", "runs/*", eval_results.OWNS)
+_OWNS: Final = ("model*.safetensors*", "hex.*", "evaluation/*", "runs/*", model_code.FILE, eval_results.OWNS)
 
 
 def checkpoint(
@@ -27,6 +31,8 @@ def checkpoint(
     compare_with: Sequence[Result] = (),
     organisation: str | None = None,
     base_licence: str | None = None,
+    with_code: bool = False,
+    about_results: eval_results.Known | None = None,
 ) -> Publication:
     """Return the repository of a trained model.
 
@@ -39,10 +45,13 @@ def checkpoint(
         compare_with: of other models, the one it was trained from above all, to be shown next to them.
         organisation: where the challenge sets are published; by default the repository's.
         base_licence: of the model that was trained (`inherited_licence.of_model`); None if it is not known.
+        with_code: whether the repository has the code of a model of ours (`model_code.with_code`).
+        about_results: as `eval_results.files` takes it.
 
     Raises:
-        ValueError: if the folder is no finished run, its labels are not those of the run, or results are of another
-            model than they are said to be.
+        ValueError: if the folder is no finished run, its labels are not those of the run, results are of another
+            model than they are said to be, or code is asked for that is not ours.
+        ImportError: with code, without PyTorch and transformers.
     """
     record = _record(folder)
     _check_labels(folder, record)
@@ -54,6 +63,8 @@ def checkpoint(
                 f"{result.model['name']} ({str(result.model.get('revision'))[:19]}…); results of other models are for "
                 "--compare-with"
             )
+    config = _config(folder)
+    code = _code(config) if with_code else {}
     own = [result for result in results if is_own_head(result)]
     organisation = organisation or repo.partition("/")[0]
     about = About(
@@ -64,9 +75,13 @@ def checkpoint(
         compare_with=_by_model(compare_with, revision),
         organisation=organisation,
         base_licence=base_licence,
+        separator=_separator(folder),
+        took=_took(folder),
+        of_ours=model_code.is_of_ours(config),
+        with_code=with_code,
     )
     files: dict[str, bytes | Path] = dict(_files(folder))
-    files |= {_CARD: card(about).encode(), **eval_results.files(own, organisation)}
+    files |= {**code, _CARD: card(about).encode(), **eval_results.files(own, organisation, about_results)}
     message = f"Publish a model trained by unbag's recipe {record['recipe'].replace('_', '-')}"
     return Publication(repo, "model", files, message, owns=_OWNS)
 
@@ -82,36 +97,71 @@ def base_of(folder: Path) -> tuple[str, str] | None:
 
 
 def _record(folder: Path) -> Mapping[str, Any]:
-    try:
-        record: Mapping[str, Any] = json.loads((folder / RECORD).read_text(encoding="utf-8"))
-    except FileNotFoundError:
+    if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
-        raise ValueError(
-            f"expected a folder that `unbag train` left, with a {RECORD}; found {contents} in {folder}"
-        ) from None
-    except json.JSONDecodeError as error:
-        raise ValueError(f"{folder / RECORD}: expected JSON ({error})") from None
-    missing = [name for name in ("config.json", "tokenizer_config.json") if not (folder / name).is_file()]
+        raise ValueError(f"expected a folder that `unbag train` left, with a {RECORD}; found {contents} in {folder}")
+    record = schemas.read(folder / RECORD, schemas.TrainingRecord, "the record of a finished training")
+    missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
     if missing or not list(folder.glob("model*.safetensors")):
         raise ValueError(f"expected a whole model in {folder}, found no {', '.join(missing) or 'model.safetensors'}")
     return record
 
 
+def _config(folder: Path) -> dict[str, Any]:
+    return read_object(folder / _CONFIG)
+
+
+def _took(folder: Path) -> Mapping[str, Any] | None:
+    """Return what the training took; None where an earlier version of us did not say, or somebody wrote otherwise."""
+    if not (folder / _EFFORT).is_file():
+        return None
+    took = read_object(folder / _EFFORT)
+    kinds = {"hardware": str, "processes": int, "seconds": float | int}
+    if not all(isinstance(took.get(name), kind) for name, kind in kinds.items()):
+        raise ValueError(f"{folder / _EFFORT}: expected {', '.join(kinds)}, found {sorted(took)}; remove the file")
+    return took
+
+
+def _separator(folder: Path) -> str:
+    """Return what a tokenizer puts between two sentences, so that one text can stand for a pair; else a space."""
+    token = read_object(folder / "tokenizer_config.json").get("sep_token")
+    if isinstance(token, dict):
+        token = token.get("content")
+    if not isinstance(token, str):
+        return " "
+    return token * 2 if token == "</s>" else f" {token} "  # as RoBERTa does, and as BERT does
+
+
+def _code(config: Mapping[str, Any]) -> dict[str, bytes]:
+    """Return the files of a model's code: its config, which names it, and the module."""
+    named, module = model_code.with_code(config)
+    return {
+        _CONFIG: (json.dumps(named, indent=2, ensure_ascii=False) + "\n").encode(),
+        model_code.FILE: module.encode(),
+    }
+
+
 def _check_labels(folder: Path, record: Mapping[str, Any]) -> None:
     """Refuse a config whose labels are not in the order that the run recorded, or that contradicts itself."""
-    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
-    id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
+    config = _config(folder)
+    with schemas.whole(folder / _CONFIG):
+        id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_order(id2label))
     if order != list(record["outputs"]):
         raise ValueError(f"{folder}: the run's outputs are {record['outputs']}, config.json has {order} in id2label")
     if config.get("label2id") != {label: output for output, label in id2label.items()}:
-        raise ValueError(f"{folder / 'config.json'}: label2id is {config.get('label2id')}, id2label {id2label}")
+        raise ValueError(f"{folder / _CONFIG}: label2id is {config.get('label2id')}, id2label {id2label}")
 
 
 def _files(folder: Path) -> Iterator[tuple[str, Path]]:
     for path in sorted(folder.rglob("*")):
         parts = path.relative_to(folder).parts
-        if path.is_file() and parts != (_CARD,) and _CACHE not in parts and not any(p.startswith(".") for p in parts):
+        if (
+            path.is_file()
+            and parts not in ((_CARD,), (checksums.FILE,))
+            and PREDICTIONS not in parts
+            and not any(p.startswith(".") for p in parts)
+        ):
             yield "/".join(parts), path
 
 

@@ -1,34 +1,40 @@
 """A challenge set as a data set repository: Parquet files and a card, which plain `datasets` reads."""
 
 import re
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from glob import escape
 from pathlib import Path
 from typing import Any, Final
 
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from unbag import sets
 from unbag.corpora import CORPORA
-from unbag.hub.dataset_card import ConfigCard, merged_card
+from unbag.hub import benchmark_file
+from unbag.hub.config_card import ConfigCard
+from unbag.hub.dataset_card import merged_card
 from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Merge, Publication
-from unbag.labels import LABELS
-from unbag.request import Request, build, splits_of
+from unbag.hub.statistics import Statistics
+from unbag.hub_names import require_config, require_repo
+from unbag.request import Request, build, check, splits_of
 from unbag.results import environment
 from unbag.rows import is_hub_id
 
 _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
 _ROWS_OF_GROUP: Final = 100_000  # what is in memory at a time, some 30 MB
+_SAMPLE: Final = 2  # rows on the card: of many sets the first is the pair as it was
+_SIZES: Final = ("bytes", "stored")  # of the rows in memory, and of their files
 _DECIDING: Final = ("unbag", "datasets", "numpy", "pyarrow", "scikit-learn", "spacy")
 
 
-def publication(requests: Sequence[Request], repo: str, folder: Path, *, licence: str | None = None) -> Publication:
+def publication(
+    requests: Sequence[Request], repo: str, folder: Path, *, licence: str | None = None, benchmark: bool = True
+) -> Publication:
     """Build configs of one challenge set and return them as the files of a repository.
 
     Args:
@@ -36,28 +42,36 @@ def publication(requests: Sequence[Request], repo: str, folder: Path, *, licence
         repo: `organisation/name`.
         folder: where the Parquet files are written; they are needed until they are published.
         licence: of data of the user's own; that of a corpus is inherited.
+        benchmark: whether the repository is registered as a benchmark, with a leaderboard a config.
 
     Raises:
-        ValueError: if a set cannot be built, or a licence is not known or laxer than the inherited one.
+        ValueError: if a name is none of the Hub's, a set cannot be built, or a licence is not known or laxer than the
+            inherited one.
     """
     [name] = {request.name for request in requests}
     files: dict[str, bytes | Path | Merge] = {}
     cards: list[ConfigCard] = []
     citation = ""
-    for request in requests:
-        config = config_name(request)
-        if config in [card.name for card in cards]:
-            raise ValueError(f"expected each config once, found {config} twice")
+    require_repo(repo)
+    named = [require_config(config_name(request)) for request in requests]
+    if twice := next((config for config in named if named.count(config) > 1), None):
+        raise ValueError(f"expected each config once, found {twice} twice")
+    for request in requests:  # all of them, before the first is built
+        _licence(request, licence)
+    for request, config in zip(requests, named, strict=True):
         card, shards, citation = _config(request, config, folder, licence)
         cards.append(card)
         files |= shards
     files["README.md"] = partial(merged_card, repo=repo, set_name=name, configs=cards, citation=citation)
+    if benchmark:
+        splits = {card.name: card.record["evaluated"] for card in cards}
+        files[benchmark_file.FILE] = partial(benchmark_file.merged_tasks, set_name=name, splits=splits)
     return Publication(
         repo=repo,
         kind="dataset",
         files=files,
         message=f"Publish {name}: {', '.join(card.name for card in cards)}",
-        owns=tuple(f"data/{card.name}/*" for card in cards),
+        owns=tuple(f"data/{escape(card.name)}/*" for card in cards),
     )
 
 
@@ -78,20 +92,26 @@ def config_name(request: Request) -> str:
     return re.sub(r"[^\w.-]+", "_", "-".join(parts))
 
 
+def _licence(request: Request, licence: str | None) -> tuple[Request, Any, str, str]:
+    """Return what is to be built, its builder, what it is made from, and its licence, before the work."""
+    to_build = replace(request, config=None) if "data" in request.options else request  # there it is only a name
+    builder = check(to_build)
+    origin = str(to_build.options.get("data") or builder.config.corpus or config_name(request))
+    return to_build, builder, origin, licence_of(origin, builder.info.license or "", licence)
+
+
 def _config(
     request: Request, config: str, folder: Path, licence: str | None
 ) -> tuple[ConfigCard, dict[str, Path], str]:
     """Build one config: what the card says of it, its files, and the citation of the set."""
-    to_build = replace(request, config=None) if "data" in request.options else request  # there it is only a name
-    builder = sets.builder(to_build.name, to_build.config, **to_build.options)
-    # Before the work: which licence, or whether there is any.
-    origin = str(to_build.options.get("data") or builder.config.corpus or config)
-    licence = licence_of(origin, builder.info.license or "", licence)
+    to_build, builder, origin, licence = _licence(request, licence)
     built = build(to_build)
     shards: dict[str, Path] = {}
     counted: dict[str, Any] = {}
     for split, rows in splits_of(built).items():
-        paths, counted[split] = _write(rows, folder, f"data/{config}/{split}")
+        statistics = Statistics(rows.features["label"].names, built.language)
+        paths, sizes = _write(rows, folder, f"data/{config}/{split}", statistics)
+        counted[split] = statistics.record() | sizes
         shards |= paths
     corpus = CORPORA.get(builder.config.corpus)
     hub_ids = [corpus.hub_id] if corpus else [origin] if "data" in to_build.options and is_hub_id(origin) else []
@@ -103,7 +123,11 @@ def _config(
         "licences": [licence],
         "languages": [built.language],
         "sources": hub_ids,
-        "splits": {split: {key: n[key] for key in ("rows", "examples", "labels")} for split, n in counted.items()},
+        **builder.creators(),
+        "evaluated": str(built.rows.split),
+        "splits": {
+            split: {key: value for key, value in n.items() if key not in _SIZES} for split, n in counted.items()
+        },
         "options": without_folders(dict(built.config)),
         "data": dict(built.data),
         "versions": {package: versions[package] for package in _DECIDING if package in versions},
@@ -114,20 +138,20 @@ def _config(
         dataset_info=_dataset_info(built.rows.features, counted),
         record=record,
         citation=corpus.citation if corpus else "",
+        sample=[dict(row) for row in built.rows.select(range(min(_SAMPLE, len(built.rows))))],
+        licence_link=corpus.licence_link if corpus else "",
     )
     return card, shards, type(builder).CITATION
 
 
-def _write(rows: Any, folder: Path, stem: str) -> tuple[dict[str, Path], dict[str, Any]]:
-    """Write a split as Parquet files, and return them by path in the repository, with what was counted.
+def _write(rows: Any, folder: Path, stem: str, statistics: Statistics) -> tuple[dict[str, Path], dict[str, int]]:
+    """Write a split as Parquet files, and return them by path in the repository, with their sizes in bytes.
 
     The same rows make the same bytes (with the same pyarrow), however they are cached: so that publishing them again
     changes nothing.
     """
     n_shards = max(1, -(-len(rows) // _ROWS_OF_SHARD))
     schema = rows.features.arrow_schema  # with the names of the labels, and no more metadata than that
-    labels: Counter[str] = Counter()
-    sources: set[str] = set()
     paths: dict[str, Path] = {}
     n_bytes = 0
     groups = _groups(rows, schema)
@@ -142,21 +166,14 @@ def _write(rows: Any, folder: Path, stem: str) -> tuple[dict[str, Path], dict[st
                     break
                 writer.write_table(group)
                 n_bytes += group.nbytes
-                labels.update(_label_counts(group, rows.features["label"].names))
-                sources.update(pc.unique(group.column("source_id")).to_pylist())
+                statistics.add(group)
     stored = sum(path.stat().st_size for path in paths.values())
-    counts = {label: labels[label] for label in LABELS}
-    return paths, {"rows": len(rows), "examples": len(sources), "labels": counts, "bytes": n_bytes, "stored": stored}
+    return paths, dict(zip(_SIZES, (n_bytes, stored), strict=True))
 
 
 def _groups(rows: Any, schema: pa.Schema) -> Iterator[pa.Table]:
     for table in rows.with_format("arrow").iter(batch_size=_ROWS_OF_GROUP):
         yield table.cast(schema).combine_chunks()
-
-
-def _label_counts(table: pa.Table, names: Sequence[str]) -> dict[str, int]:
-    counted = pc.value_counts(table.column("label")).to_pylist()
-    return {names[entry["values"]]: entry["counts"] for entry in counted}
 
 
 def _dataset_info(features: Any, counted: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

@@ -7,42 +7,30 @@ each config has a block with its record, and its entries in the YAML that `load_
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
-from unbag import sets
+from unbag import challenge_sets, sets
 from unbag.hub.card import blocks, joined, parted, with_block
+from unbag.hub.config_card import ConfigCard, config_text
+from unbag.hub.home import arxiv_tags, what_it_is, without_relative_links
 from unbag.hub.licences import is_laxer
-from unbag.labels import LABELS
 
 _SET: Final = "the set"
 _CITATION: Final = "citation"
 _CONFIG: Final = "config "
-_RECORD: Final = re.compile(r"```json\n(.*?)\n```", re.DOTALL)
-_RELATIVE_LINK: Final = re.compile(r"\[([^\]]+)\]\((?!https?://|#)[^)]*\)")  # to files that are not in the repository
+_RECORD: Final = re.compile(r"How it was built</summary>\s+```json\n(.*?)\n```", re.DOTALL)
 _SIZES: Final = ((1_000, "n<1K"), (10_000, "1K<n<10K"), (100_000, "10K<n<100K"), (1_000_000, "100K<n<1M"))
 _SIZES_ON: Final = ((10_000_000, "1M<n<10M"), (100_000_000, "10M<n<100M"))
-_COUNTED: Final = {"licences": "license", "languages": "language", "sources": "source_datasets"}
+_COUNTED: Final = {
+    "licences": "license",
+    "languages": "language",
+    "sources": "source_datasets",
+    "labels": "annotations_creators",
+    "sentences": "language_creators",
+}
+"""What a record of a config lists, and what the YAML calls that of all of them."""
 
-
-@dataclass(frozen=True)
-class ConfigCard:
-    """What a card says of one config.
-
-    Attributes:
-        name: of the config.
-        data_files: for each split, the pattern of its files.
-        dataset_info: its entry in `dataset_info`: features, splits, sizes.
-        record: how it was built, no more than JSON can hold: `licences`, `languages`, `sources`, `splits` (rows,
-            examples and label counts) and whatever else decides the rows.
-        citation: BibTeX of what it is made from.
-    """
-
-    name: str
-    data_files: Mapping[str, str]
-    dataset_info: Mapping[str, Any]
-    record: Mapping[str, Any]
-    citation: str
+_CROWD: Final = "crowdsourced"
 
 
 def merged_card(
@@ -64,20 +52,21 @@ def merged_card(
         ValueError: if the card that is there cannot be read, or says a laxer licence than a config has.
     """
     metadata, text = parted(existing)
-    before = _records(text)
+    before = records(text)
     text = with_block(text, _SET, "", before=None)  # keeps its place; its text needs to know the default config
     text = with_block(text, _CITATION, f"## Citation\n\n```bibtex\n{citation}\n```\n\nand the corpus of the config.")
     for config in configs:
-        text = with_block(text, _CONFIG + config.name, _config_text(config), before=_CITATION)
-    after = _records(text)
-    metadata = _metadata(metadata, set_name, configs, before, after)
-    default = next(entry["config_name"] for entry in metadata["configs"] if entry.get("default"))
-    text = with_block(text, _SET, _set_text(repo, set_name, default, metadata["license"]))
+        text = with_block(text, _CONFIG + config.name, config_text(config), before=_CITATION)
+    after = records(text)
+    metadata = _metadata(metadata, repo, set_name, configs, before, after)
+    metadata["tags"] = _union(metadata["tags"], arxiv_tags([text]))  # its citations are in it
+    text = with_block(text, _SET, _set_text(repo, set_name, metadata))
     return joined(metadata, text)
 
 
 def _metadata(
     old: Mapping[str, Any],
+    repo: str,
     set_name: str,
     configs: Sequence[ConfigCard],
     before: Mapping[str, Any],
@@ -100,6 +89,9 @@ def _metadata(
         "pretty_name": old.get("pretty_name", f"{set_name}, an NLI challenge set"),
         "license": counted["license"][0] if len(counted["license"]) == 1 else counted["license"],
         "language": counted["language"],
+        "multilinguality": ["monolingual" if len(counted["language"]) == 1 else "multilingual"],
+        "annotations_creators": counted["annotations_creators"],
+        "language_creators": counted["language_creators"],
         "task_categories": _union(old.get("task_categories"), ["text-classification"]),
         "task_ids": _union(old.get("task_ids"), ["natural-language-inference"]),
         "tags": _union(old.get("tags"), ["unbag", "nli", "challenge-set"]),
@@ -109,7 +101,12 @@ def _metadata(
         "dataset_info": list(infos.values()),
     }
     if "other" in counted["license"]:
-        ours |= {"license_name": old.get("license_name", "see-each-config")}
+        links = {config.licence_link for config in configs if "other" in config.record["licences"]} - {""}
+        link = links.pop() if len(links) == 1 else f"https://huggingface.co/datasets/{repo}#the-configs-here"
+        ours |= {
+            "license_name": old.get("license_name", "see-each-config"),
+            "license_link": old.get("license_link", link),
+        }
     return {key: value for key, value in (dict(old) | ours).items() if value != []}
 
 
@@ -129,10 +126,11 @@ def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[st
     return _union(foreign, after)
 
 
-def _set_text(repo: str, set_name: str, default: str, licences: Any) -> str:
-    own = _RELATIVE_LINK.sub(r"\1", sets.card(set_name)).strip()
+def _set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
+    own = without_relative_links(sets.card(set_name)).strip()
+    default = next(entry["config_name"] for entry in metadata["configs"] if entry.get("default"))
     mixed = ""
-    if not isinstance(licences, str):
+    if not isinstance(metadata["license"], str):
         mixed = (
             "\n\n**The configs have different licences**, each that of the corpus it is made from; who takes "
             "several is bound by all of theirs."
@@ -144,46 +142,44 @@ def _set_text(repo: str, set_name: str, default: str, licences: Any) -> str:
 ```python
 from datasets import load_dataset
 
-rows = load_dataset("{repo}", "{default}")  # plain `datasets`: no code of ours runs
+rows = load_dataset("{repo}", "{default}")  # plain `datasets`: no other code runs
 ```
 
-Made by `unbag`, whose `unbag evaluate ORG/MODEL --sets {set_name}` asks a model and scores its answers.
+{what_it_is()} It made this data set, and asks a model and scores its answers:
+`unbag evaluate ORG/MODEL --sets {set_name}`.
+
+## Intended use
+
+It asks of a model of natural language inference: *{challenge_sets.get(set_name).question}*
+
+It is for research and for choosing among models. What a model was trained on, these rows or the pairs that they are
+made from, no longer measures it. A high score answers this question and no other; it does not show that a model is fit
+for a task, least of all for decisions about people.
+
+## Known biases
+
+{_biases(metadata)}
 
 ## The configs here{mixed}"""
 
 
-def _config_text(config: ConfigCard) -> str:
-    record = config.record
-    rows = "\n".join(
-        f"| {name} | {split['rows']:,} | {split['examples']:,} | "
-        + " | ".join(f"{split['labels'].get(label, 0):,}" for label in LABELS)
-        + " |"
-        for name, split in record["splits"].items()
+def _biases(metadata: Mapping[str, Any]) -> str:
+    taken = "Sentences are those of the sources that each config names, or made of them, mistakes and all."
+    if _CROWD not in (*metadata.get("annotations_creators", ()), *metadata.get("language_creators", ())):
+        return f"{taken} What they take for granted of people is in the rows."
+    return (
+        f"{taken} Crowd workers wrote or labelled them. What these took for granted of people, by gender, age or "
+        "origin, is in the rows ([Rudinger et al. 2017](https://aclanthology.org/W17-1609)), and a hypothesis alone "
+        "may give its label away ([Gururangan et al. 2018](https://aclanthology.org/N18-2017))."
     )
-    labels = " | ".join(LABELS)
-    licence = f"Licence: `{', '.join(record['licences'])}`"
-    if record["sources"]:
-        licence += f", that of {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
-    cited = f"\n\n```bibtex\n{config.citation}\n```" if config.citation else ""
-    return f"""### {config.name}
-
-| split | rows | examples they are made from | {labels} |
-|---|---:|---:|{"---:|" * len(LABELS)}
-{rows}
-
-{licence}.{cited}
-
-<details><summary>How it was built</summary>
-
-```json
-{json.dumps(record, indent=1, ensure_ascii=False)}
-```
-
-</details>"""
 
 
-def _records(text: str) -> dict[str, Any]:
-    """Return the record of each config that a card has a block of."""
+def records(text: str) -> dict[str, Any]:
+    """Return the record of each config that a card's text has a block of.
+
+    Raises:
+        ValueError: if one is broken.
+    """
     records = {}
     for name, block in blocks(text).items():
         if name.startswith(_CONFIG) and (record := _RECORD.search(block)):

@@ -1,23 +1,26 @@
 """Results as the Hub reads them from a model's repository: `.eval_results/*.yaml`, and `model-index` in its card.
 
-The first holds one scalar for each data set and task, higher the better, from which a benchmark's leaderboard is made:
-so only results of a set as it is published, whole, go there, by the number that stands for it (`ChallengeSet.score`).
+The first holds one scalar for each data set and task, higher the better, from which a benchmark's leaderboard is made,
+with the commit of the data set, the day, and what computed it. Only results of a set as it is
+published, whole, go there, by the number that stands for it (`ChallengeSet.score`).
 The older second one holds all quoted numbers, also of examples drawn, with the options beside them.
 """
 
 import copy
 import logging
-from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import Measured
 from unbag.hub import front_matter
-from unbag.hub.benchmarks import benchmark, config_of, deviations, options
-from unbag.report import summary
+from unbag.hub.benchmark_file import Published, published
+from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
-from unbag.verdict import of_model
+from unbag.verdict import of_model, scale
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult
@@ -30,7 +33,35 @@ _HUB_METRICS: Final = ("accuracy", "f1", "precision", "recall")  # what the Hub 
 logger = logging.getLogger(__name__)
 
 
-def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
+class Known(NamedTuple):
+    """What is known of results beside themselves.
+
+    Attributes:
+        tasks: where on the Hub their sets are, as `benchmark_file.published` found them.
+        date: the day they were written, YYYY-MM-DD.
+    """
+
+    tasks: Mapping[Benchmark, Published]
+    date: str
+
+
+def known(results: Iterable[Result], organisation: str, written: Iterable[Path]) -> Known:
+    """Ask the Hub for the benchmarks that results are about.
+
+    Args:
+        results: the results.
+        organisation: where the challenge sets are published.
+        written: the files they were read from; the newest gives the date.
+
+    Raises:
+        HubError: if the Hub does not say.
+    """
+    targets = [target for result in results if (target := benchmark(result, organisation)) is not None]
+    newest = max((path.stat().st_mtime for path in written), default=0.0)
+    return Known(published(targets), datetime.fromtimestamp(newest, tz=UTC).date().isoformat())
+
+
+def files(results: Iterable[Result], organisation: str, about: Known | None = None) -> dict[str, bytes]:
     """Return the files of `.eval_results`, by path: one a challenge set and config, with one entry.
 
     Results of the user's own pairs, of examples drawn and of unusual options are left out, and told.
@@ -38,6 +69,8 @@ def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
     Args:
         results: of one model; where two are of the same config, the later one counts.
         organisation: where the challenge sets are published.
+        about: what else is known of them; then those are left out too whose set is no benchmark on the Hub, or has
+            other rows there. None where that shall not be looked at.
     """
     from huggingface_hub import EvalResultEntry, eval_result_entries_to_yaml
 
@@ -48,8 +81,19 @@ def files(results: Iterable[Result], organisation: str) -> dict[str, bytes]:
         if target is None or main is None or deviations(result):
             logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, _why_not(result))
             continue
+        task = about.tasks.get(target) if about else None
+        if about and (fault := _not_there(result, target, task)):
+            logger.warning("%s of %s: not for %s, %s", result.set, result.data["name"], FOLDER, fault)
+            continue
         entry = EvalResultEntry(
-            dataset_id=target.repo, task_id=target.config, value=main.estimate.value, notes=_notes(result, main)
+            dataset_id=target.repo,
+            task_id=target.config,
+            value=main.estimate.value,
+            dataset_revision=task.commit if task else None,
+            date=about.date if about else None,
+            source_url=f"https://huggingface.co/datasets/{target.repo}",
+            source_name=f"unbag {result.environment['unbag']}",
+            notes=_notes(result, main),
         )
         content = front_matter.dumped(eval_result_entries_to_yaml([entry]))
         contents[f"{FOLDER}/unbag-{result.set}-{target.config}.yaml"] = content.encode()
@@ -138,13 +182,25 @@ def _why_not(result: Result) -> str:
     )
 
 
+def _not_there(result: Result, target: Benchmark, task: Published | None) -> str | None:
+    """Return why a result is not one of a benchmark on the Hub; None if it is."""
+    if task is None:
+        return (
+            f"since {target.repo} is no benchmark with the task {target.config} on the Hub; publish the set first: "
+            f"unbag publish dataset {result.set} --to {target.repo.partition('/')[0]} --config {target.config}"
+        )
+    if task.rows_sha256 not in (None, result.data["sha256"]):
+        return f"since {target.repo} has other rows in {target.config} than were asked (sha256 {task.rows_sha256:.8}…)"
+    return None
+
+
 def _notes(result: Result, main: Measured) -> str:
     """Return what the scalar is, how sure, and of which rows."""
     _, low, high, n = main.estimate
     parts = [main.quantity.label, f"n = {n:,}"]
     if low is not None and high is not None:
         parts.append(f"95 % interval {low:.4f} to {high:.4f}")
-    parts.append(summary.scale(of_model([result])).removesuffix("."))
+    parts.append(scale(of_model([result])).removesuffix("."))
     parts += [f"{name} {result.model[name]}" for name in ("revision", "dtype") if name in result.model]
     return "; ".join([*parts, f"rows sha256 {result.data['sha256']}", f"unbag {result.environment['unbag']}"])
 

@@ -54,11 +54,12 @@ def of_model(repo: str, revision: str | None = None) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     from unbag.hub.refusals import explained
-    from unbag.retries import with_retries
+    from unbag.hub_reads import hub_read
+    from unbag.retries import TRIES
 
     with explained(repo, "model"):
         try:
-            info = with_retries(lambda: HfApi().model_info(repo, revision=revision))
+            info = hub_read(f"model {repo}", lambda: HfApi().model_info(repo, revision=revision), tries=TRIES)
         except (RepositoryNotFoundError, RevisionNotFoundError):
             return None
     named = info.card_data.get("license") if info.card_data else None

@@ -2,6 +2,7 @@
 
 from typing import Final
 
+from unbag.hub.home import what_it_is
 from unbag.hub.publication import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import notice
@@ -36,6 +37,8 @@ load_dataset("{results}", split="train")
 
 To add a model: `unbag evaluate ORG/MODEL --sets permuted --out runs/model`, and then `unbag publish results-dataset
 runs/model/results.json --to ORG`, or a pull request to the data set.
+
+{about}
 """
 
 
@@ -47,7 +50,7 @@ def leaderboard_space(repo: str, results: str) -> Publication:
         results: the data set that it reads, `organisation/name` (`hub.results_dataset`).
     """
     files = {
-        "README.md": with_settings(_CARD.format(results=results), datasets=[results], pinned=True),
+        "README.md": with_settings(_CARD.format(results=results, about=what_it_is()), datasets=[results], pinned=True),
         f"{_PAGE}.py": notice() + page_source(_PAGE),
         "app.py": notice() + _APP.format(page=_PAGE, results=results),
         "requirements.txt": requirements("datasets"),

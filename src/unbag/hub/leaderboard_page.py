@@ -11,6 +11,27 @@ import gradio as gr
 import pandas as pd
 
 ALL: Final = "all"
+LEFT_OUT: Final = "left_out"
+"""Of a table of `sound` rows, how many others there were (in its `attrs`)."""
+
+_CONTROL: Final = "plain"
+"""The set that is a corpus as it is, which words can solve."""
+_MEAN: Final = "mean"
+_STYLE: Final = """
+@media (max-width: 600px) {
+  .gradio-container { padding: 0 8px !important }
+  .board td, .board th { font-size: 12px !important; padding: 2px !important }
+}
+"""
+_LARGEST: Final = 1e15
+_LONGEST: Final = 300  # characters of a cell
+_NAME: Final = re.compile(r"[\w.,:;@%^=+/ -]+")  # no character of HTML or Markdown that does something
+_MARKUP: Final = re.compile(r"([\\`*_{}\[\]()#!|<>~&:/@$.])")
+_NAMES: Final = ("set", "config", "metric", "head", "model", "model_revision", "data_sha256")
+_TEXTS: Final = ("metric_name", "options")
+_NUMBERS: Final = ("value", "n", "low", "high")
+_MAY_BE_MISSING: Final = ("low", "high")
+_TRUTHS: Final = ("higher_is_better", "is_score")
 _HUB_ID: Final = re.compile(r"[\w.-]+/[\w.-]+")
 _DATATYPES: Final[dict[str, Any]] = {
     "model": "markdown",
@@ -38,8 +59,51 @@ def read(repo: str) -> pd.DataFrame:
     """
     from datasets import load_dataset
 
-    results: pd.DataFrame = load_dataset(repo, split="train").to_pandas()
-    return results
+    return sound(load_dataset(repo, split="train").to_pandas())
+
+
+def sound(results: pd.DataFrame) -> pd.DataFrame:
+    """Return the rows that are what a row must be; anybody may have proposed one.
+
+    Raises:
+        ValueError: if a column is missing.
+    """
+    wanted = (*_NAMES, *_TEXTS, *_NUMBERS, *_TRUTHS)
+    if missing := [name for name in wanted if name not in results.columns]:
+        raise ValueError(f"expected the columns of a data set of results, found none of {', '.join(missing)}")
+    kept = [all(_fits(name, row[name]) for name in wanted) for row in results.to_dict("records")]
+    rows = results[pd.Series(kept, index=results.index, dtype=bool)].reset_index(drop=True)
+    rows = rows.astype(dict.fromkeys(_TRUTHS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
+    rows.attrs[LEFT_OUT] = len(results) - len(rows)
+    return rows
+
+
+def _fits(name: str, value: Any) -> bool:
+    """Tell whether a cell is what its column must hold."""
+    if name in _TRUTHS:
+        return type(value).__name__ in ("bool", "bool_")
+    if name in _NUMBERS:
+        if name in _MAY_BE_MISSING and (value is None or value != value):
+            return True
+        return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < _LARGEST
+    if not isinstance(value, str) or len(value) > _LONGEST or not value.isprintable():
+        return False
+    if name == "model_revision" and not value:  # of a baseline that nothing is fitted to
+        return True
+    return _is_options(value) if name == "options" else name in _TEXTS or _NAME.fullmatch(value) is not None
+
+
+def _is_options(text: str) -> bool:
+    try:
+        options = json.loads(text)
+    except (ValueError, RecursionError):
+        return False
+    return isinstance(options, dict) and isinstance(options.get("examples", 0), int)
+
+
+def _plain(text: str) -> str:
+    """Return text as Markdown that says the same and does nothing."""
+    return _MARKUP.sub(r"\\\1", text)
 
 
 def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd.DataFrame:
@@ -75,11 +139,13 @@ def ranked(results: pd.DataFrame, set_name: str, config: str, metric: str) -> pd
 def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
     """Return a row a model and a column a set: the value of the metric that stands for it; and what each column is.
 
-    A set's column is of the rows that most models were asked; of several values of a model the last is shown.
+    A set's column is of the rows that most models were asked; of several values of a model the last is shown. Who was
+    asked more challenge sets comes first, and among these who has the better mean over them.
     """
     models = pd.Index(sorted({_link(row) for row in results.itertuples()}), name="model")
     columns: dict[str, pd.Series[Any]] = {}
     meanings = []
+    goodness: dict[str, pd.Series[Any]] = {}
     for name in sorted(results["set"].unique()):
         rows = _usual_rows(results, name)
         if rows.empty:
@@ -87,10 +153,19 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         heading = f"{name} {'↑' if rows['higher_is_better'].iloc[0] else '↓'}"
         values = pd.Series(rows["value"].round(3).to_numpy(), index=[_link(row) for row in rows.itertuples()])
         columns[heading] = values[~values.index.duplicated(keep="last")].reindex(models)
+        if name != _CONTROL:
+            goodness[name] = columns[heading] * (1 if rows["higher_is_better"].iloc[0] else -1)
         examples = json.loads(rows["options"].iloc[0]).get("examples")
         drawn = f" ({examples:,} examples)" if examples else ""
-        meanings.append(f"**{name}**: {rows['metric_name'].iloc[0]}, {rows['config'].iloc[0]}{drawn}")
-    return pd.DataFrame(columns, index=models).reset_index(), " · ".join(meanings)
+        what = f"{_plain(rows['metric_name'].iloc[0])}, {_plain(rows['config'].iloc[0])}"
+        meanings.append(f"**{_plain(name)}**: {what}{drawn}")
+    ranks = pd.DataFrame(goodness, index=models)
+    ranks = pd.DataFrame({"asked": ranks.notna().sum(axis=1), "mean": ranks.mean(axis=1)})
+    order = ranks.sort_values(["asked", "mean"], ascending=False, kind="stable").index
+    means = {_MEAN: ranks["mean"].round(3)} if (results["higher_is_better"] | ~results["is_score"]).all() else {}
+    if means:
+        meanings.insert(0, f"**{_MEAN}**: over the challenge sets asked, the corpus as it is left aside")
+    return pd.DataFrame({**means, **columns}, index=models).loc[order].reset_index(), " · ".join(meanings)
 
 
 def _usual_rows(results: pd.DataFrame, set_name: str) -> pd.DataFrame:
@@ -142,10 +217,14 @@ def page(repo: str) -> gr.Blocks:
         sets = choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
+        if left_out := results.attrs[LEFT_OUT]:
+            count += f" Rows left out because they are malformed: {left_out:,}."
         table, meanings = overview(results)
-        kinds: Any = ["markdown", *["number"] * (table.shape[1] - 1)]
+        numbers = table.shape[1] - 1
+        kinds: Any = ["markdown", *["number"] * numbers]
+        widths: Any = ["176px", *["140px"] * numbers]  # said, or a phone would show all columns and break every word
         return (
-            *(results, count, gr.Dataframe(table, datatype=kinds), meanings),
+            *(results, count, gr.Dataframe(table, datatype=kinds, column_widths=widths), meanings),
             *(gr.Dropdown(sets, value=first), *narrowed(results, first)),
         )
 
@@ -167,7 +246,10 @@ def page(repo: str) -> gr.Blocks:
         results = gr.State()
         count = gr.Markdown()
         with gr.Tab("All sets"):
-            summary = gr.Dataframe(interactive=False, show_search="search", pinned_columns=1)
+            gr.HTML(f"<style>{_STYLE}</style>", visible=True, padding=False)
+            summary = gr.Dataframe(
+                interactive=False, show_search="search", pinned_columns=1, wrap=True, elem_classes="board"
+            )
             legend = gr.Markdown()
         with gr.Tab("One set"):
             with gr.Row():
@@ -175,7 +257,13 @@ def page(repo: str) -> gr.Blocks:
                     gr.Dropdown(label=label, interactive=True) for label in ("Challenge set", "Config", "Metric")
                 )
             table = gr.Dataframe(
-                interactive=False, show_search="search", headers=list(_DATATYPES), datatype=list(_DATATYPES.values())
+                interactive=False,
+                show_search="search",
+                headers=list(_DATATYPES),
+                datatype=list(_DATATYPES.values()),
+                pinned_columns=1,
+                column_widths=["176px", *["140px"] * (len(_DATATYPES) - 1)],
+                elem_classes="board",
             )
         gr.Markdown(f"The rows: [{repo}](https://huggingface.co/datasets/{repo}).")
         demo.load(opened, None, [results, count, summary, legend, set_name, config, metric, table], api_name="opened")

@@ -24,6 +24,7 @@ MOST_RESAMPLES: Final = 10_000
 MOST_LISTED: Final = 4
 """Of a list of plain numbers."""
 _ESTIMATE: Final = {"value", "low", "high", "n"}
+_STAND_FOR: Final = {"predictions": ("prediction",), "references": ("four_way", "label")}
 _STYLE: Final = """<style>
 .scores { overflow-x: auto; color: var(--body-text-color); font-size: 14px }
 .scores table { width: 100%; border-collapse: collapse }
@@ -83,12 +84,13 @@ class Card:
 
 
 def table(text: str) -> tuple[list[str], list[list[str]]]:
-    """Return the header and the rows of a CSV file, as text.
+    """Return the header and the rows of a CSV file, or of cells copied from a spreadsheet (tabs between), as text.
 
     Raises:
         ValueError: if there is no row, or a row has not as many cells as the header.
     """
-    header, *rows = list(csv.reader(io.StringIO(text))) or [[]]
+    delimiter = "\t" if "\t" in text.partition("\n")[0] else ","
+    header, *rows = list(csv.reader(io.StringIO(text), delimiter=delimiter)) or [[]]
     if not rows:
         raise ValueError("expected a CSV file with a header and at least one row, found no row")
     if len(rows) > MOST_ROWS:
@@ -125,8 +127,28 @@ def _cell(value: Any) -> Any:
     text = "" if value is None or value != value else str(value).strip()  # NaN is what pandas makes of an empty cell
     try:
         return json.loads(text) if text else None
-    except ValueError:
+    except (ValueError, RecursionError):
         return text
+
+
+def of_metric(metric: Callable[..., Scores], inputs: Mapping[str, Any]) -> tuple[dict[str, Any], list[str]]:
+    """Return the columns that a metric takes, and the names of the others, which a set has beside them.
+
+    A column of the set stands for one of the metric that is not there: `prediction`, and for the references SICCK's
+    `four_way` or the `label`.
+
+    >>> of_metric(lambda predictions, references: {}, {"prediction": [1], "label": [0], "premise": ["a"]})
+    ({'predictions': [1], 'references': [0]}, ['premise'])
+    """
+    known = inspect.signature(metric).parameters
+    taken = {name: column for name, column in inputs.items() if name in known}
+    used = set(taken)
+    for name, others in _STAND_FOR.items():
+        other = next((each for each in others if each in inputs), None)
+        if name in known and name not in taken and other is not None:
+            taken[name] = inputs[other]
+            used.add(other)
+    return taken, [name for name in inputs if name not in used]
 
 
 def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: str) -> Scores:
@@ -143,7 +165,7 @@ def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: 
     """
     try:
         more = json.loads(options.strip() or "{}")
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise ValueError(f'expected options as JSON, e.g. {{"seed": 1}}, found {options!r} ({error})') from None
     if not isinstance(more, dict):
         raise ValueError(f'expected options as a JSON object, e.g. {{"seed": 1}}, found {options!r}')
@@ -162,8 +184,12 @@ def computed(metric: Callable[..., Scores], inputs: Mapping[str, Any], options: 
         raise ValueError(f"expected at most {MOST_RESAMPLES:,} resamples here, found {resamples!r}")
     try:
         return metric(**arguments)
-    except TypeError as error:  # text or an empty cell where a number belongs
-        raise ValueError(f"a cell or an option is not what the metric expects: {error}") from None
+    except ValueError:
+        raise
+    except Exception as error:  # text, an empty cell or a list where a number belongs, a number out of all bounds, …
+        raise ValueError(
+            f"a cell or an option is not what the metric expects: {type(error).__name__}: {error}"
+        ) from None
 
 
 @dataclass(frozen=True)
@@ -273,15 +299,20 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
 
     def score(cells: Any, options: str) -> str:
         try:
-            scores = computed(metric, columns(list(cells.columns), cells.to_numpy().tolist()), options)
+            inputs, others = of_metric(metric, columns(list(cells.columns), cells.to_numpy().tolist()))
+            scores = computed(metric, inputs, options)
+            unused = f"<p>Columns not used: {escape(', '.join(others))}.</p>" if others else ""
+            return scores_html(scores, card.meanings) + unused
         except ValueError as error:
             return f"<p>⚠️ {escape(str(error))}</p>"
-        return scores_html(scores, card.meanings)
 
     def read(path: str) -> Any:
+        return pasted(Path(path).read_bytes().decode("utf-8-sig", errors="replace"))
+
+    def pasted(text: str) -> Any:
         try:
-            header, rows = table(Path(path).read_text(encoding="utf-8-sig"))
-        except ValueError as error:
+            header, rows = table(text.strip("\r\n"))
+        except (ValueError, csv.Error) as error:
             raise gr.Error(str(error)) from None
         return gr.Dataframe(value={"headers": header, "data": rows}, column_count=len(header))
 
@@ -298,6 +329,12 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
                         max_height=330,
                     )
                 with gr.Column(scale=1, min_width=220):
+                    paste = gr.Textbox(
+                        label="Paste a table",
+                        placeholder="with its header; commas or tabs between",
+                        lines=3,
+                        max_lines=3,
+                    )
                     upload = gr.UploadButton("Upload a CSV file", file_types=[".csv"], size="md")
                     options = gr.Code("{}", language="json", label="Options", lines=3, interactive=True)
                     gr.Markdown(f"Optional, as columns or options: {', '.join(f'`{name}`' for name in optional)}.")
@@ -306,6 +343,8 @@ def page(metric: Callable[..., Scores], folder: Path) -> gr.Blocks:
         with gr.Tab("What it is"):
             gr.Markdown(card.text)
         upload.upload(read, upload, cells, api_visibility="private")
+        # Somebody who types, and does not paste, is not told of every letter that it is no table yet.
+        paste.input(lambda text: pasted(text) if "\n" in text.strip() else gr.skip(), paste, cells, api_name="pasted")
         button.click(score, [cells, options], result, api_name="score")
         demo.load(score, [cells, options], result, api_visibility="private")
     return demo

@@ -3,6 +3,7 @@
 from typing import Final
 
 from unbag import scripts
+from unbag.hub.home import what_it_is, without_relative_links
 from unbag.hub.publication import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice, without_us
@@ -40,7 +41,8 @@ def metric_space(name: str, repo: str) -> Publication:
     if not module.isidentifier() or module in ("app", _SCORING, _PAGE):
         raise ValueError(f"expected a Space named like a Python module, e.g. org/{name}, found {repo!r}")
     source, needed = without_us((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
-    card = with_settings((folder / "README.md").read_text(encoding="utf-8"))
+    readme = without_relative_links((folder / "README.md").read_text(encoding="utf-8")).rstrip()
+    card = with_settings(f"{readme}\n\n## unbag\n\n{what_it_is()} It made this Space, which runs without it.\n")
     files = {
         "README.md": card.replace(f'evaluate.load("{_ROOM}/{name}")', f'evaluate.load("{repo}")'),
         f"{module}.py": notice() + source,

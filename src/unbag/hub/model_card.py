@@ -5,17 +5,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import challenge_sets, scripts, verdict
+from unbag import challenge_sets, verdict
 from unbag.challenge_sets.base import Measured
-from unbag.corpora import CORPORA, Corpus
+from unbag.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.hub import eval_results
+from unbag.hub.home import arxiv_tags, what_it_is
 from unbag.hub.inherited_licence import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.report import summary
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.command import command
+from unbag.training.recipes import named
 from unbag.views.cells import interval
 
 if TYPE_CHECKING:
@@ -23,7 +24,12 @@ if TYPE_CHECKING:
 
 RESIDUAL: Final = "its residual head"
 _CURVE_ROWS: Final = 12
-_EXAMPLE: Final = ("A man is asleep on a bench.", "A man is awake.")
+_EXAMPLES: Final = {
+    "Opposites": ("A man is asleep on a bench.", "A man is awake."),
+    "Who does what": ("A dog chases a cat.", "A cat chases a dog."),
+    "A wider word": ("Two women play tennis.", "Two people play a sport."),
+}
+_EXAMPLE: Final = _EXAMPLES["Opposites"]
 _MEANINGS: Final = {
     ENTAILMENT: "the hypothesis is true if the premise is",
     NEUTRAL: "it may be true or not",
@@ -51,6 +57,10 @@ class About:
         compare_with: results of other models, by what to call them.
         organisation: where the challenge sets are published.
         base_licence: of the model that was trained; None if it is not known.
+        separator: what stands between two sentences in its tokenizer's input, for the example on the model's page.
+        took: `hardware`, `processes` and `seconds` of its training; None where they are not known.
+        of_ours: whether it takes unbag to load the model: its architecture is one of `unbag.models`.
+        with_code: whether the repository has its code too.
     """
 
     repo: str
@@ -60,6 +70,10 @@ class About:
     compare_with: Mapping[str, Sequence[Result]]
     organisation: str
     base_licence: str | None
+    separator: str = " "
+    took: Mapping[str, Any] | None = None
+    of_ours: bool = False
+    with_code: bool = False
 
     @property
     def base(self) -> str | None:
@@ -126,7 +140,15 @@ def _metadata(about: About) -> "ModelCardData":
         language=sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]}),
         license=about.licence,
         license_name=_REST if about.licence == OTHER else None,
-        tags=["natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")],
+        license_link=f"https://huggingface.co/{about.repo}#licence" if about.licence == OTHER else None,
+        tags=[
+            *("natural-language-inference", "unbag", about.record["recipe"].replace("_", "-")),
+            *arxiv_tags([named(about.record["recipe"]).about, *_cited(about)]),
+        ],
+        widget=[
+            {"text": f"{premise}{about.separator}{hypothesis}", "example_title": title}
+            for title, (premise, hypothesis) in _EXAMPLES.items()
+        ],
         metrics=metrics or None,
         model_name=about.repo.partition("/")[2] if index else None,
         eval_results=index or None,
@@ -140,17 +162,19 @@ def _what_it_is(about: About) -> str:
     return (
         f"A classifier of sentence pairs for natural language inference: given a premise and a hypothesis, {labels}. "
         f"It is {base} (revision `{record['model']['revision']}`) trained further by the recipe "
-        f"`{record['recipe'].replace('_', '-')}` of unbag, a package of NLI challenge sets that a bag of words cannot "
-        "solve."
+        f"`{record['recipe'].replace('_', '-')}` of unbag.\n\n{what_it_is()}"
     )
 
 
 def _use(about: About) -> str:
     premise, hypothesis = _EXAMPLE
+    known = (
+        "import unbag.models  # pip install 'unbag[models]': makes the architecture known\n" if about.of_ours else ""
+    )
     text = f"""## Use
 
 ```python
-from transformers import pipeline
+{known}from transformers import pipeline
 
 classify = pipeline("text-classification", model="{about.repo}")
 classify({{"text": "{premise}", "text_pair": "{hypothesis}"}})
@@ -158,7 +182,7 @@ classify({{"text": "{premise}", "text_pair": "{hypothesis}"}})
 
 ```python
 import torch
-from transformers import AutoModelForSequenceClassification, AutoTokenizer
+{known}from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 tokenizer = AutoTokenizer.from_pretrained("{about.repo}")
 model = AutoModelForSequenceClassification.from_pretrained("{about.repo}")
@@ -168,7 +192,7 @@ with torch.no_grad():
 print({{model.config.id2label[i]: float(p) for i, p in enumerate(probabilities)}})
 ```
 
-The outputs are, in order: {", ".join(about.record["outputs"])}."""
+The outputs are, in order: {", ".join(about.record["outputs"])}.{_without_us(about)}"""
     if about.record["recipe"] == "hex":
         text += f"""
 
@@ -186,19 +210,30 @@ ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
     return text
 
 
+def _without_us(about: About) -> str:
+    """Say how a model of ours is loaded without unbag, where its repository has the code."""
+    if not about.with_code:
+        return ""
+    return f"""
+
+Without unbag, `modeling_unbag.py` in this repository is the architecture, for those who have read it and run it at
+their own risk. It needs PyTorch and transformers, and spaCy where sentences are parsed; the tokenizer needs no code.
+
+```python
+model = AutoModelForSequenceClassification.from_pretrained(
+    "{about.repo}", revision="COMMIT", trust_remote_code=True  # the commit that you have read
+)
+```"""
+
+
 def _training(about: About) -> str:
     record = about.record
     config = record["config"]
-    recipe = scripts.file("trainers", record["recipe"]).RECIPE
+    recipe = named(record["recipe"])
     sentences = [recipe.about]
     sentences += [_ORDERS[config["order"]]] if config["order"] in _ORDERS else []
     sentences += ["The premises were left out."] if config["hypothesis_only"] else []
-    if config["augment"]:
-        kinds = " and ".join({"soswap": "SOSwap", "addamod": "AddAmod"}[kind] for kind in config["augment"])
-        sentences.append(
-            f"{config['augment_pairs']:,} {kinds} pairs each were added in each epoch "
-            "([Nie et al. 2019](https://doi.org/10.1609/aaai.v33i01.33016867), section 4)."
-        )
+    sentences += [_augmentation(record)] if config["augment"] else []
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
     listed = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
@@ -214,8 +249,39 @@ def _training(about: About) -> str:
             f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut} AdamW; the learning rate "
             "rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
             _curve(record),
+            *([_effort(about.took)] if about.took else []),
         ]
     )
+
+
+def _effort(took: Mapping[str, Any]) -> str:
+    """Return on what it was trained and how long that took, in words."""
+    minutes, seconds = divmod(round(took["seconds"]), 60)
+    time = f"{minutes // 60} h {minutes % 60} min" if minutes >= 60 else f"{minutes} min {seconds} s"
+    several = f", {took['processes']} processes" if took["processes"] > 1 else ""
+    return f"Hardware: {took['hardware']}{several}. Time: {time}, from when it was last started."
+
+
+_KINDS: Final = {"soswap": "SOSwap", "addamod": "AddAmod"}  # the others are called as they are
+
+
+def _augmentation(record: Mapping[str, Any]) -> str:
+    """Return what was added to each epoch; records of earlier versions have no counts, nor halves."""
+    config = record["config"]
+    if "augmentation" not in record:
+        kinds = " and ".join(_KINDS[kind] for kind in config["augment"])
+        return (
+            f"{config['augment_pairs']:,} {kinds} pairs each, made of the training premises, were added in each epoch."
+        )
+    added = record["augmentation"]
+    counts = [f"{each['pairs']:,} {_KINDS.get(kind, kind)}" for kind, each in added["first_epoch"].items()]
+    listed = " and ".join(filter(None, [", ".join(counts[:-1]), counts[-1]]))
+    half = (
+        ", with words and templates of the training half of the vocabulary alone"
+        if added["words"] == "training"
+        else ""
+    )
+    return f"In each epoch {listed} pairs were added that are made of the training pairs{half}."
 
 
 _PRECISIONS: Final = {"no": "float32", "bf16": "bfloat16 (mixed)", "fp16": "float16 (mixed)"}
@@ -305,7 +371,7 @@ def _verdicts(about: About) -> list[str]:
     heads = {"this model": about.own, RESIDUAL: about.residual}
     stand = {name: verdict.of_model(results) for name, results in heads.items() if results}
     said = [f"- {name}: {verdict.sentence(each)}" for name, each in stand.items()]
-    return [*said, f"- beyond words: {summary.scale([one for each in stand.values() for one in each])}"]
+    return [*said, f"- beyond words: {verdict.scale([one for each in stand.values() for one in each])}"]
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:
@@ -332,7 +398,7 @@ def _cell(estimate: Estimate | None) -> str:
 
 def _limits(about: About) -> str:
     languages = sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]})
-    spoken = " and ".join({"en": "English", "zh": "Chinese"}[language] for language in languages)
+    spoken = " and ".join(LANGUAGES[language] for language in languages)
     drawn = any("examples" in result.config for result in (*about.own, *about.residual))
     points = [
         f"It knows {spoken} sentences like those it was trained on; other text is at your own risk.",
@@ -377,8 +443,18 @@ with unbag {environment["unbag"]}{commit}, {versions}. The whole record is in `t
 
 
 def _citations(about: About) -> str:
-    citations = [corpus.citation for corpus in about.corpora]
-    return "## Citation\n\n```bibtex\n" + "\n\n".join(citations) + "\n```" if citations else ""
+    citations = _cited(about)
+    text = "## Citation\n\nThe recipe: " + named(about.record["recipe"]).about
+    if citations:
+        text += "\n\nWhat it was trained on and asked:\n\n```bibtex\n" + "\n\n".join(citations) + "\n```"
+    return text
+
+
+def _cited(about: About) -> list[str]:
+    """Return the BibTeX of the corpora that it was trained on, and of the sets that it was asked."""
+    asked = dict.fromkeys(result.set for result in (*about.own, *about.residual))
+    sets_cited = [str(challenge_sets.get(name).builder_class().CITATION) for name in asked]
+    return list(dict.fromkeys([*(corpus.citation for corpus in about.corpora), *sets_cited]))
 
 
 def _is_corpus(name: str, origin: str) -> bool:

@@ -15,13 +15,16 @@ MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve
 _INDEX: Final = "model-index"
 
 
-def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publication:
+def onto_model(
+    repo: str, results: Sequence[Result], organisation: str, about: eval_results.Known | None = None
+) -> Publication:
     """Return what adds results to a model's repository; the rest of its card stays as it is, to the byte.
 
     Args:
         repo: the model.
         results: among them results of the model; those of others are not looked at.
         organisation: where the challenge sets are published.
+        about: as `eval_results.files` takes it.
 
     Raises:
         ValueError: if none of the results is the model's, or none is of a challenge set's own pairs.
@@ -40,4 +43,4 @@ def onto_model(repo: str, results: Sequence[Result], organisation: str) -> Publi
         merged = eval_results.merged(parted(existing)[0].get(_INDEX), name, index)
         return front_matter.with_entry(text, _INDEX, merged).encode()
 
-    return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation)}, MESSAGE)
+    return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation, about)}, MESSAGE)

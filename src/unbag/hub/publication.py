@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
+from unbag.hub_names import require_path, require_repo
+
 Kind: TypeAlias = Literal["dataset", "model", "space"]
 """The kinds of repositories of the Hub, by its clients' names."""
 
@@ -31,3 +33,13 @@ class Publication:
     files: Mapping[str, bytes | Path | Merge]
     message: str
     owns: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        """Refuse names that are none of the Hub's.
+
+        Raises:
+            ValueError: if the repository or a file has no such name.
+        """
+        require_repo(self.repo)
+        for path in self.files:
+            require_path(path)

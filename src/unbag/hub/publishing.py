@@ -9,7 +9,7 @@ lost does no harm either: the next look finds the work done.
 import random
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from http import HTTPStatus
 from pathlib import Path
@@ -18,7 +18,9 @@ from typing import Any, Final
 from unbag.hub.publication import Publication
 from unbag.hub.refusals import HubError, explained
 from unbag.hub.remote import Remote, look
+from unbag.hub_reads import hub_read
 from unbag.retries import TRIES, http_cause, pause, wait_before_next, with_retries
+from unbag.secrets import blotted
 
 _MAIN: Final = "main"
 _CONFLICTS: Final = 20  # somebody's commit gets through each time, so this many others would have to be at it
@@ -106,12 +108,16 @@ def publish(publication: Publication, *, private: bool = False, pull_request: bo
 
     with explained(repo, kind):
         conflicts = 0
+        may_delete: frozenset[str] | None = None
         faults: Counter[str] = Counter()  # by request: one commit takes several
         while True:
             planned = _plan(publication, private=private, pull_request=pull_request)
             if planned.base is None:
                 with_retries(create)
                 continue
+            # What others add while this goes on is theirs: of nothing more than was seen at first is the end known.
+            may_delete = frozenset(planned.deleted) if may_delete is None else may_delete
+            planned = replace(planned, deleted=tuple(path for path in planned.deleted if path in may_delete))
             if planned.is_empty:
                 # After a failed commit this is its work: what failed was the answer.
                 return Outcome(planned, _url(planned), planned.base if faults else None)
@@ -194,9 +200,10 @@ def _open_pull_request(publication: Publication) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError
 
     api = HfApi()
-    author = with_retries(api.whoami)["name"]
+    author = hub_read("your account", api.whoami, tries=TRIES, unreachable=True)["name"]
     try:
-        discussions = with_retries(
+        discussions = hub_read(
+            f"{publication.kind} {publication.repo}",
             lambda: list(
                 api.get_repo_discussions(
                     publication.repo,
@@ -205,7 +212,9 @@ def _open_pull_request(publication: Publication) -> str | None:
                     discussion_status="open",
                     repo_type=publication.kind,
                 )
-            )
+            ),
+            tries=TRIES,
+            unreachable=True,
         )
     except RepositoryNotFoundError:
         return None
@@ -218,7 +227,7 @@ def _url(planned: Plan) -> str:
 
     publication = planned.publication
     folder = "" if publication.kind == "model" else f"{publication.kind}s/"
-    url = f"{constants.ENDPOINT}/{folder}{publication.repo}"
+    url = f"{blotted(constants.ENDPOINT)}/{folder}{publication.repo}"
     if planned.pull_request:
         return f"{url}/discussions/{planned.pull_request.rpartition('/')[2]}"
     return url

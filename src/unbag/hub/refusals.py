@@ -4,7 +4,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
 
-from unbag.retries import asked_wait, first_line, http_cause
+from unbag.hub_http import hub_http
+from unbag.hub_reads import HubReadError, fault_of
+from unbag.retries import asked_wait, http_cause
+from unbag.secrets import blotted, first_line
 
 _LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
 
@@ -24,19 +27,21 @@ def explained(repo: str, kind: str) -> Iterator[None]:
     Raises:
         HubError: instead of what was raised.
     """
-    import httpx2
+    httpx = hub_http()
     from huggingface_hub.errors import HFValidationError, OfflineModeIsEnabled
 
     try:
         yield
     except HubError:
         raise
+    except HubReadError as error:
+        raise HubError(blotted(str(error))) from error
     except HFValidationError as error:
         raise HubError(f"expected a repository as organisation/name, found {repo!r}: {first_line(error)}") from None
     except OfflineModeIsEnabled:
         raise HubError(f"{repo}: the Hub cannot be asked while offline; unset HF_HUB_OFFLINE") from None
-    except (OSError, ValueError, RuntimeError, httpx2.HTTPError) as error:
-        raise HubError(_without_token(f"{kind} {repo}: {_reason(error, repo)}")) from error
+    except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
+        raise HubError(blotted(f"{kind} {repo}: {_reason(error, repo)}")) from error
 
 
 def _reason(error: Exception, repo: str) -> str:
@@ -44,6 +49,8 @@ def _reason(error: Exception, repo: str) -> str:
 
     answer = http_cause(error)
     if answer is None:
+        if (fault := fault_of(error)) is not None:
+            return f"{fault}: it goes on from here"
         if isinstance(error, ValueError):
             return " ".join(str(error).split())  # the client's own complaint about a card, say
         return (
@@ -76,11 +83,3 @@ def _reason(error: Exception, repo: str) -> str:
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return f"the Hub is out of order ({status}: {text}); give the command again later: it goes on from here"
     return f"the Hub refused ({status}: {text})"
-
-
-def _without_token(message: str) -> str:
-    """Return a message with the token blotted out, should somebody have repeated it there."""
-    from huggingface_hub import get_token
-
-    token = get_token()
-    return message.replace(token, "hf_…") if token else message

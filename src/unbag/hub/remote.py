@@ -2,15 +2,18 @@
 
 import hashlib
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from unbag.hub.publication import Kind
-from unbag.retries import with_retries
+from unbag.hub_reads import hub_read
+from unbag.retries import TRIES
 
 _CHUNK: Final = 1 << 20
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,7 @@ class Remote:
 
         Raises:
             HfHubHTTPError: if the Hub does not give it.
+            HubReadError: if it does not answer, or with something else.
         """
         if path not in self.files:
             return None
@@ -83,7 +87,7 @@ class Remote:
                 raise ConnectionAbortedError(f"{path} arrived as something else than the Hub holds")
             return content
 
-        return with_retries(fetch)
+        return _read(self.repo, self.kind, fetch)
 
 
 def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
@@ -91,19 +95,20 @@ def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
 
     Raises:
         HfHubHTTPError: if the Hub does not say.
+        HubReadError: if it does not answer, or with something else.
     """
     from huggingface_hub import HfApi
     from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
 
     api = HfApi()
     try:
-        info: Any = with_retries(lambda: api.repo_info(repo, repo_type=kind, revision=revision))
+        info: Any = _read(repo, kind, lambda: api.repo_info(repo, repo_type=kind, revision=revision))
     except GatedRepoError:  # a subclass of the next, though the repository exists
         raise
     except RepositoryNotFoundError:
         return None
-    listed: list[Any] = with_retries(
-        lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=kind))
+    listed: list[Any] = _read(
+        repo, kind, lambda: list(api.list_repo_tree(repo, recursive=True, revision=info.sha, repo_type=kind))
     )
     files = {
         entry.path: RemoteFile(entry.size, entry.blob_id, entry.lfs.sha256 if entry.lfs else None)
@@ -111,3 +116,8 @@ def look(repo: str, kind: Kind, revision: str = "main") -> Remote | None:
         if hasattr(entry, "blob_id")  # a file, no folder
     }
     return Remote(repo, kind, info.sha, bool(info.private), files)
+
+
+def _read(repo: str, kind: Kind, call: Callable[[], T]) -> T:
+    # The clients do not try these again by themselves.
+    return hub_read(f"{kind} {repo}", call, tries=TRIES, unreachable=True)

@@ -9,11 +9,12 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag import challenge_sets
+from unbag import challenge_sets, parquet
 from unbag.challenge_sets.base import SCORE
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import config_of, options
 from unbag.hub.card import parted
+from unbag.hub.home import what_it_is
 from unbag.hub.ownership import is_own_head, model_of, results_of
 from unbag.hub.publication import Publication
 from unbag.results import Result
@@ -24,7 +25,10 @@ FILE: Final = "data/train-00000-of-00001.parquet"
 _COLUMNS: Final[Mapping[str, tuple[pa.DataType, str]]] = {
     "model": (pa.string(), "Hub id; or a built-in baseline: `lexical`, `hypothesis-only`, `majority`"),
     "model_revision": (pa.string(), "commit, or `sha256:` and a hash of the model's files"),
-    "head": (pa.string(), "`plain`, or `residual`: of a HEX model, less what the words alone explain"),
+    "head": (
+        pa.string(),
+        "`plain`; of a HEX model `residual`: less what the words explain; of one output `threshold …`",
+    ),
     "dtype": (pa.string(), "what the model computed in"),
     "set": (pa.string(), "the challenge set"),
     "config": (pa.string(), "its config: corpus, split, mode"),
@@ -86,6 +90,8 @@ results = load_dataset("{{repo}}", split="train")
 The metrics are those of the papers of the sets; see the cards of the sets. Where `is_score` is true, the metric is the
 one that stands for its set alone. Intervals are over examples of one corpus: they say nothing of other corpora or
 training seeds. Numbers are facts; they are offered under CC0.
+
+{{about}}
 """
 
 
@@ -127,7 +133,7 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
     shared = {
         "model": model,
         "model_revision": about.get("revision") or about.get("weights") or about.get("sha256") or "",
-        "head": "plain" if is_own_head(result) else "residual",
+        "head": _head(result),
         "dtype": about.get("dtype", ""),
         "set": result.set,
         "config": config_of(result),
@@ -149,6 +155,13 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
     ]
 
 
+def _head(result: Result) -> str:
+    """Return what answered: two thresholds of a model of one output answer differently."""
+    if threshold := result.model.get("threshold"):
+        return f"threshold {threshold}"
+    return "plain" if is_own_head(result) else "residual"
+
+
 def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
     """Return the Parquet file with rows added, sorted by `KEY`; the file that is there if that changes no row.
 
@@ -166,6 +179,7 @@ def merged(added: Iterable[Mapping[str, Any]], existing: bytes | None) -> bytes:
 
 
 def _read(content: bytes) -> dict[tuple[str, ...], Mapping[str, Any]]:
+    parquet.require_bounded(io.BytesIO(content), FILE, len(content))
     table = pq.read_table(io.BytesIO(content))
     if table.schema.names != SCHEMA.names:
         raise ValueError(
@@ -186,4 +200,4 @@ def _card(repo: str, existing: bytes | None) -> bytes:
         has_configs = bool(parted(existing)[0].get("configs"))
         return existing if has_configs else front_matter.with_entry(text, "configs", _CONFIGS).encode()
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
-    return _CARD.replace("{repo}", repo).replace("{columns}", columns).encode()
+    return _CARD.replace("{repo}", repo).replace("{columns}", columns).replace("{about}", what_it_is()).encode()

@@ -5,6 +5,8 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Final
 
+from unbag.hub.home import arxiv_tags
+
 GRADIO: Final = "6.31.0"
 """What the pages are tested with, and what the Hub runs them with."""
 
@@ -20,7 +22,7 @@ def requirements(*names: str) -> str:
     >>> requirements("numpy")
     'numpy>=2.0\n'
     """
-    ours = {re.split(r"[^\w-]", line)[0].lower(): line for line in requires("unbag") or [] if ";" not in line}
+    ours = {re.split(r"[^\w-]", line)[0].lower(): line.partition(";")[0].strip() for line in requires("unbag") or []}
     return "".join(f"{ours[name]}\n" for name in names)
 
 
@@ -29,6 +31,8 @@ def with_settings(card: str, **more: Any) -> str:
     from huggingface_hub import SpaceCard
 
     space = SpaceCard(card)
+    if papers := arxiv_tags([card]):
+        space.data["tags"] = [*(space.data.get("tags") or []), *papers]
     settings = {
         "emoji": "🛍️",
         "colorFrom": "yellow",

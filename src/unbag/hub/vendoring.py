@@ -1,5 +1,7 @@
 """Code of ours that runs without us: the modules of unbag that a file needs, copied into one that imports none of them.
 
+The metrics' arithmetic, for Spaces, and the networks, for repositories of models.
+
 `evaluate` fetches the files beside a module that the module itself imports, and no others (`evaluate.loading`, 0.4.6):
 not what those import in turn, nor folders; and one named like the module is refused. One file beside the module is
 what it can fetch, and what an `app.py` in the same folder can import as well.
@@ -7,15 +9,15 @@ what it can fetch, and what an `app.py` in the same folder can import as well.
 
 import ast
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import version
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
 _OURS: Final = "unbag"
-_ALLOWED: Final = frozenset({"numpy"})
-"""Beside the standard library, all that a bundle may ask a stranger to install."""
+_NUMPY: Final = frozenset({"numpy"})
+_ARITHMETIC: Final = "The arithmetic of a metric, needing numpy alone."
 
 
 def notice() -> str:
@@ -49,25 +51,37 @@ def without_us(source: str, bundled: str) -> tuple[str, list[str]]:
     return "".join(lines), sorted({str(node.module) for node in imports})
 
 
-def bundle(modules: Iterable[str]) -> str:
+def bundle(
+    modules: Iterable[str],
+    *,
+    title: str = _ARITHMETIC,
+    allowed: frozenset[str] = _NUMPY,
+    instead: Mapping[str, str] | None = None,
+) -> str:
     """Return one module that holds everything that some modules of unbag define, and all of ours that they import.
 
     Each stays as it is written, but for its imports: those of unbag are no more needed, the others come together at the
     top. What is imported comes before what imports it.
 
+    Args:
+        modules: their names.
+        title: the docstring of the whole.
+        allowed: beside the standard library, all that the bundle may ask a stranger to install.
+        instead: modules to take in the place of others, which define the same names.
+
     Raises:
-        ValueError: if one needs more than numpy, imports in a form that cannot be rewritten, or two use one name.
+        ValueError: if one needs more than is allowed, imports in a form that cannot be rewritten, or two use one name.
     """
-    sources = _closure(modules)
+    sources = _closure(modules, instead or {}, allowed)
     imports: dict[str, set[str]] = {}
     owners: dict[str, str] = {}
     sections = []
     for name, source in sources.items():
         tree = ast.parse(source)
         lines = source.splitlines(keepends=True)
-        for node in _top_imports(tree, name):
+        for node in _top_imports(tree, name, allowed):
             _blank(lines, node)
-            for module, imported in _outside(node, name):
+            for module, imported in _outside(node, name, allowed):
                 imports.setdefault(module, set()).add(imported)
         for defined in _definitions(tree):
             if owners.setdefault(defined, name) != name:
@@ -77,18 +91,19 @@ def bundle(modules: Iterable[str]) -> str:
         docstring = (ast.get_docstring(tree) or "").splitlines()[0]
         _blank(lines, tree.body[0])
         sections.append(f"# {name}: {docstring}\n\n\n" + "".join(lines).strip() + "\n")
-    return "\n\n".join([f'"""The arithmetic of a metric, needing numpy alone."""\n\n{_written(imports)}', *sections])
+    return "\n\n".join([f'"""{title}"""\n\n{_written(imports)}', *sections])
 
 
-def _closure(modules: Iterable[str]) -> dict[str, str]:
+def _closure(modules: Iterable[str], instead: Mapping[str, str], allowed: frozenset[str]) -> dict[str, str]:
     """Return the sources of modules of ours and of all that they import of ours, what is imported first."""
     sources: dict[str, str] = {}
 
     def visit(name: str) -> None:
+        name = instead.get(name, name)
         if name in sources:
             return
         source = _source(name)
-        for node in _imports_of_us(source, name):
+        for node in _imports_of_us(source, name, allowed):
             visit(str(node.module))
         sources[name] = source
 
@@ -104,8 +119,8 @@ def _source(name: str) -> str:
     return Path(spec.origin).read_text(encoding="utf-8")
 
 
-def _imports_of_us(source: str, name: str) -> Iterator[ast.ImportFrom]:
-    for node in _top_imports(ast.parse(source), name):
+def _imports_of_us(source: str, name: str, allowed: frozenset[str] = frozenset()) -> Iterator[ast.ImportFrom]:
+    for node in _top_imports(ast.parse(source), name, allowed):
         if isinstance(node, ast.Import):
             if any(alias.name.partition(".")[0] == _OURS for alias in node.names):
                 raise ValueError(f"expected `from unbag.x import y` in {name}, found `{ast.unparse(node)}`")
@@ -115,22 +130,31 @@ def _imports_of_us(source: str, name: str) -> Iterator[ast.ImportFrom]:
             yield node
 
 
-def _top_imports(tree: ast.Module, name: str) -> list[ast.Import | ast.ImportFrom]:
-    """Return the imports of a module, which are all at its top."""
-    imports = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+def _top_imports(
+    tree: ast.Module, name: str, allowed: frozenset[str] = frozenset()
+) -> list[ast.Import | ast.ImportFrom]:
+    """Return the imports at the top of a module; there are no others, but in functions of what is allowed."""
+    found = [node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom)]
+    imports = [node for node in found if node in tree.body or not _is_of(node, allowed)]
     for node in imports:
         if node not in tree.body or (isinstance(node, ast.ImportFrom) and node.level):
             raise ValueError(f"expected absolute imports at the top of {name}, found `{ast.unparse(node)}`")
     return imports
 
 
-def _outside(node: ast.Import | ast.ImportFrom, name: str) -> Iterator[tuple[str, str]]:
+def _is_of(node: ast.Import | ast.ImportFrom, packages: frozenset[str]) -> bool:
+    names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
+    return all(name.partition(".")[0] in packages for name in names)
+
+
+def _outside(node: ast.Import | ast.ImportFrom, name: str, allowed: frozenset[str]) -> Iterator[tuple[str, str]]:
     """Yield what an import brings from elsewhere: ("collections.abc", "Mapping"), and ("", "numpy as np")."""
     modules = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [str(node.module)]
     for module in modules:
         root = module.partition(".")[0]
-        if root not in _ALLOWED | {_OURS} and root not in sys.stdlib_module_names:
-            raise ValueError(f"expected {name} to need numpy alone, found that it imports {module}")
+        if root not in allowed | {_OURS} and root not in sys.stdlib_module_names:
+            needed = ", ".join(sorted(allowed))
+            raise ValueError(f"expected {name} to need {needed} alone, found that it imports {module}")
     if modules[0].partition(".")[0] != _OURS:
         source = "" if isinstance(node, ast.Import) else modules[0]
         yield from ((source, ast.unparse(alias)) for alias in node.names)
@@ -145,7 +169,8 @@ def _written(imports: dict[str, set[str]]) -> str:
         if module
     ]
     groups = (
-        [line for module, line in lines if (module.partition(".")[0] in _ALLOWED) == last] for last in (False, True)
+        [line for module, line in lines if (module.partition(".")[0] in sys.stdlib_module_names) == first]
+        for first in (True, False)
     )
     return "\n".join("".join(group) for group in groups if group)
 

@@ -7,13 +7,14 @@ transformers.
 from typing import TYPE_CHECKING, Any
 
 from unbag.inference.function import CallablePredictor
+from unbag.inference.predictions import Predictions, load_predictions
 from unbag.inference.predictor import BatchPredictor, Predictor
 from unbag.inference.probe import MislabelledError, ProbeReport, probe
 from unbag.inference.run import predict_rows
-from unbag.inference.store import Predictions, StoreError, load_predictions
+from unbag.inference.store import StoreError
 
 if TYPE_CHECKING:
-    from unbag.inference.loading import ModelError
+    from unbag.inference.model_error import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
 __all__ = [

@@ -43,6 +43,35 @@ def token_batches(lengths: Sequence[int], budget: int) -> Iterator[NDArray[np.in
         start = stop
 
 
+def wanted(
+    batches: Iterator[NDArray[np.intp]], done: NDArray[np.bool_] | None, share: tuple[int, int] | None
+) -> Iterator[NDArray[np.intp]]:
+    """Yield those batches that are asked for, as `predictor.BatchPredictor.batches` takes `done` and `share`.
+
+    >>> some = [np.array([0, 1]), np.array([2]), np.array([3])]
+    >>> [batch.tolist() for batch in wanted(iter(some), np.array([True, False, True, False]), (0, 2))]
+    [[0, 1], [3]]
+    """
+    number, of = share or (0, 1)
+    for place, rows in enumerate(batches):
+        if place % of == number and (done is None or not done[rows].all()):
+            yield rows
+
+
+def shared(batches: Sequence[NDArray[np.intp]], world: int, rank: int) -> Iterator[tuple[NDArray[np.intp], bool]]:
+    """Yield the batches of one of several processes, and whether each is wanted.
+
+    As many in each process, since a sharded or wrapped model waits for all: in the last round there may be batches for
+    some, and the others ask the last one again, for nothing.
+
+    >>> batches = [np.array([row]) for row in range(3)]
+    >>> [(batch.tolist(), wanted) for batch, wanted in shared(batches, world=2, rank=1)]
+    [([1], True), ([2], False)]
+    """
+    for number in range(rank, rank + len(batches), world):
+        yield batches[min(number, len(batches) - 1)], number < len(batches)
+
+
 def pad(sequences: Sequence[Sequence[int]], value: int, side: Literal["left", "right"]) -> NDArray[np.int64]:
     """Return the sequences as one array, shape (n, longest), filled up with `value`.
 

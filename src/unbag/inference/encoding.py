@@ -107,7 +107,9 @@ class Padding:
     def of(cls, tokenizer: "PreTrainedTokenizerBase", model: Any) -> "Padding":
         """Return what a model and its tokenizer want."""
         side: Literal["left", "right"] = "left" if tokenizer.padding_side == "left" else "right"
-        return cls(model.config.pad_token_id, side, "token_type_ids" in inspect.signature(model.forward).parameters)
+        pad_id = model.config.pad_token_id
+        pad_id = tokenizer.pad_token_id if pad_id is None else pad_id
+        return cls(pad_id, side, "token_type_ids" in inspect.signature(model.forward).parameters)
 
     def arrays(
         self, input_ids: Sequence[Sequence[int]], token_type_ids: Sequence[Sequence[int]] | None
@@ -120,3 +122,10 @@ class Padding:
         if self.takes_types and token_type_ids is not None:
             arrays["token_type_ids"] = pad(token_type_ids, 0, self.side)
         return arrays
+
+    def arrays_of(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, NDArray[np.int64]]:
+        """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""
+        types = pairs.token_type_ids
+        return self.arrays(
+            [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]
+        )

@@ -8,14 +8,11 @@ products of another shape may round differently, by less than 1e-4 in the logits
 
 from typing import Any, Final
 
-import torch
 from torch import Tensor, nn
 from torch.nn.functional import scaled_dot_product_attention
 from transformers import PreTrainedModel
 
-_TOLERANCE: Final = {torch.float32: 1e-4, torch.float16: 1e-2, torch.bfloat16: 1e-1}
-"""Most that a logit may differ from the plain forward's. Half precision rounds each sum to 3 or 2 digits, whatever the
-order; a layer that is laid out otherwise is wrong in the first digit."""
+from unbag.inference.agreement import agree, logits_of
 
 _BERT_LAYOUT: Final = frozenset({"bert", "camembert", "electra", "ernie", "roberta", "xlm-roberta"})
 _DISTILBERT_LAYOUT: Final = frozenset({"distilbert"})
@@ -105,11 +102,9 @@ def use_first_token(model: PreTrainedModel, inputs: dict[str, Tensor]) -> bool:
     else:
         return False
     plain = layers[-1]
-    with torch.inference_mode():
-        expected = model(**inputs).logits.float()
-        layers[-1] = shortened(plain)
-        actual = model(**inputs).logits.float()
-    if not (expected - actual).abs().max() <= _TOLERANCE[model.dtype]:  # `not <=`: NaN is no agreement either
-        layers[-1] = plain
-        return False
-    return True
+    expected = logits_of(model, inputs)
+    layers[-1] = shortened(plain)
+    if agree(logits_of(model, inputs), expected, model.dtype):
+        return True
+    layers[-1] = plain
+    return False

@@ -1,32 +1,54 @@
 """A function of the user's as a predictor: an API, an ensemble, a rule, a model of another framework."""
 
+import inspect
+import sys
 from collections.abc import Callable, Mapping, Sequence
+from operator import attrgetter
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.fingerprint import file_hash
 from unbag.inference.predictor import checked_pairs, checked_probabilities
-from unbag.labels import LABELS, canonical
+from unbag.labels import LABELS, LabelError, canonical, label_space_of, resolve_order
 
 
 class CallablePredictor:
     """Ask a function about the pairs.
 
     Args:
-        fn: takes the list of premises and the list of hypotheses and returns, for each pair in order, one of: a label
-            name in any known spelling; a row of probabilities in the order of `label_space`; a dict from label name to
-            probability that names every label of it.
-        label_space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
+        fn: takes the list of premises and the list of hypotheses and returns, for each pair in order, one of
+
+            - a label's name, in any known spelling: text;
+            - a label's id: a whole number. Which label it is, `label_map` says; without one ids are refused;
+            - a probability for each label: a row of numbers, in the order of `label_map`, or without one of
+              `label_space`;
+            - a dict from label name to probability that names every label of the space.
+
+            The kinds are told apart by their types and shapes (text; whole numbers, shape (n,); numbers, shape (n, k);
+            dicts), and never by their values: [[1, 0, 0]] is a row of probabilities.
+        label_space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`; that of `label_map` where there is
+            one.
         identity: what decides the function's answers, e.g. `{"model": "my-ensemble", "version": "3"}`. Whoever gives
             one promises to change it whenever the answers may change. Without one nothing stored is reused.
+        label_map: our name of each label by its id as text, as `labels.parse_label_map` returns it.
 
     Attributes:
-        has_probabilities: False once the function has answered with bare names. They count as probability 1, which
+        source: where the function is, by the hash of its file, and what its outputs mean: what processes know it by
+            that share an evaluation; None where its name does not lead to it alone, or it is in no file.
+        has_probabilities: False once the function has answered with bare labels. They count as probability 1, which
             says which label was chosen and nothing of how surely: no entropy or confidence should be read from it.
+
+    Raises:
+        labels.LabelError: if the label map is none.
 
     >>> CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises)).predict(["A man."], ["A dog."])
     array([[0., 1., 0.]], dtype=float32)
+    >>> order = {"0": "contradiction", "1": "neutral", "2": "entailment"}
+    >>> CallablePredictor(lambda premises, hypotheses: [2] * len(premises), label_map=order).predict(["A."], ["B."])
+    array([[1., 0., 0.]], dtype=float32)
     """
 
     def __init__(
@@ -34,17 +56,35 @@ class CallablePredictor:
         fn: Callable[[list[str], list[str]], Any],
         label_space: Sequence[str] = LABELS,
         identity: Mapping[str, str] | None = None,
+        *,
+        label_map: Mapping[str, str] | None = None,
     ) -> None:
         self._fn = fn
-        self.label_space = tuple(label_space)
+        outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
+        self._order = None if label_map is None else resolve_order(outputs, label_map)
+        self.label_space = tuple(label_space) if self._order is None else label_space_of(self._order)
         self.identity = None if identity is None else {"kind": "callable", **identity}
         self.has_probabilities = True
+
+    @property
+    def source(self) -> Mapping[str, str] | None:
+        """See the class."""
+        name = _name(self._fn)
+        try:
+            file = inspect.getsourcefile(inspect.unwrap(self._fn))
+            if name is None or file is None:
+                return None
+            outputs = {} if self._order is None else {"outputs": ",".join(self._order)}
+            return {"kind": "callable", "function": name, "sha256": file_hash(Path(file)), **outputs}
+        except (OSError, TypeError):
+            return None
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, len(label_space)).
 
         Raises:
-            ValueError: if the function's answer is not one valid answer a pair.
+            ValueError: if the function's answer is not one valid answer a pair; `labels.LabelError` if it answers with
+                ids and nothing says which labels they are.
         """
         premises, hypotheses = checked_pairs(premises, hypotheses)
         if not premises:
@@ -64,14 +104,31 @@ class CallablePredictor:
         if len(kinds) > 1:
             raise ValueError(f"expected answers of one kind, the function returned {' and '.join(sorted(kinds))}")
         if kinds == {"a name"}:
-            self.has_probabilities = False
-            return self._one_hot(answers)
+            return self._one_hot([self._column(name) for name in answers])
         if kinds == {"a dict"}:
-            answers = [self._row(answer) for answer in answers]
-        return checked_probabilities(answers, len(premises), self.label_space)
+            return checked_probabilities([self._row(each) for each in answers], len(premises), self.label_space)
+        ids = _ids(answers)
+        if ids is not None:
+            return self._one_hot([self._column_of_id(each) for each in ids.tolist()])
+        rows = checked_probabilities(answers, len(premises), self._order or self.label_space)
+        return rows if self._order is None else rows[:, [self._order.index(label) for label in self.label_space]]
 
-    def _one_hot(self, names: Sequence[str]) -> NDArray[np.float32]:
-        return np.eye(len(self.label_space), dtype=np.float32)[[self._column(name) for name in names]]
+    def _one_hot(self, columns: Sequence[int]) -> NDArray[np.float32]:
+        self.has_probabilities = False
+        return np.eye(len(self.label_space), dtype=np.float32)[columns]
+
+    def _column_of_id(self, number: int) -> int:
+        if self._order is None:
+            raise LabelError(
+                f"the function returned label ids, the first {number}, and nothing says which label an id is; return "
+                "names, or name the labels 0, 1, 2 in their order: label_map (--label-map), e.g. " + ",".join(LABELS)
+            )
+        if not 0 <= number < len(self._order):
+            raise ValueError(
+                f"expected label ids 0 to {len(self._order) - 1} ({', '.join(self._order)}), the function returned "
+                f"{number}"
+            )
+        return self.label_space.index(self._order[number])
 
     def _column(self, name: str) -> int:
         label = canonical(name)
@@ -86,3 +143,25 @@ class CallablePredictor:
                 f"expected a probability for each of {list(self.label_space)}, the function returned {dict(answer)}"
             )
         return [by_column[column] for column in range(len(self.label_space))]
+
+
+def _name(fn: Callable[..., Any]) -> str | None:
+    """Return the name by which a function is found, as `pickle` finds it; None where that leads to nothing or another.
+
+    Closures of one factory, lambdas and the methods of objects share a name, and what else decides their answers is in
+    no file.
+    """
+    module, name = str(getattr(fn, "__module__", "")), str(getattr(fn, "__qualname__", ""))
+    try:
+        return f"{module}:{name}" if attrgetter(name)(sys.modules[module]) is fn else None
+    except (KeyError, AttributeError):
+        return None
+
+
+def _ids(answers: Any) -> NDArray[np.int64] | None:
+    """Return a function's answers as label ids, shape (n,), if that is what they are."""
+    try:
+        array = np.asarray(answers)
+    except ValueError:  # rows of unequal lengths
+        return None
+    return array.astype(np.int64) if array.ndim == 1 and np.issubdtype(array.dtype, np.integer) else None

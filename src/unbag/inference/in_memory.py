@@ -5,6 +5,7 @@ They are told by their classes' names, so that nobody who holds none needs, or w
 
 import copy
 import hashlib
+from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,9 +15,9 @@ from unbag.inference.revision import folder_revision
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import TransformerPredictor
+    from unbag.one_output import Threshold
 
 _CLASSES: Final = {("sentence_transformers", "CrossEncoder"), ("transformers", "TextClassificationPipeline")}
-_OPTIONS: Final = frozenset({"label_map", "max_length", "batch_tokens"})
 _NAME: Final = "memory"  # stands where the Hub id or `folder` of another classifier does
 
 
@@ -33,32 +34,38 @@ def name_of(model: Any) -> str:
     return loaded if is_hub_id(loaded) else Path(loaded).name or type(model).__name__
 
 
-def predictor_of_classifier(model: Any, **options: Any) -> "TransformerPredictor":
+def predictor_of_classifier(
+    model: Any,
+    *,
+    label_map: Mapping[str, str] | None = None,
+    max_length: int | None = None,
+    batch_tokens: int | None = None,
+    threshold: "Threshold | None" = None,
+) -> "TransformerPredictor":
     """Return a predictor with the network and the tokenizer of a `CrossEncoder` or a text-classification pipeline.
 
-    Its numbers are theirs within rounding: a softmax over the outputs. The network answers on the device and in the
-    dtype that it has. What was handed in is left as it is: only its tensors are shared.
+    Its numbers are theirs within rounding: a softmax over the outputs, or of one output its sigmoid. The network
+    answers on the device and in the dtype that it has. What was handed in is left as it is: only its tensors are
+    shared.
 
     Args:
         model: what `is_classifier` tells.
-        options: `label_map`, `max_length` and `batch_tokens`, as `TransformerPredictor.load` takes them.
+        label_map: as `TransformerPredictor.load` takes it.
+        max_length: likewise; by default a pipeline's own.
+        batch_tokens: likewise.
+        threshold: likewise.
 
     Raises:
-        ModelError: if what it is made of is no classifier, or it has one output.
-        ValueError: if there is another option.
+        ModelError: if what it is made of is no classifier, or it has one output and no threshold.
         labels.LabelError: if its config does not tell which output is which label.
     """
     from transformers import PreTrainedModel
 
-    from unbag.inference.loading import ModelError, classifier_of
+    from unbag.inference.loading import classifier_of
+    from unbag.inference.model_error import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
     kind = type(model).__name__
-    if unknown := sorted(set(options) - _OPTIONS):
-        raise ValueError(
-            f"a {kind} in memory has no option {', '.join(unknown)}, only {', '.join(sorted(_OPTIONS))}; make it as it "
-            "shall be, or name the model by its Hub id or folder"
-        )
     architecture = type(model.model).__name__
     if not isinstance(model.model, PreTrainedModel) or not architecture.endswith("ForSequenceClassification"):
         raise ModelError(
@@ -81,10 +88,14 @@ def predictor_of_classifier(model: Any, **options: Any) -> "TransformerPredictor
         name=_NAME,
         revision=_revision(network, tokenizer),
         source=f"the {kind}",
-        label_map=options.pop("label_map", None),
+        label_map=label_map,
+        threshold=threshold,
     )
-    options.setdefault("max_length", getattr(model, "_preprocess_params", {}).get("max_length"))  # of a pipeline
-    return TransformerPredictor(classifier, device=str(network.device), **options)
+    if max_length is None:
+        max_length = getattr(model, "_preprocess_params", {}).get("max_length")  # of a pipeline
+    return TransformerPredictor(
+        classifier, device=str(network.device), max_length=max_length, batch_tokens=batch_tokens
+    )
 
 
 def _is_more_than_its_network(model: Any) -> bool:

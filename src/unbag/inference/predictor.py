@@ -6,6 +6,8 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.labels import LABELS
+
 _SUM_TOLERANCE = 1e-3  # float16 probabilities, or three printed decimals, sum to 1 no better than this
 
 
@@ -38,12 +40,26 @@ class Predictor(Protocol):
 
 @runtime_checkable
 class BatchPredictor(Predictor, Protocol):
-    """A predictor that gives its answers batch by batch, in an order of its own, so that progress can be shown."""
+    """A predictor that gives its answers batch by batch, in an order of its own: progress can be shown and kept."""
 
     def batches(
-        self, premises: Sequence[str], hypotheses: Sequence[str]
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
-        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, (b, len(label_space))."""
+        """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, (b, len(label_space)).
+
+        Args:
+            premises: of n pairs.
+            hypotheses: theirs.
+            done: which pairs were answered before, shape (n,). A batch all of whose pairs were is left out. How pairs
+                are cut into batches does not depend on it, so that no answer does, to the last bit.
+            share: (j, s) for the jth of s shares of the batches, from 0; other batches are left out. How pairs are cut
+                into batches does not depend on it either. Given only where there are several.
+        """
         ...
 
 
@@ -71,6 +87,17 @@ def checked_pairs(premises: Sequence[str], hypotheses: Sequence[str]) -> tuple[l
                     f"expected every {name} to be text, found {text!r} in row {row}; drop or fill that row"
                 )
     return sides["premise"], sides["hypothesis"]
+
+
+def probabilities_of_label(label: str | None) -> list[float]:
+    """Return 1 for one of `labels.LABELS` and 0 for the others; for None all equal: no label is likelier than another.
+
+    >>> probabilities_of_label("neutral")
+    [0.0, 1.0, 0.0]
+    """
+    if label is None:
+        return [1 / len(LABELS)] * len(LABELS)
+    return [float(name == label) for name in LABELS]
 
 
 def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) -> NDArray[np.float32]:

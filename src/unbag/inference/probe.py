@@ -1,12 +1,15 @@
 """Does the model mean what its labels say? Ask it a dozen questions whose answers everyone knows."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
 from typing import Final
 
+from unbag.answers import Answers
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LabelError, fold
+from unbag.labels import LabelError, fold, label_id
+from unbag.one_output import ranked
 
 ENOUGH: Final = 10
 """Of the twelve pairs, how many another order must get right before it is believed."""
@@ -29,6 +32,7 @@ class ProbeReport:
         right_best: pairs right when read so.
         pairs: pairs asked.
         mislabelled: whether `best` fits so much better that the declared order cannot be meant.
+        at_chance: whether the declared order gets no more right than the best constant answer does.
     """
 
     declared: tuple[str, ...]
@@ -37,19 +41,56 @@ class ProbeReport:
     right_best: int
     pairs: int
     mislabelled: bool
+    at_chance: bool = False
+
+    @property
+    def warning(self) -> str | None:
+        """What is to be said of a model that the pairs tell nothing good of."""
+        if not self.at_chance:
+            return None
+        return (
+            f"gets {self.right_declared} of {self.pairs} obvious pairs right, no more than one answer to all of them "
+            "would: its scores may be chance"
+        )
 
 
 class MislabelledError(LabelError):
-    """A model whose outputs mean other labels than its config says."""
+    """A model whose outputs mean other labels than its config says.
+
+    Attributes:
+        report: what the probe found.
+    """
 
     def __init__(self, report: ProbeReport, *, to_go_on: str = "--trust-labels") -> None:
         """Say what was found, and how to go on all the same: the option for that."""
+        self.report = report
         declared, best = ",".join(report.declared), ",".join(report.best)
         super().__init__(
             f"the model declares its outputs as {declared}, but read so it gets {report.right_declared} of "
             f"{report.pairs} obvious pairs right, and {report.right_best} of {report.pairs} when they are read as "
             f"{best}; pass --label-map {best}, or {to_go_on} if the declared order is right after all"
         )
+
+
+def without_trust(report: ProbeReport) -> MislabelledError:
+    """Return the error of a command without --trust-labels: there, who names the declared order says it is meant."""
+    return MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
+
+
+def require_meant(predictor: Predictor, language: str, *, mapped: bool) -> None:
+    """Refuse a model whose outputs mean other labels than it declares, unless a label map says what they mean.
+
+    Args:
+        predictor: the model, as `probe` takes it.
+        language: that of the pairs it is asked.
+        mapped: whether a label map is given.
+
+    Raises:
+        MislabelledError: see `probe`.
+    """
+    report = probe(predictor, language)
+    if report.mislabelled and not mapped:
+        raise without_trust(report)
 
 
 def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
@@ -77,7 +118,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         raise ValueError(f"expected a language the probe has pairs in, {sorted(PAIRS)}, found {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     gold = [fold(label, predictor.label_space) for label in golds]
-    answers = [predictor.label_space[column] for column in predictor.predict(premises, hypotheses).argmax(axis=1)]
+    answers = _answers(predictor, premises, hypotheses, golds)
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", predictor.label_space))
 
     def right(order: tuple[str, ...]) -> int:
@@ -93,4 +134,16 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
         right_best=right_best,
         pairs=len(gold),
         mislabelled=right_best >= ENOUGH and right_best - right_declared >= MARGIN,
+        at_chance=right_declared <= max(map(gold.count, gold)),
     )
+
+
+def _answers(
+    predictor: Predictor, premises: Sequence[str], hypotheses: Sequence[str], golds: Sequence[str]
+) -> list[str]:
+    """Return the label of each pair; of a model of one output as on a set, by its threshold or by rank."""
+    space = predictor.label_space
+    answers = Answers(predictor.predict(premises, hypotheses), space, has_probabilities=False)
+    if (threshold := getattr(predictor, "threshold", None)) is not None:
+        answers, _ = ranked(answers, [label_id(label) for label in golds], threshold)
+    return [space[column] for column in answers.predicted]

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+_GLOO: Final = "gloo/transport"  # a file of gloo's, which its errors name: they have no type of their own
 _PATIENCE: Final = timedelta(days=7)
 """How long a process waits for the others. Not the usual minutes: chunks of a large model on a slow machine take long,
 and where a process fails it is the launcher that ends the others, at once."""
@@ -40,6 +41,15 @@ class ProcessGroup:
         from_main: T = values[0]
         return from_main
 
+    def gather(self, values: list[T]) -> list[T]:
+        """Return what the lists of all processes hold, in the order of the processes; waits for them."""
+        if self.world == 1:
+            return values
+        from accelerate.utils import gather_object  # type: ignore[import-untyped, unused-ignore]
+
+        gathered: list[T] = gather_object(values)
+        return gathered
+
     def run_on_all(self, work: Callable[[], T]) -> T:
         """Return what some work gives here, when every process has done its own; failed in one, it has failed in all.
 
@@ -50,14 +60,12 @@ class ProcessGroup:
         """
         if self.world == 1:
             return work()
-        from accelerate.utils import gather_object  # type: ignore[import-untyped, unused-ignore]
-
         failure: Exception | None = None
         try:
             done = work()
         except Exception as error:
             failure = error
-        reasons = gather_object([None if failure is None else f"{type(failure).__name__}: {failure}"])
+        reasons = self.gather([None if failure is None else f"{type(failure).__name__}: {failure}"])
         if failure is not None:
             raise failure
         for rank, reason in enumerate(reasons):
@@ -107,6 +115,15 @@ def partial_state() -> "PartialState":
     except ImportError as error:
         raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
     return PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENCE)
+
+
+def is_lost_connection(error: BaseException) -> bool:
+    """Tell whether an error means that another process of the group has ended; that one says why."""
+    if not is_distributed() or not isinstance(error, RuntimeError):
+        return False
+    from torch.distributed import DistError  # type: ignore[attr-defined, unused-ignore]
+
+    return isinstance(error, DistError) or _GLOO in str(error)
 
 
 def destroy_process_group() -> None:

@@ -6,6 +6,8 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
+from unbag.fingerprint import file_hash
+
 _FILES: Final = (
     "config.json",
     "model*.safetensors*",
@@ -26,12 +28,8 @@ def folder_revision(folder: Path) -> str:
 
     The folder's own name and place are no part of it: a copy is the same model.
     """
-    hashes = {}
-    for path in folder.iterdir():
-        if path.is_file() and is_of_model(path.name):
-            with path.open("rb") as file:
-                hashes[path.name] = hashlib.file_digest(file, "sha256").hexdigest()
-    return revision_of(hashes)
+    files = (path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))
+    return revision_of({path.name: file_hash(path) for path in files})
 
 
 def is_of_model(name: str) -> bool:

@@ -2,11 +2,12 @@
 
 import logging
 from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import numpy as np
-from huggingface_hub import snapshot_download
+from huggingface_hub import is_offline_mode, snapshot_download
 from numpy.typing import NDArray
 
 try:
@@ -17,13 +18,19 @@ except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.fingerprint import file_hash
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches
+from unbag.hub_reads import hub_read
+from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches, wanted
 from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
 from unbag.inference.first_token import use_first_token
-from unbag.inference.loading import Classifier, ModelError, load_classifier
+from unbag.inference.loading import Classifier, load_classifier
+from unbag.inference.memory import Halving
+from unbag.inference.model_error import ModelError
+from unbag.inference.packed_weights import use_packed_weights
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.process_group import default_device
 from unbag.labels import label_space_of
+from unbag.one_output import Threshold, logit_of
+from unbag.secrets import first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -54,9 +61,9 @@ class TransformerPredictor:
         identity: what decides the numbers, by name.
         max_length: the most tokens of a pair that the model is shown; None where nothing limits it.
         truncated: how many of the pairs so far were longer than that and lost their ends.
+        threshold: of a model of one output, where entailment begins; None of one of several.
+        has_probabilities: False of a model of one output, whose score says in what order the pairs are.
     """
-
-    has_probabilities: Final = True
 
     def __init__(
         self, classifier: Classifier, *, device: str, max_length: int | None = None, batch_tokens: int | None = None
@@ -65,15 +72,21 @@ class TransformerPredictor:
         self.tokenizer = classifier.tokenizer
         self.order = classifier.order
         self.label_space = label_space_of(classifier.order)
+        self.threshold = classifier.threshold
+        self.has_probabilities = self.threshold is None
         self.max_length = classifier.tokens_read(max_length)
         self.truncated = 0
+        self._halving = Halving()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._columns = [self.order.index(label) for label in self.label_space]
         self._padding = Padding.of(self.tokenizer, self.model)
         premises, hypotheses = zip(*_OF_DIFFERENT_LENGTHS, strict=True)
         compared = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        shortened = use_first_token(self.model, self._inputs(compared, range(len(premises))))
+        self._require_vectors(compared)
+        batch = self._inputs(compared, range(len(premises)))
+        shortened = use_first_token(self.model, batch)
+        packed = use_packed_weights(self.model, batch, self.batch_tokens)
         self.identity: Mapping[str, str] = {
             "kind": "transformer",
             "model": classifier.name,
@@ -83,11 +96,15 @@ class TransformerPredictor:
             "device": self.model.device.type,
             "attention": str(self.model.config._attn_implementation),
             "shortcut": "first-token" if shortened else "none",
+            "layout": "packed" if packed else "plain",
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
+            **({} if self.threshold is None else {"threshold": str(self.threshold)}),
+            **({} if classifier.code is None else {"trusted_code": classifier.code}),
+            **getattr(self.model, "decided_by", dict)(),
         }
 
     @classmethod
@@ -102,8 +119,10 @@ class TransformerPredictor:
         max_length: int | None = None,
         batch_tokens: int | None = None,
         head: Head = "plain",
+        threshold: Threshold | None = None,
+        trust_remote_code: bool = False,
     ) -> "TransformerPredictor":
-        """Load a model from the Hub or a folder. No code of the repository is run.
+        """Load a model from the Hub or a folder. No code of the repository is run unless it is trusted.
 
         Args:
             model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
@@ -117,16 +136,33 @@ class TransformerPredictor:
             head: what answers: the model's own head (`plain`; of a model trained by HEX f([h, 0]), by which its
                 authors' code predicts), or, of a model trained by HEX, that head less what the words alone explain
                 (`residual`: F_L, by which the paper's text predicts; see `unbag.hex.residual`).
+            threshold: of a model of one output, from which share of its sigmoid on a pair is entailed; or `ranking`,
+                where that is not known (`unbag.one_output`).
+            trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
+                hash of it.
 
         Raises:
-            ModelError: if there is no such model, it has no trained classification head or a single output, it cannot
-                read `max_length` tokens, or there is no such dtype or device.
+            ModelError: if there is no such model, it has no trained classification head, a single output and no
+                threshold, or code of its own that is not trusted; it cannot read `max_length` tokens, or there is no
+                such dtype or device.
             ValueError: if a residual head is asked of a model that was not trained by HEX.
             labels.LabelError: if its config does not tell which output is which label.
         """
         device = usable_device(dtype, device)
-        classifier = load_classifier(model, revision=revision, dtype=DTYPES[dtype], label_map=label_map)
-        predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
+        classifier = load_classifier(
+            model,
+            revision=revision,
+            dtype=DTYPES[dtype],
+            label_map=label_map,
+            threshold=threshold,
+            trust_remote_code=trust_remote_code,
+        )
+        try:
+            predictor = cls(classifier, device=device, max_length=max_length, batch_tokens=batch_tokens)
+        except ValueError as error:
+            raise ModelError(f"{model}: {error}") from error
+        except Exception as error:  # it is asked a first time there: what its files say of it may not fit its weights
+            raise ModelError(f"{model} cannot be asked: {type(error).__name__}: {first_line(error)}") from error
         if head == "residual":
             predictor._answer_with_residual(model)
         return predictor
@@ -138,7 +174,15 @@ class TransformerPredictor:
         folder = Path(model).expanduser()
         if self.identity["model"] != "folder":
             both = [CONFIG_FILE, WEIGHTS_FILE]
-            folder = Path(snapshot_download(str(model), revision=self.identity["revision"], allow_patterns=both))
+            commit = self.identity["revision"]
+            folder = Path(
+                hub_read(
+                    f"the model {model}",
+                    lambda: snapshot_download(
+                        str(model), revision=commit, allow_patterns=both, local_files_only=is_offline_mode()
+                    ),
+                )
+            )
         ResidualHead.load(folder).attach(self.model)
         self.identity = {**self.identity, "head": f"residual sha256:{file_hash(folder / WEIGHTS_FILE)}"}
 
@@ -152,7 +196,12 @@ class TransformerPredictor:
         return from_batches(self, premises, hypotheses)
 
     def batches(
-        self, premises: Sequence[str], hypotheses: Sequence[str]
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, len(label_space)).
 
@@ -163,20 +212,42 @@ class TransformerPredictor:
         if not premises:
             return
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
+        self._require_vectors(pairs)
         self.truncated += pairs.truncated
-        for rows in token_batches(pairs.lengths, self.batch_tokens):
-            with torch.inference_mode():
-                logits = self.model(**self._inputs(pairs, rows.tolist())).logits  # (b, labels) in the model's order
-                values = logits.float().softmax(dim=-1)[:, self._columns].cpu().numpy()
-            yield rows, checked_probabilities(values, len(rows), self.label_space)
+        for rows in wanted(token_batches(pairs.lengths, self.batch_tokens), done, share):
+            for some, values in self._halving.ask(rows, pairs.lengths, partial(self._probabilities, pairs)):
+                yield some, checked_probabilities(values, len(some), self.label_space)
+
+    def _probabilities(self, pairs: EncodedPairs, rows: NDArray[np.intp]) -> NDArray[np.float32]:
+        with torch.inference_mode():
+            logits = self.model(**self._inputs(pairs, rows.tolist())).logits.float()  # (b, labels) in its order
+            if self.threshold is not None:  # a sigmoid is the softmax of the score and 0
+                score = logits.reshape(len(rows), 1) - logit_of(self.threshold)
+                logits = torch.cat([score, torch.zeros_like(score)], dim=-1)
+            values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
+        return values
+
+    def _require_vectors(self, pairs: EncodedPairs) -> None:
+        """Refuse tokens that the model has no vector for, which a GPU does not survive."""
+        known = _vectors(self.model)
+        if known is not None and (last := max(map(max, filter(None, pairs.input_ids)), default=0)) >= known:
+            raise ModelError(
+                f"the tokenizer gives token {last} ({self.tokenizer.decode([last])!r:.40}), the model has {known} "
+                "tokens: they are of different models"
+            )
 
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
         """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""
-        types = pairs.token_type_ids
-        arrays = self._padding.arrays(
-            [pairs.input_ids[row] for row in rows], None if types is None else [types[row] for row in rows]
-        )
+        arrays = self._padding.arrays_of(pairs, rows)
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
+
+
+def _vectors(model: Any) -> int | None:
+    """Return how many tokens a model has vectors for; None of one that reads something else, such as characters."""
+    try:
+        return len(model.get_input_embeddings().weight)
+    except (AttributeError, NotImplementedError):
+        return None
 
 
 def usable_device(dtype: Dtype, device: str | None) -> str:
@@ -191,7 +262,7 @@ def usable_device(dtype: Dtype, device: str | None) -> str:
     try:
         torch.empty(0, device=device)
     except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
-        raise ModelError(f"cannot use the device {device!r}: {str(error).splitlines()[0]}") from None
+        raise ModelError(f"cannot use the device {device!r}: {first_line(error)}") from None
     if device == "cpu" and _emulated(dtype):
         logger.warning("this CPU has no instructions for %s, float32 will be faster", dtype)
     return device

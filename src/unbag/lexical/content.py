@@ -6,6 +6,7 @@ in Figure 2 of the paper *not* and *there* are features. Universal tags call the
 
 from typing import Final
 
+from unbag.lexical.bag import Words as Words
 from unbag.text.tags import Tagged
 
 PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
@@ -13,9 +14,6 @@ PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RB
 
 UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
 """Universal tags of the words that count, for other languages, proper nouns included."""
-
-Words = tuple[str, ...]
-"""Words of a sentence that count: lower-cased, each once, sorted."""
 
 
 def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:

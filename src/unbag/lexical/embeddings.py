@@ -15,9 +15,15 @@ from typing import Any, Final, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from safetensors import SafetensorError, safe_open
 from scipy import sparse
 
+from unbag.files import read_object
+from unbag.fingerprint import file_hash
+from unbag.hub_reads import HubReadError, hub_read
 from unbag.lexical.word_vectors import is_word_vectors, read_word_vectors
+from unbag.outside import require_file
+from unbag.secrets import first_line
 from unbag.text.tokens import tokenize
 
 DEFAULT: Final = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
@@ -40,6 +46,7 @@ _INPUT_LAYERS: Final = (
 """What the input embeddings are called, less a prefix; where two are there, the first."""
 
 _FROM_HUB: Final = ("config.json", "tokenizer.json", "model.safetensors", "meta.json", "config.cfg", "vocab/*")
+_WEIGHTS: Final = "model.safetensors"
 _UNKNOWN: Final = -1
 _AT_ONCE: Final = 4096  # texts: a few MB of token lists
 
@@ -139,21 +146,40 @@ def load(name: str, *, language: str = "en") -> Table:
 
     Args:
         name: the table.
-        language: of the texts, `en` or `zh`: how they are cut (`text.tokens`) where the table is one of words.
+        language: of the texts, one of `corpora.LANGUAGES`: how they are cut (`text.tokens`) where the table is one of
+            words.
 
     Raises:
         ImportError: if it takes a package that is not there, saying which.
         ValueError: if there is no such table, or it cannot be read.
     """
-    kind, path, identity = find(name)
+    found = find(name)
+    try:
+        return _read(found, language)
+    except (LookupError, TypeError, AttributeError, ArithmeticError, AssertionError, RuntimeError, EOFError) as error:
+        raise ValueError(f"{found.path}: cannot be read as embeddings, it is damaged ({first_line(error)})") from error
+
+
+def _read(found: Found, language: str) -> Table:
+    kind, path, identity = found
     if kind == "words":
         rows, vectors = read_word_vectors(path)
         return Table(identity, vectors, _words(rows.get, language))
     if kind == "spacy":
         keys, vectors = _read_spacy(path)
-        spelt = _spacy("strings").get_string_id  # spaCy's keys are hashes of words
+        from spacy.strings import get_string_id as spelt  # spaCy's keys are hashes of words
+
         return Table(identity, vectors, _words(lambda word: keys.get(spelt(word)), language))
-    vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
+    try:
+        vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
+    except SafetensorError as error:
+        raise ValueError(f"{path / _WEIGHTS}: not a safetensors file ({error})") from error
+    except ValueError as error:  # numpy's, of shapes that do not go together
+        if str(path) in str(error):
+            raise
+        raise ValueError(f"{path / _WEIGHTS}: cannot be read as embeddings ({first_line(error)})") from error
+    if vectors.ndim != 2 or not np.isfinite(vectors).all():
+        raise ValueError(f"{path / _WEIGHTS}: expected a table of finite numbers, found shape {vectors.shape}")
     return Table(identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
@@ -172,25 +198,42 @@ def find(name: str) -> Found:
         ImportError: if it takes a package that is not there, saying which.
         ValueError: if there is no such table, or it is of no known kind.
     """
+    require(name)
     path = Path(name).expanduser()
     if path.is_file():
-        if not is_word_vectors(path):
-            raise ValueError(f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip)")
         return Found("words", path, _sha256(path))
     if path.is_dir():
         kind, folder = _kind(path)
         return Found(kind, folder, _sha256(*_read_of(kind, folder)))
     if name.isidentifier() and find_spec(name) is not None:
-        kind, folder = _kind(_spacy("util").get_package_path(name))
+        from spacy.util import get_package_path
+
+        kind, folder = _kind(get_package_path(name))
         return Found(kind, folder, _sha256(*_read_of(kind, folder)))
     repository, _, revision = name.partition("@")
-    if name.startswith((".", "/", "~")) or repository.count("/") != 1:
+    kind, folder = _kind(_fetch(repository, revision or None))
+    return Found(kind, folder, f"{repository}@{folder.name}")
+
+
+def require(name: str) -> None:
+    """Refuse what is surely no table, before anything is hashed or fetched; what is on the Hub, `find` sees.
+
+    Raises:
+        ValueError: if there is nothing of that name, or a file or folder of another kind.
+    """
+    path = Path(name).expanduser()
+    if path.is_dir():
+        _kind(path)
+    elif path.exists():
+        if not is_word_vectors(require_file(path)):
+            raise ValueError(f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip)")
+    elif not (name.isidentifier() and find_spec(name) is not None) and (
+        name.startswith((".", "/", "~")) or name.partition("@")[0].count("/") != 1
+    ):
         raise ValueError(
             f"expected embeddings as a Hub id (org/name), a folder, an installed spaCy pipeline or a file of word "
             f"vectors, found nothing under {name!r}"
         )
-    kind, folder = _kind(_fetch(repository, revision or None))
-    return Found(kind, folder, f"{repository}@{folder.name}")
 
 
 def fixed_name(name: str) -> str:
@@ -231,17 +274,24 @@ def _fetch(repository: str, revision: str | None) -> Path:
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
-        return Path(snapshot_download(repository, revision=revision, allow_patterns=list(_FROM_HUB)))
+        return Path(
+            hub_read(
+                f"the embeddings {repository}",
+                lambda: snapshot_download(repository, revision=revision, allow_patterns=list(_FROM_HUB)),
+            )
+        )
+    except HubReadError:
+        raise
     except (HfHubHTTPError, OSError, ValueError) as error:
         at = f" at {revision}" if revision else ""
-        reason = (str(error).strip() or type(error).__name__).splitlines()[0]
+        reason = first_line(error)
         raise ValueError(f"cannot fetch the embeddings {repository}{at} from the Hub: {reason}") from error
 
 
 def _kind(folder: Path) -> tuple[Kind, Path]:
     """Return what a folder holds, and the folder that holds it: a spaCy package has its pipeline one level down."""
     if (folder / "config.json").is_file():
-        config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+        config = read_object(folder / "config.json")
         kind: Kind = "model2vec" if config.get("model_type") == "model2vec" else "transformer"
         if all(path.is_file() for path in _read_of(kind, folder)):
             return kind, folder
@@ -262,14 +312,11 @@ def _read_of(kind: Kind, folder: Path) -> list[Path]:
 
 
 def _sha256(*paths: Path) -> str:
+    if len(paths) == 1:  # the plain hash of the file, as others give it
+        return f"sha256:{file_hash(paths[0])}"
     digest = hashlib.sha256()
     for path in paths:
-        with path.open("rb") as file:
-            content = hashlib.file_digest(file, "sha256")
-        if len(paths) == 1:  # the plain hash of the file, as others give it
-            digest = content
-        else:
-            digest.update(f"{path.name}\0{content.hexdigest()}\n".encode())
+        digest.update(f"{path.name}\0{file_hash(path)}\n".encode())
     return f"sha256:{digest.hexdigest()}"
 
 
@@ -296,12 +343,12 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
         tokenizer = Tokenizer.from_file(str(path))
     except Exception as error:  # the library raises nothing narrower
         raise ValueError(f"{path}: expected a tokenizer, but {error}") from error
-    if tokenizer.get_vocab_size() > n_vectors:
-        raise ValueError(f"{path}: has {tokenizer.get_vocab_size():,} tokens, but the table {n_vectors:,} embeddings")
+    if (last := max(tokenizer.get_vocab().values(), default=-1)) >= n_vectors:
+        raise ValueError(f"{path}: has {last + 1:,} tokens, but the table {n_vectors:,} embeddings")
     tokenizer.no_truncation()  # the file may ask for a model's longest input, and for padding to it
     tokenizer.no_padding()
     left_out = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-    left_out |= _unknown_token(json.loads(path.read_text(encoding="utf-8"))["model"], tokenizer)
+    left_out |= _unknown_token(read_object(path)["model"], tokenizer)
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         for encoded in tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False):
@@ -347,19 +394,12 @@ def _read_model2vec(folder: Path) -> NDArray[np.float32]:
 
 
 def _tensor_names(path: Path) -> set[str]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="numpy") as file:
-            return set(file.keys())
-    except SafetensorError as error:
-        raise ValueError(f"{path}: not a safetensors file ({error})") from error
+    with safe_open(require_file(path), framework="numpy") as file:
+        return set(file.keys())
 
 
 def _tensor(path: Path, name: str) -> NDArray[np.float32]:
     """Read one tensor as float32; float16 and bfloat16 lose nothing."""
-    from safetensors import safe_open
-
     with safe_open(path, framework="numpy") as file:
         if file.get_slice(name).get_dtype() != "BF16":
             tensor: NDArray[np.float32] = file.get_tensor(name).astype(np.float32)
@@ -375,19 +415,12 @@ def _tensor(path: Path, name: str) -> NDArray[np.float32]:
 
 def _read_spacy(folder: Path) -> tuple[Mapping[int, int], NDArray[np.float32]]:
     """Return a pipeline's vectors, and the row of each key, without loading the rest of it."""
-    table = _spacy("vectors").Vectors()
+    from spacy.vectors import Vectors
+
+    table = Vectors()
     if (folder / "vocab" / "vectors").is_file():
         table.from_disk(folder / "vocab")
     if not table.data.size or table.mode != "default":
         raise ValueError(f"{folder}: expected a spaCy pipeline with word vectors (such as en_core_web_md), found none")
     vectors: NDArray[np.float32] = np.asarray(table.data, dtype=np.float32)
     return table.key2row, vectors
-
-
-def _spacy(module: str) -> Any:
-    try:
-        from importlib import import_module
-
-        return import_module(f"spacy.{module}")
-    except ImportError as error:
-        raise ImportError("the vectors of a spaCy pipeline need spaCy: pip install 'unbag[parse]'") from error

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unbag.lexical.content import Words
+from unbag.lexical.bag import Words
 
 _SHIFT: Final = 32  # bits of a word's number in a feature's
 _LOW: Final = (1 << _SHIFT) - 1
@@ -63,6 +63,13 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.codes)
 
+    @property
+    def is_sound(self) -> bool:
+        """Whether its codes are of its words and ascending, as in one from elsewhere they may not be."""
+        if len(set(self.words)) < len(self.words) or (np.diff(self.codes, prepend=0) <= 0).any():
+            return False
+        return len(self.codes) == 0 or max((self.codes >> _SHIFT).max(), (self.codes & _LOW).max()) <= len(self.words)
+
     @classmethod
     def fitted(cls, pairs: Iterable[tuple[Words, Words]]) -> tuple["Vocabulary", sparse.csr_matrix]:
         """Return the vocabulary of all features of some pairs, and their indicators, shape (n, features)."""
@@ -93,13 +100,13 @@ class Vocabulary:
         return [Feature(words[code >> _SHIFT], words[code & _LOW]) for code in self.codes[columns].tolist()]
 
 
-Side = tuple[NDArray[np.int64], NDArray[np.int64]]
+NumberedSide = tuple[NDArray[np.int64], NDArray[np.int64]]
 """One side of n pairs: the numbers of their words, one pair's after the other's; and how many each pair has."""
 
 
 def _sides(
     pairs: Sequence[tuple[Words, Words]], numbered: Callable[[Iterable[str]], Iterable[int]]
-) -> tuple[Side, Side]:
+) -> tuple[NumberedSide, NumberedSide]:
     sides = list(chain.from_iterable(pairs))
     sizes = np.fromiter(map(len, sides), dtype=np.int64, count=len(sides))
     numbers = np.fromiter(numbered(chain.from_iterable(sides)), dtype=np.int64, count=sizes.sum())
@@ -107,7 +114,7 @@ def _sides(
     return (numbers[of_premise], sizes[::2]), (numbers[~of_premise], sizes[1::2])
 
 
-def _codes(premise: Side, hypothesis: Side) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _codes(premise: NumberedSide, hypothesis: NumberedSide) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the features of n pairs as integers, pair by pair, and where each pair's begin and end, shape (n + 1,)."""
     (left, n_left), (right, n_right) = premise, hypothesis
     # Each premise word meets the words of its pair's hypothesis, which begin at `first`.

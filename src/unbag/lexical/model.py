@@ -3,19 +3,21 @@
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
-from unbag.files import atomic_write
+from unbag import checksums, counter_rng
+from unbag.files import atomic_write, read_object
 from unbag.labels import LABELS, label_id
 from unbag.lexical.content import Words
-from unbag.lexical.features import Feature, Vocabulary
+from unbag.lexical.contributions import Contribution as Contribution
+from unbag.lexical.contributions import misleading
+from unbag.lexical.features import Vocabulary
 from unbag.lexical.regression import SoftmaxRegression, fit
+from unbag.outside import DataError, require_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
 """The L2 penalties tried, strongest first: it converges soonest."""
@@ -27,14 +29,6 @@ MODEL_TYPE: Final = "unbag_lexical"
 """What tells the folder from a transformer's: `model_type` in `config.json`."""
 _FORMAT: Final = 3
 """2 had words by universal tags in context, and did not say so."""
-
-
-class Contribution(NamedTuple):
-    """How far a feature moves the odds of a wrong label against the gold one, as a difference of logits."""
-
-    feature: Feature
-    label: str
-    logit: float
 
 
 @dataclass(frozen=True)
@@ -68,19 +62,7 @@ class LexicalModel:
         matrix = self.vocabulary.matrix(pairs)
         right = np.array([label_id(label) for label in gold], dtype=np.int64)
         probabilities = self.regression.probabilities(matrix)
-        probabilities[np.arange(len(right)), right] = -1
-        wrong = probabilities.argmax(axis=1)
-        contributions = []
-        for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
-            columns = matrix.indices[begin:end]
-            weights = self.regression.weights[columns]
-            gains = weights[:, wrong[row]] - weights[:, right[row]]
-            order = [i for i in np.argsort(-gains, kind="stable")[:top] if gains[i] > 0]
-            names = self.vocabulary.names(columns[order])
-            contributions.append(
-                [Contribution(name, LABELS[wrong[row]], float(gains[i])) for name, i in zip(names, order, strict=True)]
-            )
-        return contributions
+        return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, right, top)
 
     def save(self, folder: Path) -> None:
         """Write `model.safetensors` and `config.json`: numbers and text, nothing that runs."""
@@ -100,21 +82,21 @@ class LexicalModel:
             "record": self.record,
             "words": self.vocabulary.words,
         }
-        with atomic_write(folder / CONFIG_FILE) as tmp:  # last: a folder with it is complete
+        with atomic_write(folder / CONFIG_FILE) as tmp:
             tmp.write_text(json.dumps(config, ensure_ascii=False) + "\n", encoding="utf-8")
+        checksums.seal(folder, (WEIGHTS_FILE, CONFIG_FILE))  # last: a folder that is sealed is complete
 
     @classmethod
     def load(cls, folder: Path) -> "LexicalModel":
         """Read what `save` wrote.
 
         Raises:
-            ValueError: if the folder has no lexical model, or one of another format: an older one's words are others.
+            ValueError: if the folder has no lexical model, a damaged one, or one of another format: an older one's
+                words are others.
         """
-        from safetensors.numpy import load_file
-
         if not (folder / CONFIG_FILE).is_file():
             raise ValueError(f"expected a lexical model in {folder}, found no {CONFIG_FILE}")
-        config = json.loads((folder / CONFIG_FILE).read_text(encoding="utf-8"))
+        config = read_object(folder / CONFIG_FILE)
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
         actual = {name: config.get(name) for name in expected}
         if actual["format"] == _FORMAT - 1:
@@ -124,9 +106,43 @@ class LexicalModel:
             )
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, found {actual}")
-        tensors = load_file(folder / WEIGHTS_FILE)
-        regression = SoftmaxRegression(tensors["weights"], tensors["bias"], steps=0)
-        return cls(Vocabulary(config["words"], tensors["codes"]), regression, config["record"])
+        # One from the Hub comes without: it was checked on its way.
+        if checksums.is_sealed(folder) and (damage := checksums.damage(folder)):
+            raise ValueError(f"{damage}; fit it again, or take another copy of it")
+        return _made_of(folder, config)
+
+
+def _made_of(folder: Path, config: dict[str, Any]) -> LexicalModel:
+    """Return the model in a folder whose config is of our format; whoever wrote it, its parts must fit."""
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
+    weights_file = folder / WEIGHTS_FILE
+    try:
+        tensors = load_file(require_file(weights_file))
+        codes, weights, bias = (tensors[name] for name in ("codes", "weights", "bias"))
+    except DataError as error:
+        raise ValueError(f"a lexical model has weights; {error}") from None
+    except (OSError, KeyError, SafetensorError) as error:
+        raise ValueError(f"{weights_file} cannot be read ({type(error).__name__}: {error})") from None
+    words, record = config.get("words"), config.get("record")
+    if not (isinstance(words, list) and all(isinstance(word, str) for word in words) and isinstance(record, dict)):
+        raise ValueError(f"{folder / CONFIG_FILE}: expected a list of words and a record, found something else")
+    if (
+        codes.dtype != np.int64
+        or codes.ndim != 1
+        or not (np.issubdtype(weights.dtype, np.floating) and np.issubdtype(bias.dtype, np.floating))
+        or (weights.shape, bias.shape) != ((len(codes), len(LABELS)), (len(LABELS),))
+        or not (np.isfinite(weights).all() and np.isfinite(bias).all())
+    ):
+        raise ValueError(
+            f"{weights_file}: expected {len(LABELS)} finite weights for each feature, found codes of shape "
+            f"{codes.shape}, weights of {weights.shape} and biases of {bias.shape}, or numbers that are none"
+        )
+    vocabulary = Vocabulary(words, codes)
+    if not vocabulary.is_sound:
+        raise ValueError(f"{folder}: expected features of its {len(words)} words in ascending order, found others")
+    return LexicalModel(vocabulary, SoftmaxRegression(weights, bias, steps=0), record)
 
 
 def fit_lexical_model(

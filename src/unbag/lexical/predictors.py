@@ -114,3 +114,8 @@ BASELINES: Final[Mapping[str, Any]] = {
     "natlog": _natlog,
 }
 """What makes each built-in model from a `Recipe`, by the name that stands for it wherever a model is named."""
+
+
+def is_baseline(model: Mapping[str, Any]) -> bool:
+    """Tell whether the record of a model (`results.Result.model`) is a baseline's, built in or fitted by a user."""
+    return model["name"] in BASELINES or model.get("kind") in BASELINES

@@ -2,8 +2,9 @@
 
 import hashlib
 import json
+import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import islice
@@ -12,27 +13,40 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag import counter_rng
-from unbag.corpora import CORPORA
+from unbag import checksums, counter_rng, extras, locks, processes
+from unbag.corpora import CORPORA, LANGUAGES
 from unbag.files import cache_folder
 from unbag.lexical.content import Words
-from unbag.lexical.model import CONFIG_FILE, LexicalModel, fit_lexical_model
-from unbag.lexical.words import ALL, BY_TYPE, TypeWords, WordReader, word_reader
-from unbag.sources import Example, Source, open_corpus, open_data
+from unbag.lexical.model import LexicalModel, fit_lexical_model
+from unbag.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWords, WordReader, word_reader
+from unbag.options import require, whole
+from unbag.sources import Example, Source, open_corpus, open_data, require_pairs
+from unbag.text import pipeline as pipelines
+from unbag.text.tokens import SEGMENTER, is_segmented
 
-DEFAULT_TRAINING: Final = {"en": ("snli", "mnli"), "zh": ("ocnli",)}
+DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
+    **{language: (f"xnli_{language}",) for language in LANGUAGES},
+    "en": ("snli", "mnli"),
+    "zh": ("ocnli",),
+}
 """What models are fitted to, by language; for English the paper's (Nie et al. 2019, section 5.2)."""
 
 DEFAULT_SEED: Final = 13
 FOLDS: Final = 5
-_CHUNK: Final = 10_000  # examples whose sentences are in memory at a time
+_CHUNK: Final = 2_000  # examples whose sentences are in memory at a time, and which progress moves by
 # What decides a fitted model besides its data: a change in one of these files fits it anew.
 _CODE: Final = (
-    *(f"lexical/{name}.py" for name in "content features lbfgs model objective regression training".split()),
-    *(f"lexical/{name}.py" for name in ("whitening", "words")),
+    *(f"lexical/{name}.py" for name in "bag content contributions features lbfgs model objective regression".split()),
+    *(f"lexical/{name}.py" for name in ("training", "whitening", "words")),
     *(f"text/{name}.py" for name in ("pipeline", "store", "tags", "tokens")),
-    *("counter_rng.py", "labels.py", "sources.py", "rows.py"),
+    *("counter_rng.py", "labels.py", "sources.py", "rows.py", "row.py", "file_rows.py", "text_rows.py"),
+    *("row_starts.py", "parquet_rows.py"),
 )
+
+
+Progress = Callable[[int, int], None]
+"""Takes how many pairs are read, and how many there are to read: each once more where words count by their type, and
+once more where several processes tag them first."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +55,7 @@ class Recipe:
 
     Attributes:
         training: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
-        language: `en` or `zh`.
+        language: one of `corpora.LANGUAGES`; by default that of the corpora it is fitted to, English of files.
         pipeline: which words count (`unbag.lexical.words.word_reader`); None for the language's own.
         tags: by which tag a word counts: the one it has most often in the training pairs (`BY_TYPE`), or the one it has
             in its sentence (`BY_CONTEXT`), as in the paper. Says nothing where all words count.
@@ -52,13 +66,40 @@ class Recipe:
     """
 
     training: tuple[str, ...] | None = None
-    language: str = "en"
+    language: str = None  # type: ignore[assignment]  # a recipe that is made has one
     pipeline: str | None = None
     tags: str = BY_TYPE
     hypothesis_only: bool = False
     pairs: int | None = None
     l2: float | None = None
     seed: int = DEFAULT_SEED
+
+    def __post_init__(self) -> None:
+        """Refuse what no model can be made of.
+
+        Raises:
+            ValueError: if a field has no such value.
+        """
+        if self.language is None:
+            object.__setattr__(self, "language", _language_of(self.training or ()))
+        require(Recipe, vars(self))
+        if self.language not in DEFAULT_TRAINING:
+            raise ValueError(f"expected a language of {', '.join(DEFAULT_TRAINING)}, found {self.language!r}")
+        if self.tags not in (BY_TYPE, BY_CONTEXT):
+            raise ValueError(f"expected tags by {BY_TYPE} or {BY_CONTEXT}, found {self.tags!r}")
+        if self.pairs is not None:
+            whole("the number of training pairs", self.pairs, least=1)
+        if self.l2 is not None and not 0 < self.l2 < math.inf:
+            raise ValueError(f"expected a penalty (l2) above 0, found {self.l2}")
+
+
+def _language_of(training: Sequence[str]) -> str:
+    languages = sorted({CORPORA[name].language for name in training if name in CORPORA})
+    if len(languages) > 1:
+        raise ValueError(
+            f"expected training pairs in one language, found {' and '.join(languages)}; name fewer corpora"
+        )
+    return languages[0] if languages else "en"
 
 
 @dataclass(frozen=True)
@@ -86,41 +127,78 @@ def training_sources(recipe: Recipe) -> list[Source]:
         ValueError: if a name is neither a base corpus nor a file.
         rows.DataError: if one cannot be read.
     """
+    names = recipe.training or DEFAULT_TRAINING[recipe.language]
+    require_pairs(names)
     sources = []
-    for name in recipe.training or DEFAULT_TRAINING[recipe.language]:
+    for name in names:
         if name in CORPORA:
             sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
-        elif Path(name).is_file():
-            sources.append(open_data(name, language=recipe.language))
         else:
-            raise ValueError(f"expected corpora ({', '.join(CORPORA)}) or files to train on, found {name!r}")
+            sources.append(open_data(name, language=recipe.language))
     return sources
 
 
-def fitted(recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = None) -> Path:
+def sources_record(sources: Sequence[Source]) -> list[dict[str, str]]:
+    """Return which data each of some sources is, exactly, for the record of what was made with them."""
+    return [{"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources]
+
+
+def fitted(
+    recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = None, progress: Progress | None = None
+) -> Path:
     """Return the folder of the model made by a recipe, fitting it where it is not in the cache.
 
     Args:
         recipe: how it is made.
         fold: a part of the training pairs to leave out, with the penalty chosen on all of them.
         cache: the folder for fitted models; by default `unbag/lexical` in the user's cache folder.
+        progress: called with how many of how many pairs are read, where the model is not in the cache.
 
     Raises:
         ValueError: see `training_sources`; also if there are too few pairs.
     """
+    if recipe.pipeline and recipe.pipeline != ALL:
+        pipelines.require(recipe.pipeline)
+    if is_segmented(recipe.language):
+        extras.require(SEGMENTER)
     sources = training_sources(recipe)
     reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
-    if (folder / CONFIG_FILE).is_file():  # written last: the folder is complete
+    if _is_there(folder):
         return folder
+    # Two that fit the same model at once would do hours of work twice.
+    with locks.alone(folder, "fitting a lexical model", wait=True):
+        if not _is_there(folder):
+            _fit(recipe, sources, reader, fold, folder, cache=cache, progress=progress)
+    return folder
+
+
+def _is_there(folder: Path) -> bool:
+    """Tell whether a model is there as it was written; one that is damaged is set aside."""
+    if not checksums.is_sealed(folder):
+        return False
+    if damage := checksums.damage(folder):
+        checksums.set_aside(folder, damage)
+        return False
+    return True
+
+
+def _fit(
+    recipe: Recipe,
+    sources: Sequence[Source],
+    reader: WordReader,
+    fold: Fold | None,
+    folder: Path,
+    *,
+    cache: Path | None,
+    progress: Progress | None,
+) -> None:
     l2 = recipe.l2
     if fold is not None and l2 is None:
         l2 = load(fitted(recipe, cache=cache)).record["l2"]
-    pairs, labels = _gathered(recipe, sources, reader, fold)
+    pairs, labels = _gathered(recipe, sources, reader, fold, progress)
     model = fit_lexical_model(pairs, labels, l2=l2, seed=recipe.seed)
-    model.record["training"] = [
-        {"origin": source.origin, "split": source.split, "revision": source.revision} for source in sources
-    ]
+    model.record["training"] = sources_record(sources)
     model.record["words"] = reader.identity
     model.record["pipeline"] = recipe.pipeline
     model.record["tags"] = _tags(recipe)
@@ -129,7 +207,6 @@ def fitted(recipe: Recipe, fold: Fold | None = None, *, cache: Path | None = Non
     if fold is not None:
         model.record["without_fold"] = f"{fold.number} of {fold.of}"
     model.save(folder)
-    return folder
 
 
 @lru_cache(maxsize=8)  # the folds of one recipe, and some
@@ -139,16 +216,33 @@ def load(folder: Path) -> LexicalModel:
 
 
 def _gathered(
-    recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None
+    recipe: Recipe, sources: Sequence[Source], reader: WordReader, fold: Fold | None, progress: Progress | None
 ) -> tuple[list[tuple[Words, Words]], list[str]]:
     """Return the words and labels of the training pairs."""
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
     shared: dict[Words, Words] = {}  # a premise of three pairs is kept once
-    if isinstance(reader, TypeWords):
+    passes = 1 + isinstance(reader, TypeWords) + (processes.num_proc() > 1)
+    done, total = 0, 0
+    if progress is not None:
+        drawn = recipe.pairs if fold is None else None
+        total = passes * (drawn or sum(len(chunk) for chunk in _chunks(recipe, sources, fold)))
+        progress(0, total)
+
+    def chunks() -> Iterator[list[Example]]:
+        nonlocal done
         for chunk in _chunks(recipe, sources, fold):
+            yield chunk
+            done += len(chunk)
+            if progress is not None:
+                progress(done, total)
+
+    if processes.num_proc() > 1:
+        reader.tag_ahead(text for chunk in chunks() for text in _texts(chunk))
+    if isinstance(reader, TypeWords):
+        for chunk in chunks():
             reader.count(_texts(chunk))
-    for chunk in _chunks(recipe, sources, fold):
+    for chunk in chunks():
         texts = _texts(chunk)
         words = {text: _interned(content, shared) for text, content in reader.read(texts).items()}
         for example in chunk:
@@ -198,15 +292,20 @@ def _lot(recipe: Recipe, example: Example) -> np.uint64:
 
 def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
     """Return the name of the folder for a model: a hash of all that decides it."""
-    package = Path(__file__).parents[1]
-    code = hashlib.sha256()
-    for name in _CODE:
-        code.update((package / name).read_bytes())
     record: dict[str, Any] = {
         "recipe": asdict(recipe) | {"training": None, "tags": _tags(recipe)},
         "sources": [(source.origin, source.split, source.revision) for source in sources],
         "words": words,
         "fold": asdict(fold) if fold else None,
-        "code": code.hexdigest(),
+        "code": code_hash(),
     }
     return hashlib.sha256(json.dumps(record, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def code_hash(*further: str) -> str:
+    """Return a hash of the code that decides a fitted model, and of further files of the package."""
+    package = Path(__file__).parents[1]
+    code = hashlib.sha256()
+    for name in (*_CODE, *further):
+        code.update((package / name).read_bytes())
+    return code.hexdigest()

@@ -1,17 +1,22 @@
 """Word vectors in text files, as GloVe, word2vec and fastText write them: a word and its numbers a line."""
 
-import gzip
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Final, cast
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag import outside
+
 ENDINGS: Final = (".txt", ".vec")
 """What such a file's name ends in; `.gz` or `.zip` may follow."""
+
+_MOST_DIMENSIONS: Final = 10_000  # tables in use have some hundred
+_LONGEST_COUNT: Final = 16  # digits
+_LISTED: Final = 5
 
 
 def is_word_vectors(path: Path) -> bool:
@@ -40,29 +45,34 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
         ValueError: if the file is something else, naming the line.
     """
     try:
-        with _opened(path) as file:
-            first = file.readline()
-            lines = bool(first) + sum(1 for _ in file)
-        with _opened(path) as file:
-            return _parse(file, path, first, lines)
-    except (OSError, EOFError, zipfile.BadZipFile) as error:
+        with _opened(path) as read:
+            first = next(read, b"")
+            lines = bool(first) + sum(1 for _ in read)
+        with _opened(path) as read:
+            return _parse(read, path, first, lines)
+    except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:
         raise ValueError(f"{path}: cannot be read ({error})") from error
 
 
-def _parse(file: IO[bytes], path: Path, first: bytes, lines: int) -> tuple[dict[str, int], NDArray[np.float32]]:
+def _parse(read: Iterator[bytes], path: Path, first: bytes, lines: int) -> tuple[dict[str, int], NDArray[np.float32]]:
     header = _header(first)
     if header is not None:
-        file.readline()
+        next(read)
         lines -= 1
         if lines != header[0]:
             raise ValueError(f"{path}: its first line promises {header[0]:,} words, found {lines:,}; is it all there?")
     dimensions = _dimensions(first) if header is None else header[1]
     if lines == 0 or dimensions == 0:
         raise ValueError(f"{path}, line 1: expected a word and its numbers, separated by spaces, found {first[:60]!r}")
+    if dimensions > _MOST_DIMENSIONS:
+        raise ValueError(f"{path}, line 1: expected at most {_MOST_DIMENSIONS:,} numbers a word, found {dimensions:,}")
     rows: dict[str, int] = {}
-    vectors = np.empty((lines, dimensions), dtype=np.float32)
+    try:
+        vectors = np.empty((lines, dimensions), dtype=np.float32)
+    except MemoryError as error:
+        raise ValueError(f"{path}: {lines:,} lines of {dimensions:,} numbers are more than memory holds") from error
     # Only a newline ends a line: other white space may be part of a word.
-    for row, line in enumerate(file):
+    for row, line in enumerate(read):
         word, *values = line.rstrip().rsplit(b" ", dimensions)
         location = f"{path}, line {row + (1 if header is None else 2)}"
         try:
@@ -80,7 +90,11 @@ def _parse(file: IO[bytes], path: Path, first: bytes, lines: int) -> tuple[dict[
 
 def _header(first: bytes) -> tuple[int, int] | None:
     fields = first.split()
-    return (int(fields[0]), int(fields[1])) if len(fields) == 2 and all(map(bytes.isdigit, fields)) else None
+    return (int(fields[0]), int(fields[1])) if len(fields) == 2 and all(map(_is_count, fields)) else None
+
+
+def _is_count(field: bytes) -> bool:
+    return field.isdigit() and len(field) < _LONGEST_COUNT
 
 
 def _dimensions(first: bytes) -> int:
@@ -96,14 +110,18 @@ def _dimensions(first: bytes) -> int:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[IO[bytes]]:
+def _opened(path: Path) -> Iterator[Iterator[bytes]]:
+    """Give the lines of a file."""
     if path.suffix == ".zip":
-        with zipfile.ZipFile(path) as archive:
-            members = archive.namelist()
+        with zipfile.ZipFile(outside.require_file(path)) as archive:
+            members = archive.infolist()
             if len(members) != 1:
-                raise ValueError(f"{path}: expected one file in the archive, found {members}; unpack the one you mean")
+                names = [member.filename for member in members[:_LISTED]]
+                raise ValueError(f"{path}: expected one file in the archive, found {names}; unpack the one you mean")
             with archive.open(members[0]) as file:
-                yield file
+                yield (
+                    line
+                    for _, line in outside.limited_lines(file, f"{path}, {members[0].filename}", path.stat().st_size)
+                )
     else:
-        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
-            yield cast("IO[bytes]", file)
+        yield (line for _, line in outside.lines(path))

@@ -2,19 +2,18 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 from typing import Any, Final, Protocol
 
+from unbag.corpora import LANGUAGES
+from unbag.lexical.bag import all_words
 from unbag.lexical.content import PENN, UNIVERSAL, Words, content_words
+from unbag.text.pipeline import ALL as ALL
 from unbag.text.pipeline import PIPELINE
-from unbag.text.tags import Tagged, Tagger
-from unbag.text.tokens import tokenize, tokenizer_identity
+from unbag.text.tags import Tagged, Tagger, tag_ahead
+from unbag.text.tokens import tokenizer_identity
 
-ALL: Final = "all"
-"""The name, in place of a pipeline's, that makes every word count. It needs no tagger."""
-
-PIPELINES: Final = {"en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
-"""The spaCy pipeline that tags where none is named, by language."""
+PIPELINES: Final = {**dict.fromkeys(LANGUAGES, ALL), "en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
+"""The spaCy pipeline that tags where none is named, by language; `all` where we know of none to recommend."""
 
 BY_CONTEXT: Final = "context"
 """A word counts by the tag it has in its sentence, as in the paper: in another order it may have another one."""
@@ -35,6 +34,10 @@ class WordReader(Protocol):
         """Return the words of each different sentence: lower-cased, each once, sorted."""
         ...
 
+    def tag_ahead(self, sentences: Iterable[str]) -> None:
+        """Tag sentences by several processes, where they may work and there is anything to tag."""
+        ...
+
 
 class AllWords:
     """Every token that is not punctuation, in whatever order: a sentence and its permutations have the same ones."""
@@ -45,12 +48,10 @@ class AllWords:
 
     def read(self, sentences: Iterable[str]) -> dict[str, Words]:
         """Return the words of each different sentence."""
-        return {sentence: self._words(sentence) for sentence in set(sentences)}
+        return {sentence: all_words(sentence, self._language) for sentence in set(sentences)}
 
-    def _words(self, sentence: str) -> Words:
-        tokens = tokenize(sentence, self._language)
-        parts = (part for position in tokens.words for part in _parts(tokens.texts[position], self._language))
-        return tuple(sorted({part.lower() for part in parts}))
+    def tag_ahead(self, sentences: Iterable[str]) -> None:
+        """Do nothing: no word is tagged."""
 
 
 class ContextWords:
@@ -64,6 +65,10 @@ class ContextWords:
         """Return the content words of each different sentence."""
         tagged = self._tags.of(sentences)
         return {sentence: content_words(tags, self._tags.content) for sentence, tags in tagged.items()}
+
+    def tag_ahead(self, sentences: Iterable[str]) -> None:
+        """Tag sentences by several processes, where they may work."""
+        tag_ahead(self._tags.pipeline, sentences)
 
 
 class TypeWords:
@@ -104,11 +109,16 @@ class TypeWords:
         found = self._all.read(sentences)
         return {sentence: tuple(word for word in words if word in types) for sentence, words in found.items()}
 
+    def tag_ahead(self, sentences: Iterable[str]) -> None:
+        """Tag sentences by several processes, where they may work."""
+        tag_ahead(self._tags.pipeline, sentences)
+
 
 class _ContentTags:
     """The tags of sentences' words, and which of them are content words'."""
 
     def __init__(self, pipeline: str, language: str) -> None:
+        self.pipeline = pipeline
         self._tagger = Tagger(pipeline)
         self._by_penn = language == "en"
         self.content = PENN if self._by_penn else UNIVERSAL
@@ -128,11 +138,10 @@ def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> 
 
     Args:
         pipeline: a spaCy pipeline that tags (`unbag.text.tags.Tagger`), `ALL`, or None for the language's own.
-        language: `en` or `zh`.
+        language: one of `corpora.LANGUAGES`.
         tags: `BY_CONTEXT` or `BY_TYPE` (`TypeWords`, to be given sentences to count first); nothing where all count.
 
     Raises:
-        ImportError: without spaCy.
         ValueError: if there is no such pipeline, or it has not the tags.
     """
     if tags not in (BY_CONTEXT, BY_TYPE):
@@ -158,16 +167,3 @@ def most_frequent(counts: Mapping[str, int]) -> str:
     'JJ'
     """
     return min(counts, key=lambda tag: (-counts[tag], tag))
-
-
-@lru_cache(maxsize=1 << 16)
-def _parts(token: str, language: str) -> tuple[str, ...]:
-    """Return what a token is cut into where it stands alone, and those parts likewise.
-
-    The tokenizer cuts "id" in two, but not in "x-id": without this a sentence's tokens, put in another order with
-    spaces between them, would not be cut into themselves.
-    """
-    tokens = tokenize(token, language)
-    if tokens.texts == (token,):
-        return (token,) if tokens.words else ()
-    return tuple(part for position in tokens.words for part in _parts(tokens.texts[position], language))

@@ -2,13 +2,11 @@
 
 import hashlib
 import json
-import sqlite3
-import threading
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
-_PATIENCE: Final = 60.0  # seconds that a process waits for another's write
+from unbag.kept import Kept
 
 
 class Answer(NamedTuple):
@@ -40,36 +38,22 @@ class AnswerCache:
     """
 
     def __init__(self, path: Path) -> None:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        self.path = path
-        self._lock = threading.Lock()
-        self._file = sqlite3.connect(path, timeout=_PATIENCE, check_same_thread=False, isolation_level=None)
-        self._file.execute("PRAGMA journal_mode = WAL")  # a killed writer leaves whole answers
-        self._file.execute(
-            "CREATE TABLE IF NOT EXISTS answers (key TEXT PRIMARY KEY, answer TEXT NOT NULL, "
-            "asked TEXT NOT NULL DEFAULT CURRENT_TIMESTAMP)"
-        )
+        self._kept = Kept(path, "kept_answers", wal=True)
 
     def get(self, key: str) -> Answer | None:
         """Return the answer to what was asked, if it is there."""
-        with self._lock:
-            row = self._file.execute("SELECT answer FROM answers WHERE key = ?", (key,)).fetchone()
-        if row is None:
+        kept = self._kept.get([key])
+        if key not in kept:
             return None
-        text, top, *rest = json.loads(row[0])
+        text, top, *rest = json.loads(kept[key])
         return Answer(text, tuple((token, log) for token, log in top), *rest)
 
     def put(self, key: str, answer: Answer) -> None:
         """Keep an answer; where another process was faster, its stays."""
-        with self._lock:
-            self._file.execute(
-                "INSERT OR IGNORE INTO answers (key, answer) VALUES (?, ?)",
-                (key, json.dumps(answer, ensure_ascii=False)),
-            )
+        self._kept.put([(key, json.dumps(answer, ensure_ascii=False))], replace=False)
 
     def __len__(self) -> int:
-        with self._lock:
-            return int(self._file.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+        return len(self._kept)
 
 
 def request_key(base_url: str, request: Mapping[str, Any]) -> str:

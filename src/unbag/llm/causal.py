@@ -4,6 +4,7 @@ import copy
 import inspect
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -18,12 +19,15 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches
-from unbag.inference.loading import LoadedModel, ModelError, load_causal_lm
+from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches, wanted
+from unbag.inference.loading import LoadedModel, load_causal_lm
+from unbag.inference.memory import Halving
+from unbag.inference.model_error import ModelError
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.transformer import DTYPES, Dtype, usable_device
 from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt, fingerprint
+from unbag.secrets import first_line
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -120,6 +124,7 @@ class CausalPredictor:
         self.chat = templated if chat is None else chat
         self.max_length = lm.tokens_read(max_length)
         self.truncated = 0
+        self._halving = Halving()
         on_cpu = self.model.device.type == "cpu"
         self.batch_tokens = batch_tokens or (CPU_BATCH_TOKENS if on_cpu else GPU_BATCH_TOKENS)
         self._pad_id = next((i for i in (lm.tokenizer.pad_token_id, lm.tokenizer.eos_token_id) if i is not None), 0)
@@ -145,6 +150,7 @@ class CausalPredictor:
             "torch": torch.__version__,
             "transformers": transformers.__version__,
             "tokenizers": tokenizers.__version__,
+            **({} if lm.code is None else {"trusted_code": lm.code}),
         }
 
     @classmethod
@@ -159,8 +165,9 @@ class CausalPredictor:
         chat: bool | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
+        trust_remote_code: bool = False,
     ) -> "CausalPredictor":
-        """Load a model from the Hub or a folder. No code of the repository is run.
+        """Load a model from the Hub or a folder. No code of the repository is run unless it is trusted.
 
         Args:
             model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
@@ -171,6 +178,8 @@ class CausalPredictor:
             chat: whether to ask in the form of the tokenizer's chat template; by default where it has one.
             max_length: the most tokens a prompt; by default, and at most, what the model can read.
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
+            trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
+                hash of it.
 
         Raises:
             ModelError: if there is no such model, it is no causal language model, it cannot read `max_length` tokens,
@@ -179,8 +188,11 @@ class CausalPredictor:
         """
         device = usable_device(dtype, device)
         Prompt(shots)  # say so before gigabytes are fetched
-        lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype])
-        return cls(lm, device=device, shots=shots, chat=chat, max_length=max_length, batch_tokens=batch_tokens)
+        lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
+        try:
+            return cls(lm, device=device, shots=shots, chat=chat, max_length=max_length, batch_tokens=batch_tokens)
+        except (RuntimeError, MemoryError) as error:  # it is put on the device there, and asked a first time
+            raise ModelError(f"{model} cannot be asked: {type(error).__name__}: {first_line(error)}") from error
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs in their order, shape (n, 3).
@@ -192,7 +204,12 @@ class CausalPredictor:
         return from_batches(self, premises, hypotheses)
 
     def batches(
-        self, premises: Sequence[str], hypotheses: Sequence[str]
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield the positions of a batch's b pairs, shape (b,), and their probabilities, shape (b, 3).
 
@@ -204,18 +221,23 @@ class CausalPredictor:
             return
         questions = self._questions(premises, hypotheses)
         sizes = [question.length * len(question.tails) for question in questions]
-        for rows in token_batches(sizes, self.batch_tokens):
-            scores = self._log_likelihoods([questions[row] for row in rows.tolist()])
-            values = scores.softmax(dim=-1).numpy()
-            yield rows, checked_probabilities(values, len(rows), self.label_space)
+        for rows in wanted(token_batches(sizes, self.batch_tokens), done, share):
+            for some, scores in self._halving.ask(rows, sizes, partial(self._log_likelihoods_of, questions)):
+                values = scores.softmax(dim=-1).numpy()
+                yield some, checked_probabilities(values, len(some), self.label_space)
 
     def log_likelihoods(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float64]:
         """Return ln p(word | prompt) of each label's word for n pairs, shape (n, 3)."""
         scores = np.empty((len(premises), len(self.label_space)))
         questions = self._questions(*checked_pairs(premises, hypotheses))
-        for rows in token_batches([q.length * len(q.tails) for q in questions], self.batch_tokens):
-            scores[rows] = self._log_likelihoods([questions[row] for row in rows.tolist()]).numpy()
+        sizes = [question.length * len(question.tails) for question in questions]
+        for rows in token_batches(sizes, self.batch_tokens):
+            for some, found in self._halving.ask(rows, sizes, partial(self._log_likelihoods_of, questions)):
+                scores[some] = found.numpy()
         return scores
+
+    def _log_likelihoods_of(self, questions: Sequence[_Question], rows: NDArray[np.intp]) -> "Tensor":
+        return self._log_likelihoods([questions[row] for row in rows.tolist()])
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
         """Return the text that a label's word follows at once, a space of its own included."""

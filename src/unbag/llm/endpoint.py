@@ -5,6 +5,7 @@ import logging
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 from urllib.parse import urlsplit
@@ -18,13 +19,14 @@ except ImportError as error:
     raise ImportError("asking an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
 from unbag.files import cache_folder
-from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
+from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import LABELS
 from unbag.llm.answers import Answer, AnswerCache, request_key
 from unbag.llm.prompts import Prompt, fingerprint
 from unbag.llm.reading import label_in, probabilities_of
 from unbag.llm.spending import Spending
+from unbag.secrets import blotted, first_line
 
 KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8
@@ -154,6 +156,8 @@ class EndpointPredictor:
             api_key=os.environ.get(KEY) or "none",  # the client insists on one
             base_url=_checked_url(base_url),
             max_retries=retries,
+            # Whoever answers at the address may not send pairs and key to another.
+            http_client=openai.DefaultHttpxClient(follow_redirects=False),
         )
         answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
         return cls(
@@ -174,7 +178,12 @@ class EndpointPredictor:
         return from_batches(self, premises, hypotheses)
 
     def batches(
-        self, premises: Sequence[str], hypotheses: Sequence[str]
+        self,
+        premises: Sequence[str],
+        hypotheses: Sequence[str],
+        *,
+        done: NDArray[np.bool_] | None = None,
+        share: tuple[int, int] | None = None,
     ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
         """Yield positions of pairs and their probabilities as the answers arrive.
 
@@ -184,9 +193,14 @@ class EndpointPredictor:
         pairs: dict[tuple[str, str], list[int]] = {}
         for row, pair in enumerate(zip(*checked_pairs(premises, hypotheses), strict=True)):
             pairs.setdefault(pair, []).append(row)  # equal questions are asked once
+        number, of = share or (0, 1)
         pool = ThreadPoolExecutor(self._concurrency, thread_name_prefix="endpoint")
         try:
-            futures = {pool.submit(self._ask, pair, self.form): rows for pair, rows in pairs.items()}
+            futures = {
+                pool.submit(self._ask, pair, self.form): rows
+                for place, (pair, rows) in enumerate(pairs.items())
+                if place % of == number and (done is None or not done[rows].all())
+            }
             for future in as_completed(futures):
                 rows = futures[future]
                 try:
@@ -200,12 +214,7 @@ class EndpointPredictor:
             pool.shutdown(wait=True, cancel_futures=True)
 
     def _probabilities(self, answer: Answer) -> list[float]:
-        if probabilities := probabilities_of(answer.top):
-            return probabilities
-        label = label_in(answer.text)
-        if label is None:
-            return [1 / len(LABELS)] * len(LABELS)
-        return [float(name == label) for name in LABELS]
+        return probabilities_of(answer.top) or probabilities_of_label(label_in(answer.text))
 
     def _agreed_form(self) -> Form:
         """Return the first form of a question that the endpoint takes and that an answer comes of."""
@@ -264,7 +273,7 @@ class EndpointPredictor:
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
-            f"{self._base_url} answers with something else than a chat completion: {self._hidden(body[:200])!r}; is "
+            f"{self._base_url} answers with something else than a chat completion: {blotted(body)[:200]!r}; is "
             "the address right, up to /v1?"
         )
 
@@ -272,6 +281,13 @@ class EndpointPredictor:
         what = f"{self._base_url} answered {error.status_code} to {self.model}: {self._message(error)}"
         if error.status_code in (401, 403):
             return f"{what}; set {KEY} in the environment to a key that may use it"
+        if HTTPStatus.MULTIPLE_CHOICES <= error.status_code < HTTPStatus.BAD_REQUEST:
+            to = urlsplit(error.response.headers.get("location", ""))
+            there = f"{to.scheme}://{to.hostname}{to.path}" if to.hostname else "another path"
+            return (
+                f"{self._base_url} answered {error.status_code}: it sends questions on to {there}, which is not "
+                "followed; give that address as --base-url if it is to have them"
+            )
         if error.status_code == 404:
             return f"{what}; check the model's name and --base-url, which ends in /v1 most often"
         if error.status_code == 429:
@@ -279,12 +295,7 @@ class EndpointPredictor:
         return f"{what}; the same command goes on from here"
 
     def _message(self, error: Exception) -> str:
-        return self._hidden((str(error).strip().splitlines() or [type(error).__name__])[0][:300])
-
-    def _hidden(self, text: str) -> str:
-        """Return a text without the key, which an endpoint may repeat in what it says of it."""
-        key = os.environ.get(KEY)
-        return text.replace(key, "…") if key else text
+        return first_line(error, longest=300)
 
 
 def _read(completion: Any) -> Answer:
@@ -309,7 +320,7 @@ def _checked_url(base_url: str | None) -> str:
         raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, found none")
     parts = urlsplit(base_url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {base_url!r}")
+        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {blotted(base_url)!r}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise EndpointError(  # the address is recorded with the results
             f"expected an address without name, password or ?…, found one with them for {parts.hostname}; the key is "

@@ -1,5 +1,6 @@
-"""Which word of the hypothesis stands for which word of the premise."""
+"""Which word of the hypothesis stands for which word of the premise, and which of these a word depends on."""
 
+from collections.abc import Callable
 from typing import Final
 
 from unbag.natlog.lexicon import Words
@@ -43,9 +44,8 @@ def align(premise: Tree, hypothesis: Tree, words: Words) -> dict[int, int]:
     return pairs
 
 
-def _cheapest(left: list[int], right: list[int], cost: object) -> dict[int, int]:
+def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], float | None]) -> dict[int, int]:
     """Return the alignment in order that costs least (Needleman & Wunsch 1970)."""
-    assert callable(cost)
     n, m = len(left), len(right)
     best = [[(i + j) * _GAP for j in range(m + 1)] for i in range(n + 1)]
     paired = [[False] * (m + 1) for _ in range(n + 1)]
@@ -85,3 +85,21 @@ def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: l
                     pairs[i] = j
                     taken.add(j)
                     break
+
+
+def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
+    """Return the aligned word that a token depends on; a conjunct stands for a first one that is not aligned."""
+    below = token
+    for above in tree.above(token):
+        if above in aligned:
+            return above
+        heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned]
+        if heirs and below not in heirs:
+            return heirs[0]
+        below = above
+    return None
+
+
+def at_one_place(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
+    """Tell whether a place of the premise is one of the hypothesis."""
+    return (None if left is None else pairs.get(left)) == right

@@ -5,7 +5,7 @@ Q(X, Y) holds is a matter of n = |X ∩ Y| and m = |X \ Y|, for all that are rea
 
 | kind | holds if | |
 |---|---|---|
-| some | n ≥ k | a, the, some, two, at least two, several (k = 3), many (k = 3), names and bare plurals |
+| some | n ≥ k | a, the, some, two, at least two, several (k = 2), many (k = 3), names and bare plurals |
 | exactly | n = k | about, around and between too: no more is known of them than that they are not monotone |
 | every | m = 0 and n ≥ 1 | all, each, every; what is spoken of is not empty (Akoju et al. 2023, section 3.3, 1) |
 | not every | m > 0 | |

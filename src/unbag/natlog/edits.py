@@ -5,64 +5,23 @@ putting it in, to something more specific; a word for a word, to what the lexico
 modals are compared at the words they belong to.
 """
 
-from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
 from unbag.natlog import operators as known
-from unbag.natlog.determiners import A, Kind, between
+from unbag.natlog.alignment import anchor, at_one_place
+from unbag.natlog.determiners import A, between
+from unbag.natlog.edit import CannotReadError, Edit, Sort
 from unbag.natlog.lexicon import Words
 from unbag.natlog.polarity import determiner_of
 from unbag.natlog.relations import Relation
-from unbag.natlog.trees import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
-
-
-class CannotReadError(Exception):
-    """A pair has something that is not known here; the message says what."""
-
-
-class Sort(Enum):
-    """What is done."""
-
-    SUBSTITUTE = "substitute"
-    DELETE = "delete"
-    INSERT = "insert"
-    DETERMINER = "change the determiner"
-    NEGATION = "change the negation"
-
-
-@dataclass(frozen=True)
-class Edit:
-    """A step from the premise to the hypothesis.
-
-    Attributes:
-        sort: what is done.
-        premise: the words that it takes away, empty if none.
-        hypothesis: those that it puts there.
-        relation: of the one to the other, where they stand and for themselves.
-        source: why.
-        left: the premise's token that it is done at; for words that are put in, what they are put to; None if nothing.
-        right: the hypothesis's; for words that are taken away, what they were put to.
-        leaving: the tokens that it takes away, or puts in: their operators are not around it.
-    """
-
-    sort: Sort
-    premise: str
-    hypothesis: str
-    relation: Relation
-    source: str
-    left: int | None
-    right: int | None
-    leaving: frozenset[int] = frozenset()
-
+from unbag.natlog.removals import LOOSE, left_over
+from unbag.natlog.trees import NOUNS, OBJECTS, SUBJECTS, Tree
+from unbag.text.articles import ARTICLES
 
 _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", "pcomp", "agent")
-_ADJUNCTS: Final = frozenset(
-    "advmod prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative advcl amod compound".split()
-)
 _SPAN: Final = 4
-_LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
-"""Dependencies whose heads parsers mistake, and which say the same of another word near by."""
+_ATTRIBUTES: Final = frozenset({"amod", "compound", "nmod", "nummod", "poss"})
+"""Dependencies of words that say something of the noun they stand at."""
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
@@ -78,14 +37,15 @@ def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) 
     Raises:
         CannotReadError: if one of them is none that is known here.
     """
+    pairs = _of_one_noun(premise, hypothesis, pairs)
     back = {j: i for i, j in pairs.items()}
     found: list[Edit] = []
     consumed: tuple[set[int], set[int]] = (set(), set())
-    one_place = _differ_in_one_place(premise, hypothesis)
-    if one_place and (phrase := _one_phrase(premise, hypothesis, words)):
+    between_same = _between_same(premise, hypothesis)
+    one_place = all(len(tokens) <= _SPAN for tokens in between_same)  # parsers may hang up the same words otherwise
+    if one_place and (phrase := _one_phrase(premise, hypothesis, between_same, words)):
         return [phrase]
-    exchanged = _exchanged(premise, hypothesis, pairs)
-    if exchanged:
+    if exchanged := _exchanged(premise, hypothesis):
         return [exchanged]
     for i, j in sorted(pairs.items()):
         if edit := _substitution(premise, i, hypothesis, j, words, pairs, consumed):
@@ -95,19 +55,11 @@ def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) 
         found += _modals(premise, i, hypothesis, j)
         if not one_place:
             _same_place(premise, i, hypothesis, j, pairs)
-    for root in _roots(premise, set(pairs) | consumed[0]):
-        tokens = _removed(premise, root, hypothesis, pairs, consumed[0])
-        relation, source = _removal(premise, root, tokens, set(pairs), words)
-        head = anchor(premise, root, set(pairs))
-        place = None if head is None else pairs[head]
+    for root, place, tokens, (relation, source) in left_over(premise, hypothesis, pairs, consumed[0], words):
         found.append(Edit(Sort.DELETE, premise.text(tokens), "", relation, source, root, place, tokens))
-    for root in _roots(hypothesis, set(back) | consumed[1]):
-        tokens = _removed(hypothesis, root, premise, back, consumed[1])
-        relation, source = _removal(hypothesis, root, tokens, set(back), words)
-        head = anchor(hypothesis, root, set(back))
-        place = None if head is None else back[head]
+    for root, place, tokens, (relation, source) in left_over(hypothesis, premise, back, consumed[1], words):
         found.append(Edit(Sort.INSERT, "", hypothesis.text(tokens), relation.converse, source, place, root, tokens))
-    found = _without_moves(found)
+    found = _without_moves(found, premise, hypothesis, pairs)
     _refuse_paraphrases(found, premise, hypothesis)
     return found
 
@@ -205,24 +157,11 @@ def _modals(premise: Tree, i: int, hypothesis: Tree, j: int) -> list[Edit]:
     raise CannotReadError(f"how {one or premise.words[i]!r} and {two or hypothesis.words[j]!r} are related")
 
 
-def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
-    """Return the aligned word that a token depends on; a conjunct stands for a first one that is not aligned."""
-    below = token
-    for above in tree.above(token):
-        if above in aligned:
-            return above
-        heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned]
-        if heirs and below not in heirs:
-            return heirs[0]
-        below = above
-    return None
-
-
 def _same_place(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int, int]) -> None:
     """Refuse two aligned words that have different parts in their sentences."""
     one, two = anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values()))
-    core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE
-    same_head = (None if one is None else pairs[one]) == two
+    core = premise.deps[i] in _CORE or hypothesis.deps[j] in _CORE or premise.lemmas[i] in known.OF_THINGS
+    same_head = at_one_place(one, two, pairs)
     if core and not same_head:
         raise CannotReadError(f"what part {premise.words[i]!r} has in both sentences")
     if core and same_head and {premise.deps[i], hypothesis.deps[j]} & {*SUBJECTS, "dobj"}:
@@ -232,7 +171,7 @@ def _same_place(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[int
             raise CannotReadError(f"what part {premise.words[i]!r} has in both sentences")
 
 
-def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit | None:
+def _exchanged(premise: Tree, hypothesis: Tree) -> Edit | None:
     """Return what is done where subject and object have changed places, and nothing else has."""
     one, two = premise.root, hypothesis.root
     if premise.lemmas[one] != hypothesis.lemmas[two]:
@@ -245,15 +184,12 @@ def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit |
     def phrase(tree: Tree, noun: int) -> list[str]:
         return [tree.lemmas[i] for i in sorted(tree.subtree(noun)) if i not in tree.silent]
 
-    def determiners(tree: Tree) -> list[object]:
-        return [determiner_of(tree, noun) for noun in tree.determiners]
-
     said = [premise.determiners[noun][1] if noun in premise.determiners else "" for noun in (subject, object_)]
     if not all(
         word == "the" or premise.pos[noun] == "PROPN" for word, noun in zip(said, (subject, object_), strict=True)
     ):
         return None
-    if not all(each == A for tree in (premise, hypothesis) for each in determiners(tree)):
+    if not all(determiner_of(tree, noun) == A for tree in (premise, hypothesis) for noun in tree.determiners):
         return None
     if one in premise.negations or two in hypothesis.negations:
         return None
@@ -277,14 +213,13 @@ def _exchanged(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> Edit |
     )
 
 
-def _one_phrase(premise: Tree, hypothesis: Tree, words: Words) -> Edit | None:
+def _one_phrase(
+    premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: Words
+) -> Edit | None:
     """Return what is done where one noun, of several words perhaps, stands for another ("body of water")."""
-    spans = _spans(premise, hypothesis)
     heads, texts = [], []
-    for tree, span in zip((premise, hypothesis), spans, strict=True):
-        rest = [i for i in span if tree.words[i].lower() not in ("a", "an")]
-        told = {token for _, _, token in tree.determiners.values()} | set(tree.negations.values())
-        if not rest or told & set(rest):
+    for tree, rest in zip((premise, hypothesis), between_same, strict=True):
+        if not rest or not tree.told.isdisjoint(rest):
             return None
         tops = [i for i in rest if tree.heads[i] not in rest or tree.heads[i] == i]
         if len(tops) != 1 or tree.pos[tops[0]] not in ("NOUN", "PROPN"):
@@ -298,16 +233,8 @@ def _one_phrase(premise: Tree, hypothesis: Tree, words: Words) -> Edit | None:
     return Edit(Sort.SUBSTITUTE, texts[0], texts[1], related.relation, related.source, heads[0], heads[1])
 
 
-def _differ_in_one_place(premise: Tree, hypothesis: Tree) -> bool:
-    """Tell whether all words before some place and all after it are the same: parsers may hang them up otherwise."""
-    return all(
-        len([i for i in span if tree.words[i].lower() not in ("a", "an")]) <= _SPAN
-        for tree, span in zip((premise, hypothesis), _spans(premise, hypothesis), strict=True)
-    )
-
-
-def _spans(premise: Tree, hypothesis: Tree) -> tuple[range, range]:
-    """Return the tokens of both sentences between the words that are the same before and after."""
+def _between_same(premise: Tree, hypothesis: Tree) -> tuple[list[int], list[int]]:
+    """Return the tokens of both sentences, but for articles, between the words that are the same before and after."""
     one, two = ([word.lower() for word in tree.words] for tree in (premise, hypothesis))
     start = 0
     while start < min(len(one), len(two)) and one[start] == two[start]:
@@ -315,122 +242,41 @@ def _spans(premise: Tree, hypothesis: Tree) -> tuple[range, range]:
     end = 0
     while end < min(len(one), len(two)) - start and one[-1 - end] == two[-1 - end]:
         end += 1
-    return range(start, len(one) - end), range(start, len(two) - end)
+    first, second = ([i for i in range(start, len(side) - end) if side[i] not in ARTICLES] for side in (one, two))
+    return first, second
 
 
-def _roots(tree: Tree, told: set[int]) -> list[int]:
-    """Return the words that are left over and do not depend on others that are."""
-    left = [i for i in range(len(tree.words)) if i not in told and i not in tree.silent]
-    return [i for i in left if not any(above in left for above in tree.above(i))]
+def _of_one_noun(premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> dict[int, int]:
+    """Return the aligned words without those that say something of one noun there and of another here."""
+
+    def moved(i: int, j: int) -> bool:
+        if not {premise.deps[i], hypothesis.deps[j]} <= _ATTRIBUTES:
+            return False
+        return not at_one_place(anchor(premise, i, set(pairs)), anchor(hypothesis, j, set(pairs.values())), pairs)
+
+    return {i: j for i, j in pairs.items() if not moved(i, j)}
 
 
-def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed: set[int]) -> frozenset[int]:
-    """Return what is left over below a word, with the words that say nothing of their own.
+def _without_moves(found: list[Edit], premise: Tree, hypothesis: Tree, pairs: dict[int, int]) -> list[Edit]:
+    """Drop what was only moved: it belongs to the same word there, or to one that parsers mistake.
 
-    Raises:
-        CannotReadError: if words stay that depended on it, and depend on something else than it did now.
+    "A happy dog sees a cat" and "A dog sees a happy cat" say different things of the two.
     """
-    tokens: list[int] = [root]
-    stay: list[int] = []
-    for above in tokens:  # which grows
-        for child in tree.children[above]:
-            (stay if child in pairs or child in consumed else tokens).append(child)
-    if not stay:
-        return frozenset(tokens)
-    anchor = next((above for above in tree.above(root) if above in pairs), None)
-    place = None if anchor is None else pairs[anchor]
-    heirs = [child for child in stay if tree.deps[child] == "conj" and child in pairs]
-    for child in stay:
-        if child not in pairs or {tree.deps[child], other.deps[pairs[child]]} & _LOOSE:
-            continue
-        head = other.heads[pairs[child]]
-        at_root = other.heads[pairs[child]] == pairs[child]
-        if child in heirs and (head == place or (place is None and at_root)):
-            continue
-        if heirs and head == pairs[heirs[0]]:
-            continue
-        if tree.deps[root] in ("acl", "relcl", "amod", "advcl", "prep", "pcomp") and head == place:
-            continue
-        raise CannotReadError(f"what becomes of {tree.words[child]!r} without {tree.words[root]!r}")
-    return frozenset(tokens)
 
+    def is_move(one: Edit, two: Edit) -> bool:
+        if one.premise.lower() != two.hypothesis.lower() or one.left is None or two.right is None:
+            return False
+        if at_one_place(two.left, one.right, pairs):
+            return True
+        if not {premise.deps[one.left], hypothesis.deps[two.right]} <= LOOSE:
+            return False
+        nouns = [premise.pos[premise.heads[one.left]] in NOUNS, hypothesis.pos[hypothesis.heads[two.right]] in NOUNS]
+        return not all(nouns) and not (any(nouns) and premise.lemmas[one.left] in known.OF_THINGS)
 
-def _removal(tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: Words) -> tuple[Relation, str]:
-    """Return the relation of a sentence to the same without some of its words, where they stand."""
-    dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
-    if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
-        return _conjunct(tree, root, dep)
-    if dep in ("advmod", "neg"):
-        if lemma in known.NOT_QUITE:
-            return Relation.ALTERNATION, f"{lemma} is not quite"
-        if lemma in known.MODAL_ADVERBS:
-            return Relation.REVERSE_ENTAILMENT, f"what is so is {lemma} so"
-        return _FORWARD, "an adverb restricts"
-    if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
-        if lemma in known.PRIVATIVE:
-            return Relation.ALTERNATION, f"what is {lemma} is none"
-        if lemma in known.MODAL_ADJECTIVES:
-            return Relation.INDEPENDENCE, f"what is {lemma} may be none"
-        phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
-        if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
-            raise CannotReadError(f"the name {phrase!r}")
-        if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
-            related = words.relation(phrase, noun, "NOUN")
-            thing = words.relation(phrase, "physical entity", "NOUN")
-            if related is None and thing is not None and thing.relation is _FORWARD:  # a sea lion is one, no lion
-                raise CannotReadError(f"whether {phrase!r} is {noun!r}")
-        return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
-    if dep == "advcl":
-        marks = {tree.lemmas[child] for child in tree.children[root]}
-        if marks & {"if", "unless", "whether"}:
-            return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
-        return _FORWARD, "a clause that says when, why or how restricts"
-    bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
-    if dep in ("prep", "advmod") and (bare or lemma in known.OTHER_PREPOSITIONS - {"until", "unlike"}):
-        raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
-    if dep == "dobj":
-        determiner = determiner_of(tree, root)
-        if tree.pos[head] in VERBS and determiner.kind in (Kind.SOME, Kind.EVERY, Kind.MOST, Kind.EXACTLY):
-            return _FORWARD, "who does it to something does it"
-    if dep == "prt":
-        related = words.relation(f"{tree.lemmas[head]} {lemma}", tree.lemmas[head], "VERB")
-        if related is not None and related.relation in (Relation.EQUIVALENCE, _FORWARD):
-            return related.relation, related.source
-    if dep in _ADJUNCTS:
-        names = {
-            "relcl": "a relative clause",
-            "acl": "a clause",
-            "prep": "a prepositional phrase",
-            "nummod": "a number",
-        }
-        return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts"
-    raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
-
-
-def _conjunct(tree: Tree, root: int, dep: str) -> tuple[Relation, str]:
-    first = tree.heads[root] if dep == "conj" else root
-    chain = [first, *(child for child in tree.children[first] if tree.deps[child] == "conj")]
-    links = {
-        tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")
-    }
-    if tree.lemmas[tree.heads[first]] in known.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
-        raise CannotReadError("whether what is said of several is said of each")
-    if links & {"or", "nor", "either"}:
-        return Relation.REVERSE_ENTAILMENT, "each of two is one of them"
-    if not links & {"and", "but", "&", "yet", "both"}:
-        raise CannotReadError(f"what joins {tree.words[root]!r} to the rest")
-    determiner = determiner_of(tree, first)
-    if tree.pos[first] in NOUNS and not determiner.named and determiner.kind is not Kind.SOME:
-        return Relation.REVERSE_ENTAILMENT, "dogs and cats are what is a dog or a cat"
-    return _FORWARD, "who is both is each"
-
-
-def _without_moves(found: list[Edit]) -> list[Edit]:
-    """Drop what was only moved."""
     gone = [edit for edit in found if edit.sort is Sort.DELETE]
     come = [edit for edit in found if edit.sort is Sort.INSERT]
     for edit in gone:
-        same = next((other for other in come if other.hypothesis.lower() == edit.premise.lower()), None)
+        same = next((other for other in come if is_move(edit, other)), None)
         if same is not None:
             found = [each for each in found if each is not edit and each is not same]
             come.remove(same)
@@ -456,5 +302,10 @@ def _refuse_paraphrases(found: list[Edit], premise: Tree, hypothesis: Tree) -> N
                 premise.heads[edit.left] if edit.left is not None and edit.sort is Sort.DELETE else edit.left
                 for edit in (one, two)
             ]
-            if places[0] == places[1] or lemmas[0] & lemmas[1]:
+            attributes = (
+                one.left is not None
+                and two.right is not None
+                and {premise.deps[one.left], hypothesis.deps[two.right]} <= _ATTRIBUTES
+            )
+            if places[0] == places[1] or (lemmas[0] & lemmas[1] and not attributes):
                 raise CannotReadError(f"how {one.premise!r} and {two.hypothesis!r} are related")

@@ -1,11 +1,13 @@
 """Proofs in words, a line a step: what is done, in which context, what follows from it, and what is known so far."""
 
-from unbag.natlog.edits import Sort
+from typing import Final
+
+from unbag.natlog.edit import Sort
 from unbag.natlog.proofs import Step
 from unbag.natlog.relations import Relation
 from unbag.natlog.sentences import Verdict
 
-_SAID = {
+_SAID: Final = {
     Relation.EQUIVALENCE: "≡",
     Relation.FORWARD_ENTAILMENT: "⊏",
     Relation.REVERSE_ENTAILMENT: "⊐",
@@ -15,6 +17,7 @@ _SAID = {
     Relation.INDEPENDENCE: "#",
 }
 """The signs of MacCartney & Manning (2009), Table 2."""
+_MOST_NAMED: Final = 3
 
 
 def explanation(verdict: Verdict) -> list[str]:
@@ -44,9 +47,8 @@ def _step(step: Step) -> str:
         f'inside "{operator.name}", {operator.mark.value.replace("_", "-")}' for operator in step.context
     )
     context = f"; {inside}: {_sign(step.relation)}" if step.context else ""
-    known = " or ".join(_sign(each) for each in Relation if each in step.joined)
-    if len(step.joined) == len(Relation) or len(step.joined) > 3:
-        known = "anything"
+    few = len(step.joined) <= _MOST_NAMED
+    known = " or ".join(_sign(each) for each in Relation if each in step.joined) if few else "anything"
     return f"{done}: {_sign(edit.relation)}{because}{context}. So far: {known}"
 
 

@@ -9,7 +9,7 @@ from functools import lru_cache
 from typing import Any, Final, NamedTuple
 
 from unbag.natlog.relations import Relation
-from unbag.wordnet.relations import Lexicon
+from unbag.wordnet.relations import Lexicon, are_antonyms
 
 _PARTS: Final = {"NOUN": "n", "PROPN": "n", "NUM": "n", "VERB": "v", "AUX": "v", "ADJ": "as", "ADV": "r"}
 _RARE: Final = 6
@@ -71,23 +71,19 @@ class Words:
         up, down = self._distance(first, second, parts), self._distance(second, first, parts)
         found = [(cost, sort) for sort, cost in (("up", up), ("down", down)) if cost is not None]
         if found:
-            cost, sort = min(found)
-            if up == down or cost == 0 or self._share(first, second, parts):
+            if up == down or self._share(first, second, parts):
                 return Related(Relation.EQUIVALENCE, "WordNet: synonyms")
+            _, sort = min(found)
             if sort == "up":
                 return Related(Relation.FORWARD_ENTAILMENT, f"WordNet: {first} is a kind of {second}")
             return Related(Relation.REVERSE_ENTAILMENT, f"WordNet: {second} is a kind of {first}")
-        if self._opposite(first, second):
+        if are_antonyms(self._lexicon, first, second):
             return Related(Relation.ALTERNATION, "WordNet: antonyms")
         return None
 
     def _share(self, first: str, second: str, parts: str) -> bool:
         """Tell whether two words share one of their two most common senses."""
         return not set(self._senses(first, parts)[:2]).isdisjoint(self._senses(second, parts)[:2])
-
-    def _opposite(self, first: str, second: str) -> bool:
-        forms = set(self._lexicon.base_forms(second)) | {second}
-        return not set(self._lexicon.antonyms(first)).isdisjoint(forms)
 
     def _distance(self, first: str, second: str, parts: str) -> int | None:
         """Return edges from the first up to the second, and the ranks of the senses; None if there is no way."""
@@ -120,6 +116,6 @@ class Words:
 def _place(first: str, second: str) -> Related | None:
     if any({first, second} <= group for group in _PLACES):
         return Related(Relation.EQUIVALENCE, "the same place")
-    if any({first, second} == set(pair) for pair in _OPPOSITE):
+    if {first, second} in _OPPOSITE:
         return Related(Relation.ALTERNATION, "opposite places")
     return None

@@ -26,6 +26,8 @@ DOWNWARD_NOUNS: Final = frozenset(
 """What follows them with "of", "to" or "that" is a downward context."""
 DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "than", "before"})
 DOWNWARD_CONJUNCTIONS: Final = frozenset({"if", "whenever", "before", "lest"})
+OF_THINGS: Final = frozenset({"with", "without", "of", "like"})
+"""Prepositions that say of a thing what it has or is: of another thing, or of what is done, they say something else."""
 OTHER_PREPOSITIONS: Final = frozenset({"except", "besides", "unlike", "unless", "whether", "until", "but", "like"})
 """Contexts of which nothing is promised in either direction."""
 RARELY: Final = frozenset({"rarely", "seldom", "hardly", "scarcely", "barely", "infrequently"})

@@ -185,7 +185,7 @@ def _of_negations(tree: Tree) -> Iterator[Operator]:
             while tree.pos[head] == "ADV" and tree.heads[head] != head:
                 head = tree.heads[head]
             yield Operator(lemma, i, clause(tree, head, subject=False) - {i}, _down)
-        # "no longer", "too tired to run"
+        # "too tired to run"
         if lemma == "too" and tree.pos[tree.heads[i]] in ("ADJ", "ADV"):
             adjective = tree.heads[i]
             yield from _complements(tree, "too", adjective, (adjective, tree.heads[adjective]))

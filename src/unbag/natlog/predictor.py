@@ -6,7 +6,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.inference.predictor import checked_pairs
+from unbag.inference.predictor import checked_pairs, probabilities_of_label
 from unbag.labels import LABELS
 from unbag.natlog.sentences import Labeller
 from unbag.text.pipeline import PIPELINE
@@ -36,7 +36,7 @@ class NatlogPredictor:
         """Return the predictor with a spaCy pipeline and the WordNet of this machine.
 
         Raises:
-            ImportError: without spaCy or NLTK.
+            ImportError: without NLTK.
             ValueError: without the pipeline or WordNet; the message names the step that installs it.
         """
         return cls(Labeller.load(pipeline))
@@ -44,10 +44,5 @@ class NatlogPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, 3): 1 for the label that is proved, or 1/3 for each."""
         verdicts = self._labeller.labels(*checked_pairs(premises, hypotheses))
-        rows = [
-            [1 / len(LABELS)] * len(LABELS)
-            if verdict.label is None
-            else [float(name == verdict.label) for name in LABELS]
-            for verdict in verdicts
-        ]
+        rows = [probabilities_of_label(verdict.label) for verdict in verdicts]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))

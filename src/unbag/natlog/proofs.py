@@ -7,7 +7,7 @@ from itertools import product
 from typing import Final
 
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.natlog.edits import CannotReadError, Edit, Sort
+from unbag.natlog.edit import CannotReadError, Edit, Sort
 from unbag.natlog.polarity import Operator, around, operators, outside
 from unbag.natlog.relations import Relation, join
 from unbag.natlog.trees import Tree
@@ -126,8 +126,9 @@ def _step(
         context = outside(trees[side], both[side], _token(edit, side))
     else:
         # Words stand in their own sentence; where determiners change, also in the other, at what they are put to.
-        where = {Sort.DELETE: 0, Sort.INSERT: 1}.get(edit.sort, side) if not changing else side
-        leaving = edit.leaving if where == {Sort.DELETE: 0, Sort.INSERT: 1}.get(edit.sort, side) else frozenset()
+        own = {Sort.DELETE: 0, Sort.INSERT: 1}.get(edit.sort, side)
+        where = side if changing else own
+        leaving = edit.leaving if where == own else frozenset()
         context = [each for each in around(both[where], _token(edit, where)) if each.owner not in leaving]
     relation = reduce(lambda inner, operator: operator.project(inner), context, edit.relation)
     return Step(edit, tuple(context), relation, frozenset({relation}))

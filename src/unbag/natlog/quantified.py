@@ -22,7 +22,8 @@ NUMBERS: Final[Mapping[str, int]] = {
     **{"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90},
 }
 _ARTICLED: Final = {"a": 1, "an": 1, "a single": 1, "a dozen": 12, "a hundred": 100, "a thousand": 1000}
-_BY_LENGTH: Final = sorted([*NUMBERS, *_ARTICLED], key=len, reverse=True)
+_VALUES: Final = {**NUMBERS, **_ARTICLED}
+_BY_LENGTH: Final = sorted(_VALUES, key=len, reverse=True)
 _N: Final = rf"(?P<n>\d[\d,]*|{'|'.join(_BY_LENGTH)})"
 _MANY: Final = rf"(?P<m>\d{{2,}}|{'|'.join(word for word, number in NUMBERS.items() if number > 9)})"
 """Who jumps over two fences does not jump two fences and more."""
@@ -145,4 +146,4 @@ def _value(number: str | None) -> int:
     if number is None:
         return 1
     word = number.lower().replace(",", "")
-    return int(word) if word.isdigit() else {**NUMBERS, **_ARTICLED}[word]
+    return int(word) if word.isdigit() else _VALUES[word]

@@ -6,7 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from unbag.natlog.alignment import align
-from unbag.natlog.edits import CannotReadError, edits
+from unbag.natlog.edit import CannotReadError
+from unbag.natlog.edits import edits
 from unbag.natlog.lexicon import Words
 from unbag.natlog.proofs import Step, label_of, prove
 from unbag.natlog.relations import Relation
@@ -17,6 +18,7 @@ from unbag.wordnet.database import open_wordnet
 from unbag.wordnet.relations import Lexicon
 
 _AT_ONCE: Final = 1_000
+_MOST_WORDS: Final = 300  # every word of a sentence is held against every word of the other
 
 
 @dataclass(frozen=True)
@@ -58,7 +60,7 @@ class Labeller:
             cache: the folder for parsed sentences.
 
         Raises:
-            ImportError: without spaCy or NLTK.
+            ImportError: without NLTK.
             ValueError: without the pipeline or WordNet; the message names the step that installs it.
         """
         wordnet = open_wordnet()
@@ -72,8 +74,8 @@ class Labeller:
     def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
         """Yield what it says of n pairs, in order."""
         for start in range(0, len(premises), _AT_ONCE):
-            some = [texts[start : start + _AT_ONCE] for texts in (list(premises), list(hypotheses))]
-            distinct = list(dict.fromkeys(some[0] + some[1]))
+            some = [texts[start : start + _AT_ONCE] for texts in (premises, hypotheses)]
+            distinct = list(dict.fromkeys([*some[0], *some[1]]))
             trees = dict(zip(distinct, read(distinct, self._parser), strict=True))
             for premise, hypothesis in zip(*some, strict=True):
                 yield self._verdict(trees[premise], trees[hypothesis])
@@ -97,6 +99,8 @@ class Labeller:
 
 
 def _check(tree: Tree) -> None:
+    if len(tree.words) > _MOST_WORDS:
+        raise CannotReadError(f"a sentence of more than {_MOST_WORDS} words")
     if tree.unread:
         raise CannotReadError(f"what {tree.unread!r} belongs to")
     if "?" in tree.words:

@@ -11,19 +11,21 @@ from typing import Final
 
 from unbag.natlog.determiners import A, Determiner
 from unbag.natlog.quantified import NUMBERS, quantified
+from unbag.text.articles import ARTICLES
+from unbag.text.dependents import dependents
 from unbag.text.parses import Parse, Parser
 
 NOUNS: Final = ("NOUN", "PROPN", "PRON", "NUM")
 VERBS: Final = ("VERB", "AUX")
 SUBJECTS: Final = ("nsubj", "nsubjpass", "csubj", "csubjpass", "expl")
 OBJECTS: Final = ("dobj", "attr", "dative", "oprd")
-NEGATIONS: Final = frozenset({"not", "n't", "n’t", "never", "nt"})
+_NEGATIONS: Final = frozenset({"not", "n't", "never", "nt"})
 _SILENT: Final = frozenset(
     {"aux", "auxpass", "punct", "expl", "preconj", "intj", "case", "cc", "mark", "det", "predet"}
 )
 _DETERMINERS: Final = frozenset("a an the this that these those both another such what which".split())
 _MODALS: Final = frozenset("can could may might must should would ought shall".split())
-_MODAL: Final = {"ca": "can", "'d": "would", "’d": "would"}
+_MODAL: Final = {"ca": "can", "'d": "would"}
 
 
 @dataclass(frozen=True)
@@ -55,11 +57,7 @@ class Tree:
     @cached_property
     def children(self) -> list[list[int]]:
         """The tokens that depend on each, in order."""
-        children: list[list[int]] = [[] for _ in self.heads]
-        for i, head in enumerate(self.heads):
-            if i != head:
-                children[head].append(i)
-        return children
+        return dependents(self.heads)
 
     def subtree(self, head: int) -> frozenset[int]:
         """Return a token and all that depends on it."""
@@ -85,18 +83,22 @@ class Tree:
 
     def text(self, tokens: frozenset[int] | set[int]) -> str:
         """Return some tokens as text, each determiner as the sentence has it."""
-        said = {token: words for _, words, token in self.determiners.values() if token >= 0}
+        said = {token: words for _, words, token in self.determiners.values()}
         return " ".join(said.get(i, self.words[i]) for i in sorted(tokens))
+
+    @cached_property
+    def told(self) -> frozenset[int]:
+        """The tokens that say a determiner, or a negation."""
+        return frozenset(token for _, _, token in self.determiners.values()) | set(self.negations.values())
 
     @cached_property
     def silent(self) -> frozenset[int]:
         """The tokens that are no content: known by another, or saying nothing."""
-        told = {token for _, _, token in self.determiners.values()} | set(self.negations.values())
         return frozenset(
             i
             for i, dep in enumerate(self.deps)
-            if i in told
-            or (dep in _SILENT and self.lemmas[i] not in ("only",))
+            if i in self.told
+            or (dep in _SILENT and self.lemmas[i] != "only")
             or (self.lemmas[i] in ("to", "that") and self.pos[i] != "ADP")
         )
 
@@ -111,7 +113,7 @@ class Tree:
 
     @cached_property
     def existential(self) -> bool:
-        """Whether it says that there is something, and no more."""
+        """Whether it has a "there", or an "it", that only stands in the place of its subject."""
         return any(dep == "expl" for dep in self.deps)
 
 
@@ -129,7 +131,7 @@ def _cleaned(sentence: str) -> str:
 
 
 def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
-    heads, deps, pos = list(parse.heads), list(parse.deps), list(parse.pos)
+    heads, deps = list(parse.heads), list(parse.deps)
     offsets, offset = [], 0
     for word, space in zip(parse.words, parse.spaces, strict=True):
         offsets.append(offset)
@@ -155,7 +157,7 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
             determiners[heads[i]] = (kind, parse.words[i], i)
     negations = {}
     for i, word in enumerate(parse.lower_words):
-        if word in NEGATIONS:
+        if word in _NEGATIONS:
             verb = heads[i]
             if deps[i] not in ("neg", "advmod") or verb in negations:
                 unread = unread or word
@@ -164,7 +166,7 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
     return Tree(
         parse.words,
         tuple(_lemma(parse, i) for i in range(len(parse.words))),
-        tuple(pos),
+        parse.pos,
         parse.tags,
         tuple(heads),
         tuple(deps),
@@ -211,7 +213,7 @@ def like(premise: Tree, hypothesis: Tree) -> Tree:
     differ = [
         i
         for i, (one, two) in enumerate(zip(premise.words, hypothesis.words, strict=True))
-        if one.lower() != two.lower() and not {one.lower(), two.lower()} <= {"a", "an"}
+        if one.lower() != two.lower() and not {one.lower(), two.lower()} <= ARTICLES
     ]
     said = [
         [(determiner, token) for determiner, _, token in tree.determiners.values()] for tree in (premise, hypothesis)

@@ -35,6 +35,7 @@ class PaperTable:
         rows: the cells, those of `keys` before those of `values`.
         corpora: our name (`snli validation`) by the paper's, of the cells in the key "corpus".
         remark: what a reader should know of the figures.
+        untrained: the first cells of the rows that owe nothing to training data: people, rules.
     """
 
     paper: str
@@ -47,6 +48,7 @@ class PaperTable:
     rows: tuple[tuple[Cell, ...], ...]
     corpora: Mapping[str, str]
     remark: str
+    untrained: tuple[str, ...] = ()
 
     @property
     def source(self) -> str:
@@ -125,6 +127,7 @@ def _table(
     keys: list[str],
     units: Mapping[str, str] | None = None,
     remark: str = "",
+    untrained: list[str] | None = None,
     **fields: str,
 ) -> PaperTable:
     return PaperTable(
@@ -135,5 +138,6 @@ def _table(
         rows=tuple(tuple(None if cell == _NOT_PRINTED else cell for cell in row) for row in rows),
         corpora=corpora,
         remark=remark,
+        untrained=tuple(untrained or ()),
         **fields,
     )

@@ -16,12 +16,15 @@ class Counterpart(NamedTuple):
         table: its number.
         column: its name.
         corpus: our name of what all rows were measured on, with or without a split, where the table has no such key.
+        same_rows: whether ours are the very rows of the paper where all are asked: a corpus, or the authors' file. A
+            set that is made anew has others.
     """
 
     paper: str
     table: str
     column: str
     corpus: str = ""
+    same_rows: bool = False
 
 
 class Published(NamedTuple):
@@ -31,11 +34,13 @@ class Published(NamedTuple):
         model: what was measured, by the table's keys: "ESIM", "ESIM, MultiNLI + SNLI".
         value: a share of 1.
         source: paper and table.
+        is_comparable: whether it is of the very rows of ours, where all are asked, and owes nothing to training data.
     """
 
     model: str
     value: float
     source: str
+    is_comparable: bool
 
 
 def published(counterparts: Iterable[Counterpart], corpus: str) -> list[Published]:
@@ -47,12 +52,13 @@ def published(counterparts: Iterable[Counterpart], corpus: str) -> list[Publishe
             counterparts, and on the same split where a table tells splits apart.
     """
     figures = []
-    for paper, number, column, of_all in counterparts:
+    for paper, number, column, of_all, same_rows in counterparts:
         table = papers.table(paper, number)
         for row, value in zip(table.rows, table.shares(column), strict=True):
             keys = {key: cell for key, cell in zip(table.keys, row, strict=False) if cell is not None}
             measured_on = table.corpora.get(str(keys.pop(_CORPUS, "")), of_all)
             if value is None or not measured_on or not f"{corpus} ".startswith(f"{measured_on} "):
                 continue
-            figures.append(Published(", ".join(map(str, keys.values())), value, table.source))
+            comparable = same_rows and measured_on == corpus and row[0] in table.untrained
+            figures.append(Published(", ".join(map(str, keys.values())), value, table.source, comparable))
     return figures

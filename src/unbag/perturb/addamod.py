@@ -33,6 +33,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from unbag import counter_rng
+from unbag.perturb.halves import ALL, are_in
 from unbag.text.adjectives import AGE, COLOUR, ORIGIN, rank
 from unbag.text.articles import agree
 from unbag.text.capitals import lowered, named, raised
@@ -161,20 +162,26 @@ def _modifies(parse: Parse, i: int) -> bool:
 
 
 def addamod(
-    parse: Parse, adjectives: AdjectiveCounts, *, seed: int = DEFAULT_SEED, min_count: int = DEFAULT_MIN_COUNT
+    parse: Parse,
+    adjectives: AdjectiveCounts,
+    *,
+    seed: int = DEFAULT_SEED,
+    min_count: int = DEFAULT_MIN_COUNT,
+    words: str = ALL,
 ) -> Addition | Refusal:
     """Add an adjective to a sentence, in two places, or say why not.
 
-    The two nouns are drawn from those that share an adjective, each pair and each direction alike; the adjective from
-    those that they share, by the smaller of its two counts. The draw depends on the seed, the sentence and the counted
-    adjectives alone.
+    The two nouns are the first pair that shares a fitting adjective, from a pair on that is drawn among all; which of
+    the two comes first is drawn too. The adjective is drawn from those that fit both, by the smaller of its two counts.
+    The draw depends on the seed, the sentence and the counted adjectives alone. With `words` (`perturb.halves`) the
+    adjective and the nouns are of one half of the vocabulary.
     """
     if not determiners_fit(parse):
         return Refusal.DETERMINER
-    words = parse.lower_words
-    if not _DENYING.isdisjoint(words):
+    present = parse.lower_words
+    if not _DENYING.isdisjoint(present):
         return Refusal.NEGATED
-    nouns = _nouns(parse)
+    nouns = [noun for noun in _nouns(parse) if are_in(words, [_lemma(parse, noun)])]
     pairs = [pair for pair in combinations(nouns, 2) if _differ(parse, pair[0].head, pair[1].head)]
     if not pairs:
         return Refusal.ONE_NOUN
@@ -182,7 +189,7 @@ def addamod(
     refusal = Refusal.NOT_SHARED
     for one, other in pairs:
         shared = adjectives.shared(_lemma(parse, one), _lemma(parse, other), min_count)
-        shared = {adjective: n for adjective, n in shared.items() if adjective not in words}
+        shared = {a: n for a, n in shared.items() if a not in present and are_in(words, [a])}
         free = {a: n for a, n in shared.items() if _is_free(parse, adjectives, a, one, other, min_count)}
         fit = {a: n for a, n in free.items() if one.takes(parse, a) and other.takes(parse, a)}
         if fit:
@@ -400,7 +407,7 @@ _TOLD_AGE: Final = frozenset("couple little".split())
 """Where somebody's age is told, if only by another noun: a young couple, a little girl."""
 _NOT_OF_ANIMALS: Final = frozenset("blue colorful green multicolored orange pink purple".split())
 _OF_HAIR: Final = frozenset("bald blond blonde brunette redheaded".split())
-_HAIR: Final = frozenset("bald blond blonde brunette hair haired redhead redheaded".split())
+_HAIR: Final = _OF_HAIR | {"hair", "haired", "redhead"}
 _OF_AGE: Final = frozenset("adult aged ancient elderly middle-aged old older".split())
 _YOUNG: Final = frozenset(
     """baby boy child daughter girl grandchild granddaughter grandson infant kid kitten puppy son student teen teenager
@@ -438,22 +445,17 @@ _INHERENT: Final = {
 """What the noun says already, so that it would follow from the noun alone."""
 
 _WITHOUT: Final = frozenset(
-    """activity afternoon air amount area attempt back background base bit bottom bunch center centre chance competition
-    concert conversation copy corner couple course dance day direction distance edge end evening event expression
-    fashion floor foreground form front game gear half hour inside job jump kind left length level lot manner matter
-    meter midair middle minute moment month morning name night noon number order outside pace pair part peace
-    performance picture piece pile place play point portion position practice presence process purpose race rest
-    right row scene season section series set shape show side smile sort source space speed sport spot stage start
-    state step stunt style summer sunset surface surroundings task thing time top trick trip turn type unison variety
-    version view way week while width winter work year
-    body face hair head mouth skin
+    """afternoon amount area background base bottom bunch center centre copy corner couple distance end fashion
+    floor foreground form front gear half hour inside kind left length level lot manner meter minute month name noon
+    outside pace pair peace picture piece pile portion process purpose right row season section series set source
+    spot stage step summer surface unison version width winter
     binoculars clothes clothing glasses goggles headphones jeans overalls pajamas pants scissors shorts stairs
     sunglasses surroundings tights trousers""".split()
 )
-"""Nouns that measure, locate or name an event rather than a thing; parts of a body, of which an adjective tells as much
-as of the whole (bald, dirty); and plurals without a singular."""
+"""Nouns that measure or locate rather than name a thing, and plurals without a singular, as they stand or as lemmas."""
 
 _NO_THING: Final = _WITHOUT | BODY_PARTS | HAPPENINGS
+"""Beside these parts of a body, of which an adjective tells as much as of the whole (bald, dirty), and what happens."""
 _THINGS_IN_ING: Final = frozenset(
     """awning being building buildings ceiling clothing covering earring icing king lightning painting railing ring
     sibling string swing wing""".split()

@@ -1,84 +1,184 @@
-"""SOSwap and AddAmod pairs for training: so many an epoch, other ones each epoch.
+"""Pairs for training that are made of training pairs: so many an epoch, other ones each epoch.
 
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", made from the training set (section 4.2,
-note 6).
+note 6). Each kind of pair has a maker; what is drawn from them, and in which order, is decided here.
 """
 
+import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from itertools import count, islice
-from typing import Final
+from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
 from unbag import counter_rng
-from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, AdjectiveCounts, addamod
-from unbag.perturb.soswap import Swap, soswap
-from unbag.perturb.soswap_addamod import LABELS_OF, SOSWAP
+from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, AdjectiveCounts, addamod
+from unbag.perturb.halves import ALL
+from unbag.perturb.official import is_official
+from unbag.perturb.soswap_addamod import ADDAMOD, LABELS_OF, SOSWAP, swapped
 from unbag.sources import Example
-from unbag.text.parses import Parser
+from unbag.text.parses import Parse, Parser
 
 DEFAULT_PAIRS: Final = 20_000
 
+OFFICIAL: Final = "a sentence of an official set"
+UNBALANCED: Final = "its label is half of all already"
 
-def augmentation(
-    premises: Sequence[str],
-    parser: Parser,
-    *,
-    kind: str,
-    epoch: int,
-    pairs: int = DEFAULT_PAIRS,
-    seed: int = DEFAULT_SEED,
-    adjectives: AdjectiveCounts | None = None,
-    min_count: int = DEFAULT_MIN_COUNT,
+
+class Made(NamedTuple):
+    """A pair that a maker made."""
+
+    premise: str
+    hypothesis: str
+    label: str
+
+
+class Maker(Protocol):
+    """What makes one kind of pairs of n sentences or pairs.
+
+    Attributes:
+        kind: its name.
+        balanced: whether no label shall be more than half of its pairs.
+    """
+
+    kind: str
+    balanced: bool
+
+    def __len__(self) -> int:
+        """Return n."""
+        ...
+
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+        """Yield, for each of some of the n in that order, the pairs of which one is taken, or why there is none.
+
+        Args:
+            order: their numbers.
+            seed: decides what is made of each, whatever the order.
+        """
+        ...
+
+
+def drawn(
+    maker: Maker, *, epoch: int, pairs: int, seed: int = DEFAULT_SEED, counts: Counter[str] | None = None
 ) -> Iterator[Example]:
     """Yield the pairs of one epoch, as they are made.
 
-    The premises are gone through in an order of the epoch's own until there are enough pairs; if they do not suffice,
-    again in another order. Each time AddAmod draws other adjectives, while SOSwap makes the same pair of a premise
-    always.
+    What they are made of is gone through in an order of the epoch's own until there are enough; if it does not suffice,
+    again in another order, with other draws where a maker draws. No pair has a sentence of an official set
+    (`perturb.official`).
 
     Args:
-        premises: distinct sentences.
-        parser: parses them, once ever.
-        kind: `soswap` or `addamod`.
-        epoch: its number. It decides the pairs, together with the seed and the premises.
+        maker: the kind.
+        epoch: its number. It decides the pairs, together with the seed and what they are made of.
         pairs: how many.
         seed: see `epoch`.
-        adjectives: which adjectives go with which nouns, for AddAmod.
-        min_count: how often an adjective must occur with a noun.
+        counts: counts up, while pairs are taken, why others were not.
 
     Raises:
-        ValueError: if there is no such kind, AddAmod has no adjectives, or no premise makes a pair.
+        ValueError: if nothing makes a pair.
     """
-    if kind not in LABELS_OF:
-        raise ValueError(f"expected one of the kinds {', '.join(LABELS_OF)}, found {kind!r}")
-    if kind != SOSWAP and adjectives is None:
-        raise ValueError(
-            "AddAmod needs to know which adjectives go with which nouns; pass adjectives=adjective_counts(…)"
-        )
-    return islice(_pairs(premises, parser, kind, epoch, seed, adjectives or AdjectiveCounts(), min_count), pairs)
+    return islice(_without_end(maker, epoch, seed, Counter() if counts is None else counts), pairs)
 
 
-def _pairs(
-    premises: Sequence[str],
-    parser: Parser,
-    kind: str,
-    epoch: int,
-    seed: int,
-    adjectives: AdjectiveCounts,
-    min_count: int,
-) -> Iterator[Example]:
-    """Yield pairs without end."""
+def _without_end(maker: Maker, epoch: int, seed: int, counts: Counter[str]) -> Iterator[Example]:
+    labels: Counter[str] = Counter()
+    balanced = maker.balanced
     for turn in count():
-        key = counter_rng.key(seed, "augmentation", kind, epoch, turn)
-        order = np.argsort(counter_rng.numbers(key, np.arange(len(premises))), kind="stable")
-        n_pairs = 0
-        for number, parse in zip(order.tolist(), parser.parses(premises[i] for i in order.tolist()), strict=True):
-            result = soswap(parse) if kind == SOSWAP else addamod(parse, adjectives, seed=int(key), min_count=min_count)
+        key = counter_rng.key(seed, "augmentation", maker.kind, epoch, turn)
+        order = np.argsort(counter_rng.numbers(key, np.arange(len(maker))), kind="stable").tolist()
+        before, too_many = labels.total(), False
+        for number, result in zip(order, maker.make(order, int(key)), strict=True):
             if isinstance(result, str):
+                counts[str(result)] += 1
                 continue
-            n_pairs += 1
-            premise = str(parse) if isinstance(result, Swap) else result.premise
-            yield Example(f"{number}#{kind}#{epoch}.{turn}", premise, result.hypothesis, LABELS_OF[kind])
-        if not n_pairs:
-            raise ValueError(f"none of the {len(premises)} premises makes a pair of the kind {kind!r}")
+            fit = [made for made in result if not (is_official(made.premise) or is_official(made.hypothesis))]
+            if not fit:
+                counts[OFFICIAL] += 1
+                continue
+            made = min(fit, key=lambda made: labels[made.label])  # of several, that whose label is rarest so far
+            if balanced and 2 * labels[made.label] > labels.total() + 1:
+                counts[UNBALANCED] += 1
+                too_many = True
+                continue
+            labels[made.label] += 1
+            yield Example(_id(number, maker.kind, epoch, turn), *made)
+        if labels.total() == before:
+            if not too_many:
+                raise ValueError(f"none of {len(maker)} premises or pairs makes a pair of the kind {maker.kind!r}")
+            balanced = False  # there is but one label to be had
+
+
+_ID: Final = re.compile(r"\d+#(\w+)#\d+\.\d+")
+
+
+def _id(number: int, kind: str, epoch: int, turn: int) -> str:
+    return f"{number}#{kind}#{epoch}.{turn}"
+
+
+def kind_of(source_id: str) -> str | None:
+    """Return the kind of an augmented pair by its id; None for a pair of a corpus.
+
+    >>> kind_of("17#soswap#0.1"), kind_of("snli-train-17")
+    ('soswap', None)
+    """
+    found = _ID.fullmatch(source_id)
+    return found and found[1]
+
+
+class SoswapAddamod:
+    """The maker of SOSwap or AddAmod pairs of some premises."""
+
+    balanced = False
+
+    def __init__(
+        self,
+        premises: Sequence[str],
+        parser: Parser,
+        *,
+        kind: str,
+        adjectives: AdjectiveCounts | None = None,
+        min_count: int = DEFAULT_MIN_COUNT,
+        words: str = ALL,
+    ) -> None:
+        """Take what it makes them of.
+
+        Args:
+            premises: distinct sentences.
+            parser: parses them, once ever.
+            kind: `soswap` or `addamod`.
+            adjectives: which adjectives go with which nouns, for AddAmod.
+            min_count: how often an adjective must occur with a noun.
+            words: `all`, or the half of the vocabulary that the pairs are made with (`perturb.halves`).
+
+        Raises:
+            ValueError: if there is no such kind, or AddAmod has no adjectives.
+        """
+        if kind not in LABELS_OF:
+            raise ValueError(f"expected one of the kinds {', '.join(LABELS_OF)}, found {kind!r}")
+        if kind == ADDAMOD and adjectives is None:
+            raise ValueError(
+                "AddAmod needs to know which adjectives go with which nouns; pass adjectives=adjective_counts(…)"
+            )
+        self.kind, self._premises, self._parser = kind, premises, parser
+        self._adjectives, self._min_count, self._words = adjectives or AdjectiveCounts(), min_count, words
+        self._unfit: dict[int, str] = {}  # what can never be swapped, and why: most sentences
+
+    def __len__(self) -> int:
+        return len(self._premises)
+
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+        """Yield what is made of each premise: SOSwap makes the same pair of it always, AddAmod draws an adjective."""
+        parses = self._parser.parses(self._premises[i] for i in order if i not in self._unfit)
+        for i in order:
+            result = self._unfit.get(i) or self._made(next(parses), seed)
+            if self.kind == SOSWAP and isinstance(result, str):
+                self._unfit[i] = result
+            yield result
+
+    def _made(self, parse: Parse, seed: int) -> list[Made] | str:
+        if self.kind == SOSWAP:
+            swap = swapped(parse, self._words)
+            return swap if isinstance(swap, str) else [Made(str(parse), swap.hypothesis, LABELS_OF[SOSWAP])]
+        added = addamod(parse, self._adjectives, seed=seed, min_count=self._min_count, words=self._words)
+        return [Made(*added[:2], LABELS_OF[ADDAMOD])] if isinstance(added, Addition) else str(added)

@@ -1,15 +1,14 @@
 """Which word follows which, and how often: in a corpus of pairs, in a text, or by a table of counts."""
 
-import gzip
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from unbag.outside import DataError, lines
 from unbag.perturb.corpus_counts import EDGE, count_corpus, with_edges
-from unbag.rows import DataError
-from unbag.sources import Example
+from unbag.sources import LONGEST_SENTENCE, Example
 
 ENDINGS: Final = (".txt", ".txt.gz")
 """What the name of a text or a table ends in."""
@@ -57,17 +56,24 @@ def of_file(path: Path) -> Bigrams:
     Raises:
         DataError: if it cannot be read, or a line of a table is something else.
     """
-    try:
-        with gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8") as lines:
-            first = next(lines, "")
-            if _is_counted(first):
-                return Bigrams(_table(path, first, lines), with_ends=False)
-            counts: Counter[tuple[str, str]] = Counter(pairwise(with_edges(first)))
-            for line in lines:
-                counts.update(pairwise(with_edges(line)))
-            return Bigrams(counts)
-    except (OSError, EOFError, UnicodeDecodeError) as error:
-        raise DataError(f"{path}: cannot be read as text ({error})") from error
+    texts = _texts(path)
+    first = next(texts, "")
+    every = chain([first], texts)
+    if _is_counted(first):
+        return Bigrams(_table(path, every), with_ends=False)
+    counts: Counter[tuple[str, str]] = Counter()
+    for line in every:
+        counts.update(pairwise(with_edges(line)))
+    return Bigrams(counts)
+
+
+def _texts(path: Path) -> Iterator[str]:
+    for number, line in lines(path):
+        try:
+            text = line.decode()
+        except UnicodeDecodeError as error:
+            raise DataError(f"{path}, line {number}: cannot be read as text ({error})") from None
+        yield from [text] if len(text) <= LONGEST_SENTENCE else []  # no sentence, whatever it is
 
 
 def together(some: Iterable[Bigrams]) -> Bigrams:
@@ -85,9 +91,9 @@ def _is_counted(line: str) -> bool:
     return bool(words) and last.strip().isdecimal()
 
 
-def _table(path: Path, first: str, lines: Iterator[str]) -> Counter[tuple[str, str]]:
+def _table(path: Path, lines: Iterable[str]) -> Counter[tuple[str, str]]:
     counts: Counter[tuple[str, str]] = Counter()
-    for number, line in enumerate(chain([first], lines), start=1):
+    for number, line in enumerate(lines, start=1):
         words = line.lower().split()
         if len(words) != 3 or not words[2].isdecimal():
             raise DataError(

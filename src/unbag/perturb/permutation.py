@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
+from unbag.counter_rng import key, numbers
 from unbag.scoring.bleu import bleu_of_reorderings
 from unbag.text.tokens import Tokens
 
@@ -120,10 +120,8 @@ class Permuter:
         """Return both sentences, their q orders, and the texts these give, each premise first."""
         both = self.mode != HYPOTHESIS
         sides = (
-            _Shuffler(premise, counter_rng.key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
-            _Shuffler(
-                hypothesis, counter_rng.key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True
-            ),
+            _Shuffler(premise, key(self.seed, self.mode, source_id, "premise"), self.mode, moves=both),
+            _Shuffler(hypothesis, key(self.seed, self.mode, source_id, "hypothesis"), self.mode, moves=True),
         )
         if sides[0].at_most * sides[1].at_most < self.q:
             raise TooFewPermutationsError(f"{source_id} has fewer than {self.q} different permutations")
@@ -190,7 +188,7 @@ class _Shuffler:
         if self._run == 1:
             return self._units_in_order(k, draw, np.zeros(len(k), dtype=np.int64))
         # The run begins at any place where it fits.
-        start = (counter_rng.numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
+        start = (numbers(self._key, k, draw, np.full(1, -1)) % np.uint64(self._units)).astype(np.int64)
         units = self._units_in_order(k, draw, start)
         n = len(self._words)
         word = np.arange(n)[None, :]
@@ -215,7 +213,7 @@ class _Shuffler:
         while len(open_):
             tries = np.arange(tried, tried + _TRIES_AT_ONCE)
             counters = k[open_, None, None], draw[open_, None, None], tries[None, :, None], place[None, None, :]
-            candidates = np.argsort(counter_rng.numbers(self._key, *counters), axis=2)  # (open, tries, units)
+            candidates = np.argsort(numbers(self._key, *counters), axis=2)  # (open, tries, units)
             if longer:
                 run = start[open_, None, None]
                 place_of_run = (candidates == run).argmax(axis=2, keepdims=True)

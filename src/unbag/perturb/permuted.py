@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from unbag.labels import label_id
+from unbag.labels import gold_id
 from unbag.perturb.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
 from unbag.scoring.permutation_acceptance import ORIGINAL
 from unbag.sources import Example
@@ -60,7 +60,7 @@ def permuted_tables(
             different permutations.
 
     Raises:
-        ImportError: without spaCy, or for Chinese words without jieba.
+        ImportError: for Chinese words without jieba.
     """
     counts = Counter() if counts is None else counts
     blocks: list[dict[str, Any]] = []
@@ -95,7 +95,7 @@ def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, S
         "permutation": numbers,
         "premise": [example.premise, *sides[0].texts],
         "hypothesis": [example.hypothesis, *sides[1].texts],
-        "label": np.full(rows, label_id(example.label)),
+        "label": np.full(rows, gold_id(example.label)),
         **{f"{name}_words": np.full(rows, side.length) for name, side in zip(_SIDES, tokens, strict=True)},
         **dict(zip(BLEU_COLUMNS, bleu.T, strict=True)),
         **{name: np.full(rows, np.nan) for name in MINITREE_COLUMNS},

@@ -23,6 +23,10 @@ FILE: Final = PinnedFile(
     sha256="e1161c19e7340bc01a16c7d6cde262399056569a17a2517a5f89a0a8621fa9d8",
     name="SICCK-Ground-Truth-apr24.csv",
 )
+PAIRS: Final = 1304
+"""That the file has."""
+SEED_PAIRS: Final = 15
+"""That they were made from."""
 
 CONTIGUOUS: Final = "contiguous"
 SPREAD: Final = "spread"

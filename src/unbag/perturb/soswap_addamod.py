@@ -13,7 +13,8 @@ from unbag.columns import PAIR
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, AdjectiveCounts, addamod
 from unbag.perturb.distinct import distinct
-from unbag.perturb.soswap import Swap, soswap
+from unbag.perturb.halves import ALL, are_in
+from unbag.perturb.soswap import Swap, soswap, words_of
 from unbag.sources import Example
 from unbag.text.parses import Parse, Parser
 
@@ -24,6 +25,9 @@ ADDAMOD: Final = "addamod"
 BOTH: Final = "both"
 KINDS: Final = (BOTH, SOSWAP, ADDAMOD)
 """What a set holds: the pairs of either operator, or of both."""
+
+OTHER_WORDS: Final = "words that are not all of the half asked for"
+"""Why a swap is left out that could be made."""
 
 LABELS_OF: Final = {SOSWAP: CONTRADICTION, ADDAMOD: NEUTRAL}
 
@@ -52,6 +56,7 @@ def tables(
     adjectives: AdjectiveCounts | None = None,
     seed: int = DEFAULT_SEED,
     min_count: int = DEFAULT_MIN_COUNT,
+    words: str = ALL,
     counts: Counter[str] | None = None,
 ) -> Iterator[pa.Table]:
     """Yield the pairs made from some examples' premises as Arrow tables of `SCHEMA`.
@@ -63,12 +68,13 @@ def tables(
         adjectives: which adjectives go with which nouns, for AddAmod (`adjective_counts`).
         seed: decides the adjectives and where they go.
         min_count: how often an adjective must occur with a noun.
+        words: `all`, or the half of the vocabulary that verb, adjective and nouns are of (`perturb.halves`).
         counts: counts up, while tables are taken: `premises`, and for each kind the pairs made (`soswap`) and the
             premises refused (`soswap: a passive`).
     """
     counts = Counter() if counts is None else counts
     kinds = [name for name in (SOSWAP, ADDAMOD) if kind in (name, BOTH)]
-    rows = _rows(examples, parser, kinds, adjectives or AdjectiveCounts(), seed, min_count, counts)
+    rows = _rows(examples, parser, kinds, adjectives or AdjectiveCounts(), seed, min_count, words, counts)
     yield from columns.tables(rows, SCHEMA, size=_ROWS_PER_TABLE)
     logger.info("of %d premises: %s", counts["premises"], dict(counts.most_common()))
 
@@ -80,13 +86,16 @@ def _rows(
     adjectives: AdjectiveCounts,
     seed: int,
     min_count: int,
+    words: str,
     counts: Counter[str],
 ) -> Iterator[dict[str, Any]]:
     for source_id, parse in parsed(distinct_premises(examples), parser):
         counts["premises"] += 1
         for kind in kinds:
             result: Swap | Addition | str = (
-                soswap(parse) if kind == SOSWAP else addamod(parse, adjectives, seed=seed, min_count=min_count)
+                swapped(parse, words)
+                if kind == SOSWAP
+                else addamod(parse, adjectives, seed=seed, min_count=min_count, words=words)
             )
             if isinstance(result, str):
                 counts[f"{kind}: {result}"] += 1
@@ -101,6 +110,12 @@ def _rows(
                 "source_premise": str(parse),
                 **{column: value for column, value in result._asdict().items() if column in SCHEMA.names},
             }
+
+
+def swapped(parse: Parse, words: str = ALL) -> Swap | str:
+    """Swap a sentence's subject and object, or say why not: as `soswap`, with words of one half of the vocabulary."""
+    result = soswap(parse)
+    return OTHER_WORDS if isinstance(result, Swap) and not are_in(words, words_of(parse)) else result
 
 
 def adjective_counts(

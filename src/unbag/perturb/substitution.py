@@ -1,7 +1,7 @@
 """One word of a sentence replaced by another that makes it false, or leaves it true (Glockner et al. 2018)."""
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
@@ -9,6 +9,7 @@ from typing import Final, NamedTuple, Protocol
 from unbag import counter_rng
 from unbag.perturb.bigrams import Bigrams
 from unbag.perturb.corpus_counts import CorpusCounts, with_edges
+from unbag.perturb.halves import ALL, are_in
 from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.text.articles import agree
 from unbag.text.words import Word, words
@@ -20,6 +21,10 @@ DEFAULT_Q: Final = 3
 WORDNET_ANTONYMS: Final = "antonyms_wordnet"
 """The category of WordNet's antonyms."""
 
+MOST_WORDS: Final = 300
+"""Words and marks of the longest sentence that is read: it is read again for each candidate of each of its words."""
+
+LONG: Final = f"in a sentence of more than {MOST_WORDS} words"
 FIXED: Final = "in a fixed phrase"
 REPEATED: Final = "there twice"
 PRESENT: Final = "new word there already"
@@ -30,13 +35,14 @@ COUNTED: Final = "its things are told apart elsewhere"
 NO_ARTICLE: Final = "no article or number before what is made more special"
 DISSIMILAR: Final = "antonym of WordNet too dissimilar"
 PREPOSITION: Final = "wants another preposition"
+OTHER_WORDS: Final = "not of the half of the vocabulary asked for"
 UNSEEN: Final = "word not in the training corpus"
 UNSEEN_BIGRAM: Final = "new bigram too rare"
 REASONS: Final = (
-    *(FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, NO_ARTICLE, SCOPE, DISSIMILAR, PREPOSITION),
-    *(UNSEEN, UNSEEN_BIGRAM),
+    *(LONG, OTHER_WORDS, FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, NO_ARTICLE, SCOPE, DISSIMILAR),
+    *(PREPOSITION, UNSEEN, UNSEEN_BIGRAM),
 )
-"""Why a replacement is not made, in the order in which they are looked for."""
+"""Why a replacement, or any of a sentence, is not made, in the order in which they are looked for."""
 
 _PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
 _SCOPE: Final = frozenset(
@@ -110,6 +116,7 @@ class Substituter:
             not made.
         similarity: the similarity of two words, None where it is not known.
         least_similarity: what WordNet's antonyms must have of it; None for no matter.
+        words: `all`, or the half of the vocabulary that the old and the new word are of (`perturb.halves`).
     """
 
     counts: CorpusCounts
@@ -122,6 +129,7 @@ class Substituter:
     prepositions: bool = True
     similarity: Callable[[str, str], float | None] | None = None
     least_similarity: float | None = None
+    words: str = ALL
     _candidates: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -137,7 +145,7 @@ class Substituter:
 
         Only what needs no other change is replaced: the word lists hold words of one inflection, and of the words
         around only a/an and a preposition of place are adapted. Of each replaceable word, a category is drawn, and one
-        of its candidates; of the replaceable words, q.
+        of its candidates; of the replaceable words, q. A premise of more than `MOST_WORDS` words has no replacements.
 
         Args:
             premise: a sentence.
@@ -145,19 +153,24 @@ class Substituter:
         """
         rejected = Counter() if rejected is None else rejected  # not `or`: an empty one is the caller's too
         sentence = words(premise)
+        if len(sentence) > MOST_WORDS:
+            rejected[LONG] += 1
+            return []
         lowered = [word.text.lower() for word in sentence]
-        tokens = with_edges(premise)
+        old_bigrams = frozenset(pairwise(with_edges(premise)))
         options = []
         for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
             usable: dict[str, list[Substitute]] = defaultdict(list)
             for candidate in candidates:
+                if not are_in(self.words, (phrase, candidate.new)):
+                    rejected[OTHER_WORDS] += 1
+                    continue
                 reason = self._reason(lowered, start, length, candidate)
                 adapted = _preposition(lowered, start, phrase, candidate.new)
                 if reason is None and (adapted is None or (adapted and not self.prepositions)):
                     reason = PREPOSITION
                 hypothesis = _replaced(premise, sentence, start, length, candidate.new, adapted or {})
-                if reason is None and not self._has_bigrams(hypothesis, tokens, candidate.new):
-                    reason = UNSEEN if self._unseen(candidate.new) else UNSEEN_BIGRAM
+                reason = reason or self._unattested(hypothesis, old_bigrams, candidate.new)
                 if reason is not None:
                     rejected[reason] += 1
                     continue
@@ -237,16 +250,13 @@ class Substituter:
         similarity = self.similarity(old, new)
         return similarity is not None and similarity >= self.least_similarity
 
-    def _unseen(self, new: str) -> bool:
-        return any(word not in self.counts.words for word in with_edges(new)[1:-1])
-
-    def _has_bigrams(self, hypothesis: str, tokens: Sequence[str], new: str) -> bool:
-        if self._unseen(new):
-            return False
-        before = set(pairwise(tokens))
+    def _unattested(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
+        """Return what the corpora lack of a hypothesis: its new words, or a bigram that its premise has not."""
+        if any(word not in self.counts.words for word in with_edges(new)[1:-1]):
+            return UNSEEN
         bigrams = self.bigrams or Bigrams(self.counts.bigrams)
-        new_pairs = [pair for pair in pairwise(with_edges(hypothesis)) if pair not in before]
-        return all(bigrams.attests(pair, self.least_bigrams) for pair in new_pairs)
+        new_bigrams = (pair for pair in pairwise(with_edges(hypothesis)) if pair not in old_bigrams)
+        return None if all(bigrams.attests(pair, self.least_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
 
     def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
         return min(names, key=lambda name: self._lot(premise, start, name))

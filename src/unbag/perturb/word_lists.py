@@ -9,6 +9,7 @@ no two can be true of the same thing in the same event. Words that are often som
 from typing import Final, NamedTuple
 
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.text.plurals import plural
 from unbag.wordnet.relations import Relation
 
 LABEL_OF: Final = {
@@ -30,30 +31,10 @@ class WordList(NamedTuple):
     new: tuple[str, ...]
 
 
-def plural(noun: str) -> str:
-    """Return the plural of a regular noun, the last word of a phrase counting.
-
-    >>> plural("piano"), plural("church"), plural("city"), plural("school bus"), plural("toy")
-    ('pianos', 'churches', 'cities', 'school buses', 'toys')
-    """
-    if noun.endswith(("s", "x", "z", "ch", "sh")):
-        return f"{noun}es"
-    if noun.endswith("y") and noun[-2] not in "aeiou":
-        return f"{noun[:-1]}ies"
-    return f"{noun}s"
-
-
-_IRREGULAR: Final = {
-    **{"man": "men", "woman": "women", "child": "children", "gentleman": "gentlemen", "policeman": "policemen"},
-    **{"fireman": "firemen", "snowman": "snowmen", "person": "people", "tomato": "tomatoes", "potato": "potatoes"},
-    **{"mouse": "mice", "goose": "geese", "knife": "knives", "scarf": "scarves", "wolf": "wolves"},
-}
-
-
 def _both_numbers(nouns: str) -> list[tuple[str, ...]]:
     """Return the nouns, and their plurals."""
     words = _words(nouns)
-    return [words, tuple(_IRREGULAR.get(word) or plural(word) for word in words)]
+    return [words, tuple(map(plural, words))]
 
 
 def _words(text: str) -> tuple[str, ...]:
@@ -263,22 +244,15 @@ NEUTRAL_LISTS: Final[tuple[WordList, ...]] = tuple(_reversed(_HYPERNYMS))
 CATEGORIES: Final = tuple(dict.fromkeys(words.category for words in WORD_LISTS))
 """The categories; those that Glockner et al. 2018 have too (Table 4) under their names."""
 
+_IN: Final = (
+    "kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom car truck van taxi helicopter"
+)
+_ON: Final = "balcony bus bicycle motorcycle tractor scooter train boat"
 PREPOSITION_OF: Final = {
-    **{
-        word: "in"
-        for word in (
-            *_words("kitchen bathroom bedroom living_room dining_room classroom garage hallway courtroom"),
-            *_words("kitchens bathrooms bedrooms living_rooms dining_rooms classrooms garages hallways courtrooms"),
-            *_words("car truck van taxi helicopter cars trucks vans taxis helicopters"),
-        )
-    },
-    **{
-        word: "on"
-        for word in (
-            *_words("balcony balconies bus bicycle motorcycle tractor scooter train boat"),
-            *_words("buses bicycles motorcycles tractors scooters trains boats"),
-        )
-    },
+    word: preposition
+    for preposition, nouns in (("in", _IN), ("on", _ON))
+    for words in _both_numbers(nouns)
+    for word in words
 }
 """Which preposition says that somebody is at the place or in the vehicle, for words of one list that differ in it."""
 

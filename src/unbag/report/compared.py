@@ -1,13 +1,17 @@
-"""A comparison as a table: each two systems, set by set."""
+"""A comparison as tables, for a terminal and to paste: each two systems, set by set."""
 
 from collections.abc import Sequence
 from itertools import groupby
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.base import SCORE
 from unbag.comparison import Comparison, Difference
+from unbag.report.tables import Exported, Table
 from unbag.scoring.bootstrap import Estimate
+from unbag.views.cells import directed
 
 _TESTS = {
     "mcnemar": "McNemar's mid-p test",
@@ -15,6 +19,8 @@ _TESTS = {
     "seeds": "a t test over training seeds",
 }
 
+LOWER: Final = f"↓ Lower is better. Some of these a guess has low too, which only the score {SCORE.label} allows for."
+"""What to know of numbers with that arrow."""
 
 _WIDTHS = (-27, 6, 6, 23, 6, 6)  # of the columns; below 0 for words. One table a set would not align them.
 _LINE = sum(map(abs, _WIDTHS)) + len(_WIDTHS) - 1
@@ -34,24 +40,110 @@ def view(comparison: Comparison) -> RenderableType:
         Text("\n".join(named) + "\n"),
         *tables,
         *(Text(f"{note}.", style="dim") for note in comparison.notes),
-        Text(_method(comparison), style="dim"),
+        *(Text(remark, style="dim") for remark in _remarks(comparison, significant="bold")),
         Text(verdict(comparison), style="bold"),
     )
 
 
-def verdict(comparison: Comparison) -> str:
-    """Return what differs, in a sentence."""
+def exported(comparison: Comparison) -> Exported:
+    """Return a comparison in all forms to paste, with who is better by name."""
+    pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
+    sentences = (*(f"{note}." for note in comparison.notes), *_remarks(comparison), verdict(comparison, named=True))
+    tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
+    return Exported(tables, [_record(comparison, each) for each in comparison.differences], comparison.as_json())
+
+
+def verdict(comparison: Comparison, *, named: bool = False) -> str:
+    """Return what differs, in a sentence; systems by their names or by their letters."""
     tested = [difference for difference in comparison.differences if difference.p_holm is not None]
     if not tested:
         return "Verdict: none; nothing could be tested."
     real = [difference for difference in tested if comparison.significant(difference)]
     if not real:
-        return f"Verdict: no difference that chance would not make, of {len(tested)} tested."
-    phrases = [
-        f"{_at(each)} ({each.second} {'above' if (each.difference.value or 0) > 0 else 'below'} {each.first})"
-        for each in real
-    ]
-    return f"Verdict: {len(real)} of {len(tested)} differences are more than chance: {', '.join(phrases)}."
+        one, many = "the one difference is not significant", f"none of {len(tested)} differences is significant"
+        return f"Verdict: {one if len(tested) == 1 else many}."
+    phrases = [f"{_at(each)} ({_ahead(comparison, each, named=named)})" for each in real]
+    of = f"{len(real)} of {len(tested)} differences {'is' if len(real) == 1 else 'are'} significant"
+    return f"Verdict: {of}: {', '.join(phrases)}."
+
+
+def _ahead(comparison: Comparison, difference: Difference, *, named: bool) -> str:
+    """Say who is better, or where a number has no direction, who is above."""
+    called = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
+    better = comparison.better(difference)
+    if better is not None:
+        return f"{called[better]} better"
+    above = (difference.difference.value or 0) > 0
+    return f"{called[difference.second]} {'above' if above else 'below'} {called[difference.first]}"
+
+
+def _remarks(comparison: Comparison, *, significant: str = "significant") -> list[str]:
+    """Return how differences were tested, and what to know where lower is better."""
+    lower = any(each.higher_is_better is False for each in comparison.differences)
+    return [_method(comparison, significant), *([LOWER] if lower else [])]
+
+
+def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, notes: Sequence[str]) -> Table:
+    first, second = (comparison.name(letter) for letter in (differences[0].first, differences[0].second))
+    groups = []
+    for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
+        rows = [
+            (
+                f"{name} · {data}" if number == 0 else "",
+                directed(each.label, each.higher_is_better),
+                *_values(each),
+                gap(each.difference),
+                f"{each.difference.n:,}",
+                p_value(each.p),
+                p_value(each.p_holm),
+                _name_of_better(comparison, each),
+            )
+            for number, each in enumerate(group)
+        ]
+        groups.append(rows)
+    return Table(
+        f"{second} against {first}",
+        ("set", "number", first, second, "difference [95 %]", "n", "p", "p (Holm)", "better"),
+        groups,
+        words=2,
+        words_last=1,
+        names=frozenset({0, 8}),
+        notes=tuple(notes),
+    )
+
+
+def _name_of_better(comparison: Comparison, difference: Difference) -> str:
+    better, significant = comparison.better(difference), comparison.significant(difference)
+    if better is not None:
+        return comparison.name(better)
+    return "not tested" if significant is None else "no direction" if significant else "not significant"
+
+
+def _record(comparison: Comparison, difference: Difference) -> dict[str, Any]:
+    """Return a difference as a flat record."""
+    better = comparison.better(difference)
+    return {
+        "set": difference.set,
+        "data": difference.data,
+        "number": difference.quantity,
+        "label": difference.label,
+        "higher_is_better": difference.higher_is_better,
+        "first": comparison.name(difference.first),
+        "second": comparison.name(difference.second),
+        "first_value": difference.values[0],
+        "second_value": difference.values[1],
+        "first_deviation": difference.deviations[0],
+        "second_deviation": difference.deviations[1],
+        "difference": difference.difference.value,
+        "low": difference.difference.low,
+        "high": difference.difference.high,
+        "n": difference.difference.n,
+        "test": difference.test,
+        "p": difference.p,
+        "p_holm": difference.p_holm,
+        "significant": comparison.significant(difference),
+        "better": None if better is None else comparison.name(better),
+    }
 
 
 def _table(comparison: Comparison, differences: Sequence[Difference]) -> RenderableType:
@@ -61,7 +153,8 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
         parts.append(Text(f"{name} · {data}"))
         for difference in group:
-            cells = (f"  {difference.label}", *_cells(difference))
+            mark = "↓" if difference.higher_is_better is False else " "
+            cells = (f"{mark} {difference.label}", *_cells(difference))
             style = "bold" if comparison.significant(difference) else ""
             parts.append(Text(" ".join(map(_aligned, cells, _WIDTHS)), style=style, overflow="ellipsis", no_wrap=True))
             if any(deviation is not None for deviation in difference.deviations):
@@ -78,8 +171,11 @@ def _aligned(cell: str, width: int) -> str:
 
 
 def _cells(difference: Difference) -> list[str]:
-    numbers = [f"{value:.3f}" if value is not None else "–" for value in difference.values]
-    return [*numbers, gap(difference.difference), _p(difference.p), _p(difference.p_holm)]
+    return [*_values(difference), gap(difference.difference), p_value(difference.p), p_value(difference.p_holm)]
+
+
+def _values(difference: Difference) -> list[str]:
+    return [f"{value:.3f}" if value is not None else "–" for value in difference.values]
 
 
 def gap(estimate: Estimate) -> str:
@@ -95,7 +191,8 @@ def _deviation(value: float | None) -> str:
     return "" if value is None else f"±{value:.3f}".replace("±0.", "±.")
 
 
-def _p(value: float | None) -> str:
+def p_value(value: float | None) -> str:
+    """Return a p value; a dash where nothing was tested."""
     if value is None:
         return "–"
     return "<.001" if value < 0.001 else f"{value:.3f}".removeprefix("0")
@@ -105,10 +202,10 @@ def _at(difference: Difference) -> str:
     return f"{difference.set} {difference.label}"
 
 
-def _method(comparison: Comparison) -> str:
+def _method(comparison: Comparison, significant: str) -> str:
     tests = {difference.test for difference in comparison.differences if difference.p is not None}
     count = sum(difference.p is not None for difference in comparison.differences)
     if not tests:
         return "Intervals as of independent examples; without their examples nothing is tested."
     names = " or ".join(words for name, words in _TESTS.items() if name in tests)
-    return f"p by {names}; Holm: corrected for {count} tests, bold at {comparison.level:g}."
+    return f"p by {names}; Holm: corrected for {count} tests, {significant} at {comparison.level:g}."

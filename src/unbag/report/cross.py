@@ -14,8 +14,8 @@ from unbag.views.cells import interval
 def view(results: Sequence[Result]) -> RenderableType:
     """Return the table of results on the plain set: by corpus, each model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
-    corpora = list(dict.fromkeys(_corpus(result) for result in results))
-    scores = {(result.model["name"], _corpus(result)): result.scores for result in results}
+    corpora = list(dict.fromkeys(result.corpus for result in results))
+    scores = {(result.model["name"], result.corpus): result.scores for result in results}
     table = Table("tested on", "model", "accuracy [95 %]", "n", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in table.columns[2:]:
         column.justify = "right"
@@ -26,7 +26,3 @@ def view(results: Sequence[Result]) -> RenderableType:
             table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
     majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
     return Group(table, Text(f"A constant answer at best: {majorities}.", style="dim"))
-
-
-def _corpus(result: Result) -> str:
-    return f"{result.data['name']} {result.data['split']}".strip()

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rich import box
 from rich.table import Table
 
 from unbag.scoring.natural_logic import MEASURES
+from unbag.views.cells import titled
 
 _PROTOCOLS: Final = {
     "authors": "the authors' protocol",
@@ -20,17 +20,13 @@ _NAMES: Final = {"adjective/adverb": "adj./adverb", "seen": "seen seed", "unseen
 def table(done: Mapping[str, Any]) -> Table:
     """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
     seeds, folds = len(done["seeds"]), done["config"]["folds"]
-    grid = Table(
+    grid = titled(
+        f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         *("", "F1", "precision", "recall", "accuracy", "pairs"),
-        title=f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
         caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
     )
     for column in grid.columns[1:]:
-        column.justify, column.no_wrap = "right", True
+        column.no_wrap = True
     summary = done["summary"]
     _add(grid, "all", summary["all"])
     for name in ("modifier_type", "part", "seed"):

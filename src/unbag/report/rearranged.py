@@ -3,15 +3,15 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.cells import interval
+from unbag.views.cells import interval, titled
 
 _NAMES: Final = {
     "finetune": "fine-tuned",
-    "hex": r"HEX, f(\[h, 0])",  # escaped, or rich would take it for a style
+    "hex": "HEX, f([h, 0])",  # as text, or some consoles take the brackets for a style
     "hex, residual head": "HEX, F_L",
 }
 
@@ -20,29 +20,24 @@ def table(done: Mapping[str, Any]) -> Table:
     """Return the accuracy on the corpus as it is and rearranged, and what HEX changes on the same pairs."""
     (corpus, plain), (_, rearranged) = done["arrangements"].items()
     seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
-    grid = Table(
+    grid = titled(
+        f"{done['config']['model']} · trained and tested on {corpus} as it is, and rearranged",
         *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
-        title=f"{done['config']['model']} · trained and tested on {corpus} as it is, and rearranged",
         caption=f"{_pairs(plain)} and {_pairs(rearranged)}; "
         + (f"means over {seeds} training seeds, ± their standard deviation. " if several else "one training seed. ")
         + "Easiest and hardest: the first and the last of the rearranged test pairs' partitions."
         + (" The paper's models were trained on all of SNLI." if done["published"] else ""),
-        title_justify="left",
-        caption_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
     )
-    for column in grid.columns[1:]:
-        column.justify = "right"
     for name in plain["answers"]:
         own = [arrangement["answers"][name] for arrangement in (plain, rearranged)]
         ends = [own[1]["by_partition"][end]["accuracy"] for end in (0, -1)]
-        grid.add_row(_NAMES[name], *map(_cell, own), *(f"{value:.3f}" for value in ends))
+        grid.add_row(Text(_NAMES[name]), *map(_cell, own), *(f"{value:.3f}" for value in ends))
     grid.add_section()
     for name in plain["answers"]:
         less = [arrangement["answers"][name]["less_finetune"] for arrangement in (plain, rearranged)]
         if None not in less:
-            grid.add_row(f"{_NAMES[name]}, less fine-tuned", *(interval(Estimate(**each)) for each in less), "", "")
+            name_of_gap = Text(f"{_NAMES[name]}, less fine-tuned")
+            grid.add_row(name_of_gap, *(interval(Estimate(**each)) for each in less), "", "")
     if done["published"]:
         grid.add_section()
     for row in done["published"]:

@@ -10,8 +10,12 @@ from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.results import Result
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = ("dtype", "head", "label_map", "shots", "base_url")
-_SWITCHES: Final = {"chat": {True: "--chat", False: "--no-chat"}, "trust_labels": {True: "--trust-labels"}}
+_VALUES: Final = ("dtype", "head", "label_map", "threshold", "shots", "base_url")
+_SWITCHES: Final = {
+    "chat": {True: "--chat", False: "--no-chat"},
+    "trust_labels": {True: "--trust-labels"},
+    "trust_remote_code": {True: "--trust-remote-code"},
+}
 
 
 class Rerun(NamedTuple):
@@ -34,8 +38,11 @@ def rerun(result: Result) -> Rerun:
     """Return the command that gives a result again, on the same machine with the same versions to the bit.
 
     The model is named with the commit that was asked, and so are all options that decide the numbers and are not as by
-    default. The device is left out: another one rounds differently.
+    default. The device is left out: another one rounds differently. A predictor that has a command of its own names it
+    in its identity, as `command`.
     """
+    if command := result.model.get("command"):
+        return Rerun(str(command), "This model is asked by no other command; it asks it on every set that it makes.")
     try:
         if result.model.get("kind") == "file":
             words = ["score", str(result.model["name"]), "--set", result.set]

@@ -8,8 +8,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag.numbers import verdicts
 from unbag.results import Result
-from unbag.verdict import MARKS, SetVerdict, of_model, sentence
+from unbag.verdict import MARKS, SetVerdict, scale, sentence
 from unbag.views.cells import interval, value
 
 _ACROSS: Final = 5  # models beside each other in 80 columns
@@ -18,48 +19,32 @@ _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.item
 
 def view(results: Sequence[Result]) -> RenderableType:
     """Return a row for each set, in the order of the results: interval and n of one model, or the values of several."""
-    by_model = verdicts(results)
-    names = list(by_model)
-    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in by_model.items()]
-    asked = [each for of_one in by_model.values() for each in of_one]
+    found = verdicts(results)
+    names = list(found)
+    sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in found.items()]
+    asked = [each for of_one in found.values() for each in of_one]
     if len(names) > 1:
-        return Group(_several(by_model, results), Text(f"{scale(asked)} {_LEGEND}.", style="dim"), *sentences)
+        return Group(_several(found, results), Text(f"{scale(asked)} {_LEGEND}.", style="dim"), *sentences)
     if len(asked) == 1:
         [one] = asked
         line = f"Beyond words {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
         return Group(Text(line), *sentences)
-    table = _empty("beyond words [95 %]", "rows", "than words")
+    table = _empty("beyond words [95 %]", "rows", "")
     for each in asked:
-        table.add_row(_name(each.result, results), interval(each.score), f"{each.score.n:,}", each.standing)
+        table.add_row(name_of(each.result, results), interval(each.score), f"{each.score.n:,}", str(each))
     return Group(Text(names[0], style="italic"), table, Text(scale(asked), style="dim"), *sentences)
 
 
-def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
-    """Return how each model stands on its sets, by the models' names."""
-    names = dict.fromkeys(str(result.model["name"]) for result in results)
-    return {name: of_model([result for result in results if result.model["name"] == name]) for name in names}
-
-
-def scale(asked: Sequence[SetVerdict]) -> str:
-    """Return what the ends of the scale are."""
-    lexical = [each.lexical for each in asked if each.score.value is not None]
-    counted = "a lexical model's answers" if all(lexical) else "a lexical model's answers where one was asked"
-    best = (
-        f"the best of a guess, one answer for all, and {counted}" if any(lexical) else "a guess or one answer for all"
-    )
-    return f"0 is {best}; 1 a perfect reader."
-
-
-def _several(by_model: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
-    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(by_model)}
+def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
+    letters = {model: chr(ord("A") + index) if index < 26 else str(index + 1) for index, model in enumerate(found)}
     parts: list[RenderableType] = [Text("\n".join(f"{letter}  {model}" for model, letter in letters.items()))]
     names = list(letters)
     for start in range(0, len(names), _ACROSS):
         shown = names[start : start + _ACROSS]
         rows: dict[str, dict[str, str]] = {}
         for model in shown:
-            for each in by_model[model]:
-                row = rows.setdefault(_name(each.result, results), {"n": f"{each.score.n:,}"})
+            for each in found[model]:
+                row = rows.setdefault(name_of(each.result, results), {"n": f"{each.score.n:,}"})
                 row[model] = f"{value(each.score)} {MARKS[each.standing]}"
         table = _empty(*(letters[model] for model in shown), "rows")
         for name, row in rows.items():
@@ -79,8 +64,7 @@ def _of(name: str, names: Sequence[str]) -> str:
     return f" on {name}" if len(names) > 1 else ""
 
 
-def _name(result: Result, results: Sequence[Result]) -> str:
+def name_of(result: Result, results: Sequence[Result]) -> str:
     """Return what a row is called: the set, with its data where the set comes with several."""
-    data = f"{result.data['name']} {result.data['split']}".strip()
-    several = {other.data["name"] + other.data["split"] for other in results if other.set == result.set}
-    return f"{result.set} {data}" if len(several) > 1 else result.set
+    several = {other.corpus for other in results if other.set == result.set}
+    return f"{result.set} {result.corpus}" if len(several) > 1 else result.set

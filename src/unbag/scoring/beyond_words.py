@@ -7,7 +7,8 @@ ends mean the same everywhere:
     score = (s - floor) / (1 - floor),    floor = max(0, s of the best that only counts words, on the same rows)
 
 where s is the mean over gold labels of the mean credit of the rows with that label, moved and stretched so that a guess
-and every constant answer have 0 and a perfect reader has 1. With the credit 1 for a right answer and K gold labels,
+and the best constant answer have 0 and a perfect reader has 1. (A constant that no row of a set has for its label, as
+entailment on swapped pairs, is below 0.) With the credit 1 for a right answer and K gold labels,
 s = (balanced accuracy - 1/K) / (1 - 1/K): each label weighs alike, so that no constant answer gains by a label being
 frequent.
 """
@@ -18,7 +19,8 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums
+from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
+from unbag.scoring.numbering import numbered
 from unbag.scoring.student import widening
 
 STATISTIC: Final = "beyond_words"
@@ -110,14 +112,13 @@ def beyond_words(
     n_labels = int(enough.sum())
     if n_labels < 2:
         return None
-    numbers: dict[Hashable, int] = {}
-    source = np.array([numbers.setdefault(name, len(numbers)) for name in model.source])
+    source, names = numbered(model.source)
     position = np.cumsum(enough)[of_label] - 1  # of each row's label among those that are left
     cell = source[kept] * n_labels + position[kept]
 
     def summed(values: NDArray[Any]) -> Floats:
-        sums = np.bincount(cell, weights=np.asarray(values, dtype=np.float64), minlength=len(numbers) * n_labels)
-        by_source: Floats = sums.reshape(len(numbers), n_labels).astype(np.float64)
+        sums = np.bincount(cell, weights=np.asarray(values, dtype=np.float64), minlength=len(names) * n_labels)
+        by_source: Floats = sums.reshape(len(names), n_labels).astype(np.float64)
         return by_source
 
     def scaled(credits: Credits) -> Floats:
@@ -132,8 +133,8 @@ def beyond_words(
     total = columns.sum(axis=0, keepdims=True)
     s_model, s_lexical = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], of_lexical))
     value = float(statistic(total)[0])
-    low, high, p = _interval(columns, value, resamples, seed)
-    in_use = int((counts.sum(axis=1) > 0).sum())
+    sources = int((counts.sum(axis=1) > 0).sum())
+    low, high, p = _interval(columns, value, sources, resamples, seed)
     return {
         "score": Estimate(value, low, high, int(kept.sum())).of(Sample(STATISTIC, columns)),
         "p": p,
@@ -141,7 +142,7 @@ def beyond_words(
         "words": s_lexical if words else None,
         "floor": "words" if s_lexical > 0 else "guess",
         "labels": n_labels,
-        "sources": in_use,
+        "sources": sources,
         "left_out": int((counted & ~kept).sum()),
     }
 
@@ -153,7 +154,8 @@ def statistic(sums: Floats) -> Floats:
         sums: of the model's scaled credits by gold label, of those of who counts words, and of the rows, shape (r, 3K).
 
     Returns:
-        Shape (r,); NaN where there is no row of a label. A floor of 1 leaves nothing to gain: 0.
+        Shape (r,); NaN where there is no row of a label. A floor of 1 leaves nothing to gain: 0. More
+        credit than a perfect reader's, as never giving the gold label to scrambled text has, is 1.
     """
     of_model, of_words, counts = np.split(sums, 3, axis=1)
     model, words = _mean_of_labels(of_model, counts), _mean_of_labels(of_words, counts)
@@ -161,7 +163,7 @@ def statistic(sums: Floats) -> Floats:
     with np.errstate(invalid="ignore", divide="ignore"):
         scores: Floats = np.where(floor < 1, (model - floor) / (1 - floor), 0.0)
     scores[np.abs(scores) < _ZERO] = 0.0
-    return scores
+    return np.minimum(scores, 1.0)
 
 
 def _balanced_sum(credits: Floats, counts: Floats) -> float:
@@ -177,23 +179,18 @@ def _mean_of_labels(credits: Floats, counts: Floats) -> Floats:
 
 
 def _interval(
-    columns: Floats, value: float, resamples: int, seed: int
+    columns: Floats, value: float, sources: int, resamples: int, seed: int
 ) -> tuple[float | None, float | None, float | None]:
-    """Return the 95 % limits and the two-sided p of 0, by draws of the sources that have rows.
+    """Return the 95 % limits and the two-sided p of 0, by draws of the sources, so many of which have rows.
 
-    The percentile bootstrap, and the p value that inverts it (`scoring.paired.difference_of_draws`). Of few sources a
-    bootstrap is too narrow: the draws are spread by what Student's t has over the normal (`scoring.student`).
+    The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). Of few sources a bootstrap is
+    too narrow: the draws are spread by what Student's t has over the normal (`scoring.student`).
     """
-    if not resamples:
-        return None, None, None
-    n = int((columns[:, -columns.shape[1] // 3 :].sum(axis=1) > 0).sum())
-    if n < 2:
+    if not resamples or sources < 2:
         return None, None, None
     draws = statistic(resampled_sums(columns, resamples, seed))
-    draws = value + (draws[~np.isnan(draws)] - value) * widening(n)
+    draws = value + (draws[~np.isnan(draws)] - value) * widening(sources)
     if not len(draws):
         return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5])
-    side = min((draws <= 0).sum(), (draws >= 0).sum())
-    p = min(1.0, 2 * (int(side) + 1) / (len(draws) + 1))
-    return float(low), float(min(high, 1.0)), p
+    return float(low), float(min(high, 1.0)), two_sided_p(draws)

@@ -142,6 +142,19 @@ def named_estimates(
     return dict(zip((*ratios, *differences), estimates, strict=True))
 
 
+def two_sided_p(draws: NDArray[np.float64]) -> float:
+    """Return the p value of a quantity being 0, from draws of it: what inverts the percentile interval.
+
+    Twice the smaller share of draws that are not on the one side of 0 (ties on both), with one added above and below
+    the line (Davison & Hinkley 1997, section 4.2.3), at most 1.
+
+    >>> two_sided_p(np.array([0.1, 0.2, 0.3]))
+    0.5
+    """
+    side = min((draws <= 0).sum(), (draws >= 0).sum())
+    return min(1.0, 2 * (int(side) + 1) / (len(draws) + 1))
+
+
 def plain(value: Any) -> Any:
     """Return scores as JSON and `evaluate` take them: every `Estimate` in dicts, lists and tuples becomes a dict.
 

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.scoring.annotators import Annotations, Kappa, agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.checks import labelled
+from unbag.scoring.numbering import numbered
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Of the bins of section 5.2, which begin at 0.5; one below them is ours."""
@@ -92,12 +93,12 @@ class CategoryAccuracyScores(TypedDict):
 def category_accuracy(
     predictions: ArrayLike,
     references: ArrayLike,
-    categories: Sequence[str],
+    category: Sequence[str],
     *,
-    similarities: Sequence[float | None] | None = None,
-    frequencies: Sequence[int | None] | None = None,
+    similarity: Sequence[float | None] | None = None,
+    pair_frequency: Sequence[int | None] | None = None,
     annotator_labels: Annotations | None = None,
-    groups: Sequence[Hashable] | None = None,
+    premise: Sequence[Hashable] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> CategoryAccuracyScores:
@@ -109,13 +110,13 @@ def category_accuracy(
     Args:
         predictions: predicted label ids, shape (n,). An id that is no label (-1 for no answer, say) is wrong.
         references: gold label ids, shape (n,).
-        categories: the category of each example, shape (n,).
-        similarities: a number in [-1, 1] for each example, shape (n,), or None (or NaN) for an example that does not
+        category: the category of each example, shape (n,).
+        similarity: a number in [-1, 1] for each example, shape (n,), or None (or NaN) for an example that does not
             count: the paper leaves out replaced phrases of several words, and all that is no contradiction.
-        frequencies: likewise, a number of training examples.
+        pair_frequency: likewise, a number of training examples.
         annotator_labels: the label ids that annotators gave to each example, n rows of any length, or an array of shape
             (n, annotators). None and -1 are no label. For `human` and `kappa`.
-        groups: the premise each example is made from, shape (n,): examples of one premise are drawn together. Without
+        premise: the premise each example is made from, shape (n,): examples of one premise are drawn together. Without
             it each is drawn by itself.
         resamples: bootstrap draws of the 95 % intervals; 0 for none.
         seed: decides the draws.
@@ -129,22 +130,22 @@ def category_accuracy(
     """
     gold, predicted = labelled(references, predictions=predictions)
     columns = {
-        **{"categories": categories, "similarities": similarities, "frequencies": frequencies},
-        **{"annotator_labels": annotator_labels, "groups": groups},
+        **{"category": category, "similarity": similarity, "pair_frequency": pair_frequency},
+        **{"annotator_labels": annotator_labels, "premise": premise},
     }
     lengths = {"references": len(gold)} | {name: len(values) for name, values in columns.items() if values is not None}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
-    kinds = np.asarray(categories, dtype=np.str_)
+    kinds = np.asarray(category, dtype=np.str_)
     names, (labels, counts) = np.unique(kinds).tolist(), np.unique(gold, return_counts=True)
     subsets: dict[_Subset, NDArray[np.bool_]] = {_ALL: np.ones(len(gold), dtype=np.bool_)}
     subsets |= {("category", name): kinds == name for name in names}
     subsets |= {("label", label): gold == label for label in labels.tolist()}
-    if similarities is not None:
-        subsets |= _by_similarity(_numbers(similarities, "similarity", -1, 1))
-    if frequencies is not None:
-        subsets |= _by_frequency(_numbers(frequencies, "frequency", 0, np.inf))
-    group = np.arange(len(gold)) if groups is None else _group_numbers(groups)
+    if similarity is not None:
+        subsets |= _by_similarity(_numbers(similarity, "similarity", -1, 1))
+    if pair_frequency is not None:
+        subsets |= _by_frequency(_numbers(pair_frequency, "frequency", 0, np.inf))
+    group = np.arange(len(gold)) if premise is None else numbered(premise)[0]
     estimates = _estimates(predicted == gold, subsets, group, resamples, seed)
     scores: CategoryAccuracyScores = {
         "n_examples": len(gold),
@@ -153,11 +154,11 @@ def category_accuracy(
         "by_category": [{"category": name, "accuracy": estimates["category", name]} for name in names],
         "by_label": [{"label": label, "accuracy": estimates["label", label]} for label in labels.tolist()],
     }
-    if similarities is not None:
+    if similarity is not None:
         scores["by_similarity"] = [
             {"low": low, "high": high, "accuracy": estimates["similarity", low]} for low, high in _SIMILARITIES
         ]
-    if frequencies is not None:
+    if pair_frequency is not None:
         scores["by_frequency"] = [
             {"least": least, "most": most, "accuracy": estimates["frequency", least]} for least, most in _FREQUENCIES
         ]
@@ -190,12 +191,6 @@ def _estimates(
     }
     estimates = named_estimates(ratios, resamples=resamples, seed=seed)
     return {name: estimate.of(estimate.sample, n=int(subsets[name].sum())) for name, estimate in estimates.items()}
-
-
-def _group_numbers(groups: Sequence[Hashable]) -> NDArray[np.int64]:
-    """Return a number for each group, by first appearance, shape (n,)."""
-    numbers: dict[Hashable, int] = {}
-    return np.array([numbers.setdefault(group, len(numbers)) for group in groups], dtype=np.int64)
 
 
 def _by_similarity(values: NDArray[np.float64]) -> dict[_Subset, NDArray[np.bool_]]:

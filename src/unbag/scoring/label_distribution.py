@@ -8,6 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
 from unbag.scoring.checks import labelled
+from unbag.scoring.numbering import numbered
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
 
@@ -31,7 +32,7 @@ class LabelDistributionScores(LabelShares):
     """How often each label is given, on all pairs and on each subset.
 
     Attributes:
-        by_subset: the `LabelShares` of each subset, e.g. SOSwap and AddAmod, where subsets are given.
+        by_subset: the `LabelShares` of each subset, e.g. SOSwap and AddAmod, where `kind` is given.
     """
 
     by_subset: NotRequired[dict[str, LabelShares]]
@@ -40,9 +41,9 @@ class LabelDistributionScores(LabelShares):
 def label_distribution(
     predictions: ArrayLike,
     references: ArrayLike,
-    groups: Sequence[Hashable] | NDArray[Any],
+    source_id: Sequence[Hashable] | NDArray[Any],
     *,
-    subsets: Sequence[str] | NDArray[Any] | None = None,
+    kind: Sequence[str] | NDArray[Any] | None = None,
     names: Sequence[str] = NAMES,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
@@ -54,8 +55,8 @@ def label_distribution(
     Args:
         predictions: predicted label ids, shape (n,).
         references: gold label ids, shape (n,).
-        groups: which source a pair is made from, shape (n,); pairs of one source are drawn together.
-        subsets: the name of each pair's subset, shape (n,); None for no `by_subset`.
+        source_id: which source each pair is made from, shape (n,); pairs of one source are drawn together.
+        kind: the name of the subset that each pair is of, shape (n,); None for no `by_subset`.
         names: the labels by id.
         resamples: bootstrap draws of the 95 % intervals, over sources; 0 for none.
         seed: decides the draws.
@@ -74,19 +75,18 @@ def label_distribution(
             raise ValueError(
                 f"expected {what} from 0 to {len(names) - 1} ({', '.join(names)}), found {ids[row]} in row {row}"
             )
-    lengths = {"references": len(gold), "groups": len(groups)} | ({} if subsets is None else {"subsets": len(subsets)})
+    lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
-    numbers = {group: number for number, group in enumerate(dict.fromkeys(groups))}
-    source = np.array([numbers[group] for group in groups])
+    source = numbered(source_id)[0]
 
     def by_source(rows: NDArray[np.bool_]) -> Column:
-        return np.bincount(source, weights=rows, minlength=len(numbers))
+        return np.bincount(source, weights=rows)
 
     everything = np.ones(len(gold), dtype=bool)
     parts: dict[str | None, NDArray[np.bool_]] = {None: everything}
-    if subsets is not None:
-        parts |= {name: np.asarray(subsets, dtype=object) == name for name in dict.fromkeys(subsets)}
+    if kind is not None:
+        parts |= {name: np.asarray(kind, dtype=object) == name for name in dict.fromkeys(kind)}
     ratios: dict[tuple[str | None, str | None], tuple[Column, Column]] = {}
     for part, rows in parts.items():
         below = by_source(rows)
@@ -103,6 +103,6 @@ def label_distribution(
         }
 
     whole = scores(None)
-    if subsets is not None:
+    if kind is not None:
         whole["by_subset"] = {part: scores(part) for part in parts if part is not None}
     return whole

@@ -1,7 +1,7 @@
 """The metric of SICCK: macro F1, precision, recall and accuracy over the labels of natural logic."""
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any, Final, Literal, TypedDict
 
 import numpy as np
@@ -103,10 +103,11 @@ def natural_logic(
     predictions: ArrayLike,
     references: ArrayLike,
     *,
-    reverse_predictions: ArrayLike | None = None,
+    pair: Sequence[Hashable] | NDArray[Any] | None = None,
+    reverse: ArrayLike | None = None,
     groups: Mapping[str, Sequence[str]] | None = None,
     crossed: Sequence[Sequence[str]] = (),
-    source_ids: Sequence[str] | NDArray[Any] | None = None,
+    source_id: Sequence[str] | NDArray[Any] | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> NaturalLogicScores:
@@ -120,41 +121,51 @@ def natural_logic(
 
     Args:
         predictions: names of the predicted labels, shape (n,): four-way (`labels.FOUR_WAY`), or any others; three-way
-            where `reverse_predictions` are given.
-        references: names of the gold labels, shape (n,).
-        reverse_predictions: names of the labels predicted for (hypothesis, premise), shape (n,); the predictions are
-            then made four-way by the reverse rule (`four_way`).
+            where `pair` and `reverse` are given, of which four-way ones are made by the reverse rule (`four_way`).
+        references: names of the gold labels, shape (n,). With `pair` and `reverse`, those of reversed rows are not
+            read, and a pair whose label is None, since the four have none for it, is left out.
+        pair: which pair each row is, shape (n,).
+        reverse: whether premise and hypothesis are exchanged in a row, shape (n,): each pair is there both ways round.
         groups: columns by name, shape (n,) each, by whose values all is repeated.
         crossed: names of some of these columns each, by whose values together all is repeated too.
-        source_ids: the example each pair was made from, shape (n,); intervals then resample those. By default each
+        source_id: the example each pair was made from, shape (n,); intervals then resample those. By default each
             pair is an example.
         resamples: bootstrap draws of the 95 % intervals; 0 for none.
         seed: decides the draws.
 
     Raises:
-        ValueError: if lengths differ, there is no example, or a crossed column is none of `groups`.
+        ValueError: if lengths differ, there is no example, a pair is not there both ways round, or a crossed column is
+            none of `groups`.
 
     >>> scores = natural_logic(["neutral", "neutral"], ["neutral", "contradiction"])
     >>> [scores[name].value for name in MEASURES]
     [0.3333333333333333, 0.25, 0.5, 0.5]
     """
-    predicted = np.asarray(predictions, dtype=np.str_)
-    if reverse_predictions is not None:
-        predicted = four_way(predicted, reverse_predictions)
-    gold = np.asarray(references, dtype=np.str_)
+    predicted, gold = np.asarray(predictions, dtype=np.str_), np.asarray(references, dtype=object)
     columns = {name: np.asarray(column, dtype=np.str_) for name, column in (groups or {}).items()}
     for names in crossed:
         if unknown := sorted(set(names) - set(groups or {})):
             raise ValueError(f"expected crossed columns of {', '.join(groups or {}) or 'groups'}, found {unknown}")
         values = zip(*(columns[name].tolist() for name in names), strict=True)
         columns[CROSSED.join(names)] = np.asarray([CROSSED.join(each) for each in values], dtype=np.str_)
-    sources = np.arange(len(gold)) if source_ids is None else np.asarray(source_ids, dtype=np.str_)
-    lengths = {"predictions": len(predicted), "references": len(gold), "source_ids": len(sources)}
+    sources = np.arange(len(gold)) if source_id is None else np.asarray(source_id, dtype=np.str_)
+    lengths = {"predictions": len(predicted), "references": len(gold), "source_id": len(sources)}
+    ways = {"pair": pair, "reverse": reverse}
+    lengths |= {name: len(np.asarray(column)) for name, column in ways.items() if column is not None}
     lengths |= {name: len(column) for name, column in columns.items()}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+    if pair is not None or reverse is not None:
+        if pair is None or reverse is None:
+            alone = "pair" if reverse is None else "reverse"
+            raise ValueError(f"expected pair and reverse together, found {alone} alone")
+        scored, back = both_ways(pair, reverse, gold)
+        predicted = four_way(predicted[scored], predicted[back])
+        gold, sources = gold[scored], sources[scored]
+        columns = {name: column[scored] for name, column in columns.items()}
     if not len(gold):
         raise ValueError("expected at least one example, found none")
+    gold = gold.astype(np.str_)
 
     def measured(inside: NDArray[np.bool_]) -> GroupScores:
         macro_scores = _macro_estimates(gold[inside], predicted[inside], sources[inside], resamples, seed)
@@ -170,6 +181,31 @@ def natural_logic(
             for name, column in columns.items()
         },
     }
+
+
+def both_ways(
+    pair: Sequence[Hashable] | NDArray[Any], reverse: ArrayLike, gold: Sequence[str | None] | NDArray[Any]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows that are scored, those not reversed whose label is not None, and of each the reversed one.
+
+    Args:
+        pair: which pair each row is, shape (n,).
+        reverse: whether premise and hypothesis are exchanged in a row, shape (n,).
+        gold: the label of each row, shape (n,); those of reversed rows are not read.
+
+    Raises:
+        ValueError: if a pair is there twice the same way round, or a scored one not reversed.
+    """
+    reversed_ = np.asarray(reverse, dtype=np.bool_)
+    names = list(pair)
+    rows = {ways: np.flatnonzero(reversed_ == ways).tolist() for ways in (False, True)}
+    back = {names[row]: row for row in rows[True]}
+    scored = [row for row in rows[False] if gold[row] is not None]
+    if len(back) < len(rows[True]) or len({names[row] for row in rows[False]}) < len(rows[False]):
+        raise ValueError("expected each pair once as it is and once reversed, found one of them twice")
+    if lacking := [names[row] for row in scored if names[row] not in back]:
+        raise ValueError(f"expected each pair reversed too, found no such row of {lacking[0]!r}")
+    return np.array(scored, dtype=np.intp), np.array([back[names[row]] for row in scored], dtype=np.intp)
 
 
 def _tables(gold: NDArray[np.str_], predicted: NDArray[np.str_]) -> tuple[list[str], NDArray[np.int64]]:

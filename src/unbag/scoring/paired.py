@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring import beyond_words
-from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample, resampled_sums
+from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample, resampled_sums, two_sided_p
 from unbag.scoring.natural_logic import macro
 
 DEFAULT_RESAMPLES: Final = 10_000
@@ -85,9 +85,8 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
 
     The paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004,
     "Statistical Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250). The p value
-    inverts that interval: twice the smaller share of resamples whose difference is not on the one side of 0 (ties on
-    both), with one added above and below the line (Davison & Hinkley 1997, section 4.2.3), at most 1. With fewer than
-    some thirty examples (the seeds of SICCK) such intervals are too narrow and such p values too small.
+    inverts that interval (`bootstrap.two_sided_p`). With fewer than some thirty examples (the seeds of SICCK) such
+    intervals are too narrow and such p values too small.
     """
     gaps = of_second - of_first
     gaps = gaps[~np.isnan(gaps)]
@@ -97,9 +96,7 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
         return Paired(Estimate(None, None, None, n), None)
     tail = 100 * (1 - level) / 2
     low, high = np.percentile(gaps, [tail, 100 - tail])
-    side = min((gaps <= 0).sum(), (gaps >= 0).sum())
-    p = min(1.0, 2 * (int(side) + 1) / (len(gaps) + 1))
-    return Paired(Estimate(gap, float(low), float(high), n), p)
+    return Paired(Estimate(gap, float(low), float(high), n), two_sided_p(gaps))
 
 
 def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:

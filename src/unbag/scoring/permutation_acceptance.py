@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
+from unbag.scoring.numbering import numbered
 
 ORIGINAL: Final = -1
 """The permutation index of the unpermuted pair."""
@@ -76,7 +77,8 @@ class PermutationAcceptanceScores(Acceptance):
         confident: `Acceptance` at each τ > 0 of `CONFIDENCES`; a permutation then counts as accepted only if the gold
             label is predicted with probability τ or more. (Ours: the argmax of a near-uniform output is noise.) D^c
             stays. Where probabilities are given.
-        curve: (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), where it is asked for.
+        curve: (x, omega_x) for x = 0, 0.01, … 1 (Figure 8), where it is asked for. It goes from omega_max at 0 to
+            omega_all at 1: no share is above 1, and the paper's Ω_1.0 has the examples with all permutations accepted.
         by_bleu: acceptance by bin of the permutation's BLEU-2 (Figure 3), where that is given.
         by_bleu_3: likewise of its BLEU-3 (Figure 10, of clumped permutations; of others it is near 0).
         by_bleu_4: likewise of its BLEU-4.
@@ -106,8 +108,8 @@ class PermutationAcceptanceScores(Acceptance):
 def permutation_acceptance(
     predictions: ArrayLike,
     references: ArrayLike,
-    source_ids: Sequence[Hashable] | NDArray[Any],
-    permutations: ArrayLike,
+    source_id: Sequence[Hashable] | NDArray[Any],
+    permutation: ArrayLike,
     *,
     probabilities: ArrayLike | None = None,
     bleu: ArrayLike | None = None,
@@ -132,8 +134,8 @@ def permutation_acceptance(
     Args:
         predictions: predicted label ids, shape (n,).
         references: gold label ids, shape (n,), the same for all rows of a source.
-        source_ids: which example each row is made from, shape (n,). Rows may come in any order.
-        permutations: index of the permutation, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
+        source_id: which example each row is made from, shape (n,). Rows may come in any order.
+        permutation: index of the permutation, shape (n,): 0 … q - 1, and -1 for the unpermuted pair.
         probabilities: predicted distributions by label id, shape (n, n_labels); needed for τ > 0 and the entropies.
         bleu: BLEU-2 of each row against its original, shape (n,), for `by_bleu`.
         bleu_3: likewise BLEU-3, for `by_bleu_3`.
@@ -158,7 +160,7 @@ def permutation_acceptance(
     """
     if entropy_over not in ("examples", "permutations"):
         raise ValueError(f"expected entropy_over to be 'examples' or 'permutations', found {entropy_over!r}")
-    rows = _Rows.of(predictions, references, source_ids, permutations, probabilities)
+    rows = _Rows.of(predictions, references, source_id, permutation, probabilities)
     right = rows.predictions == rows.references
     correct = right[rows.original]  # (sources,) predicted right unpermuted
 
@@ -203,8 +205,9 @@ def permutation_acceptance(
         result["entropy_quartiles_c"], result["entropy_quartiles_f"] = quartiles["c"], quartiles["f"]
         result["confident"] = {f"{tau:g}": _acceptance(estimates, _suffix(tau)) for tau in CONFIDENCES[1:]}
     if curve:
-        shares = [round(x / 100, 2) for x in range(101)]
+        shares = [round(x / 100, 2) for x in range(100)]
         result["curve"] = [(x, float(np.mean(counts[0.0] > round(x * rows.q, 6)))) for x in shares]
+        result["curve"].append((1.0, float(np.mean(counts[0.0] == rows.q))))
 
     def by(values: ArrayLike, width: float) -> list[AcceptanceBin]:
         return _by_bin(rows, right, correct, flipped, np.asarray(values, dtype=np.float64), width)
@@ -322,16 +325,16 @@ class _Rows(NamedTuple):
         cls,
         predictions: ArrayLike,
         references: ArrayLike,
-        source_ids: Sequence[Hashable] | NDArray[Any],
-        permutations: ArrayLike,
+        source_id: Sequence[Hashable] | NDArray[Any],
+        permutation: ArrayLike,
         probabilities: ArrayLike | None,
     ) -> "_Rows":
-        predicted, gold_ids, index = np.asarray(predictions), np.asarray(references), np.asarray(permutations)
+        predicted, gold_ids, index = np.asarray(predictions), np.asarray(references), np.asarray(permutation)
         lengths = {
             "predictions": len(predicted),
             "references": len(gold_ids),
-            "source_ids": len(source_ids),
-            "permutations": len(index),
+            "source_id": len(source_id),
+            "permutation": len(index),
         }
         distributions = None
         if probabilities is not None:
@@ -341,7 +344,7 @@ class _Rows(NamedTuple):
             raise ValueError(f"expected the same number of rows everywhere, found {lengths}")
         if len(predicted) == 0:
             raise ValueError("expected at least one example, found no rows")
-        codes, names = _number(source_ids)
+        codes, names = numbered(source_id)
         is_original = index == ORIGINAL
         original = _originals(codes, is_original, names)
         q = _check_complete(codes, index, names)
@@ -367,14 +370,6 @@ class _Rows(NamedTuple):
         # By numpy's types it counts, whatever the weights.
         sums: NDArray[Any] = np.bincount(self.codes, weights=weights, minlength=len(self.original))
         return sums
-
-
-def _number(source_ids: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
-    """Return each row's source as a number, in the order the sources come, and the sources."""
-    ids = source_ids.tolist() if isinstance(source_ids, np.ndarray) else source_ids
-    numbers: dict[Hashable, int] = {}
-    codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in ids), dtype=np.int64, count=len(ids))
-    return codes, list(numbers)
 
 
 def _originals(codes: NDArray[np.int64], is_original: Bools, names: list[Hashable]) -> NDArray[np.int64]:

@@ -1,12 +1,14 @@
 """The swapping evaluation: whether a model keeps its answer when premise and hypothesis change places."""
 
-from typing import TypedDict
+from collections.abc import Hashable, Sequence
+from typing import Any, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
 from unbag.scoring.checks import labelled
+from unbag.scoring.numbering import numbered
 
 
 class SwapAccuracies(TypedDict):
@@ -58,14 +60,15 @@ class SwapConsistencyScores(SwapScores):
 def swap_consistency(
     predictions: ArrayLike,
     references: ArrayLike,
-    swapped_predictions: ArrayLike,
+    source_id: Sequence[Hashable] | NDArray[Any],
+    swapped: ArrayLike,
     *,
     neutral: int = 1,
     contradiction: int = 2,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> SwapConsistencyScores:
-    """Score predictions on pairs before and after premise and hypothesis are exchanged.
+    """Score predictions on pairs before and after premise and hypothesis are exchanged, each a row.
 
     Contradiction and neutral pairs keep their label when the two sentences are exchanged; entailment pairs need not
     (Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136; the "swapping evaluation" of the ReSNLI paper,
@@ -75,6 +78,72 @@ def swap_consistency(
 
     Args:
         predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
+        references: gold label ids, shape (n,).
+        source_id: which pair each row is, shape (n,). Rows may come in any order.
+        swapped: whether premise and hypothesis are exchanged, shape (n,). A pair that is neither a contradiction nor
+            neutral needs no such row.
+        neutral: the id of neutral.
+        contradiction: the id of contradiction.
+        resamples: bootstrap draws of the 95 % intervals, over pairs; 0 for none.
+        seed: decides the draws.
+
+    Raises:
+        ValueError: if lengths differ, there is no example, a pair has a row twice or lacks one, or neutral and
+            contradiction have the same id.
+
+    >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
+    >>> scores = swap_consistency(predicted, gold, list("abcdbcd"), [0, 0, 0, 0, 1, 1, 1])
+    >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_left_out"]
+    (0.6666666666666666, 0.3333333333333333, 1)
+    """
+    gold, predicted = labelled(references, predictions=predictions)
+    exchanged = np.asarray(swapped, dtype=np.bool_)
+    lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
+    if len(set(lengths.values())) > 1:
+        raise ValueError(f"expected the same number of examples everywhere, found {lengths}")
+    numbers, names = numbered(source_id)
+    times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
+    if (wrong := (times[0] != 1) | (times[1] > 1)).any():
+        pair = int(wrong.argmax())
+        raise ValueError(
+            f"expected each pair as given once and exchanged at most once, found {times[0][pair]} and "
+            f"{times[1][pair]} rows of {names[pair]!r}"
+        )
+    after = np.zeros(len(names), dtype=np.int64)
+    after[numbers[exchanged]] = predicted[exchanged]
+    of = numbers[~exchanged]
+    stays = (gold[~exchanged] == neutral) | (gold[~exchanged] == contradiction)
+    if (lacking := stays & (times[1][of] == 0)).any():
+        raise ValueError(
+            f"expected a row with premise and hypothesis exchanged for every neutral pair and contradiction, found "
+            f"none of {names[of[lacking.argmax()]]!r}"
+        )
+    return swap_consistency_of_pairs(
+        predicted[~exchanged],
+        gold[~exchanged],
+        after[of],  # entailment pairs have none, and it is not read
+        neutral=neutral,
+        contradiction=contradiction,
+        resamples=resamples,
+        seed=seed,
+    )
+
+
+def swap_consistency_of_pairs(
+    predictions: ArrayLike,
+    references: ArrayLike,
+    swapped_predictions: ArrayLike,
+    *,
+    neutral: int = 1,
+    contradiction: int = 2,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
+) -> SwapConsistencyScores:
+    """Score predictions as `swap_consistency` does, where both of a pair stand side by side.
+
+    Args:
+        predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong,
+            and no answer that could agree.
         references: gold label ids, shape (n,).
         swapped_predictions: label ids predicted for (hypothesis, premise), shape (n,). Those of entailment pairs are
             not read: any number will do.
@@ -86,7 +155,7 @@ def swap_consistency(
     Raises:
         ValueError: if lengths differ, there is no example, or neutral and contradiction have the same id.
 
-    >>> scores = swap_consistency([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
+    >>> scores = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_left_out"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
@@ -101,7 +170,7 @@ def swap_consistency(
     columns = {
         "accuracy_before": before == gold,
         "accuracy_after": np.where(label_stays, after, before) == gold,
-        "agreement": before == after,
+        "agreement": (before == after) & (before >= 0),  # none is no answer
     }
     for subset, rows in ({"kept": label_stays, "whole": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():

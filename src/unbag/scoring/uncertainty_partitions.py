@@ -51,7 +51,7 @@ class UncertaintyPartitionsScores(TypedDict):
 def uncertainty_partitions(
     predictions: ArrayLike,
     references: ArrayLike,
-    partitions: ArrayLike,
+    partition: ArrayLike,
     *,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
@@ -68,7 +68,7 @@ def uncertainty_partitions(
     Args:
         predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
         references: gold label ids, shape (n,).
-        partitions: number of each example's partition, 0 (easiest) … m - 1 (hardest), shape (n,).
+        partition: number of each example's partition, 0 (easiest) … m - 1 (hardest), shape (n,).
         resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
         seed: decides the draws.
 
@@ -79,7 +79,7 @@ def uncertainty_partitions(
     >>> [row["accuracy"].value for row in scores["by_partition"]], scores["rank_correlation"]
     ([1.0, 0.5, 0.0], -1.0)
     """
-    gold, predicted, numbers = labelled(references, predictions=predictions, partitions=partitions)
+    gold, predicted, numbers = labelled(references, predictions=predictions, partition=partition)
     m = _count(numbers)
     right = predicted == gold
     ratios = {"accuracy": (right, np.ones(len(right)))}

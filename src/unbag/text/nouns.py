@@ -1,8 +1,8 @@
-"""English nouns, as lemmas, that name no thing that could do what is done to it.
+"""English nouns, as lemmas, by what they are as the object of a verb: mostly no thing that could do what is done to it.
 
-The lists were read from the objects of verbs in SNLI, by the lexicographer's file of their first sense in WordNet
-(act, event, communication, cognition, attribute, state, time; body): WordNet proposes, a reader disposes. They are
-lists since no set should need WordNet to be built.
+Those that name no thing were read from the objects of verbs in SNLI, by the lexicographer's file of their first sense
+in WordNet (act, event, communication, cognition, attribute, state, time; body): WordNet proposes, a reader disposes.
+They are lists since no set should need WordNet to be built.
 """
 
 from typing import Final

@@ -1,16 +1,19 @@
 """Dependency parses of sentences, kept on disk: a sentence is parsed once, ever."""
 
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, fields
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
 from unbag.text import pipeline as pipelines
+from unbag.text.ahead import Reader, read_ahead
+from unbag.text.dependents import dependents
 from unbag.text.pipeline import PIPELINE
-from unbag.text.store import Store
+from unbag.text.store import findings
 
 _NOT_FOR_PARSES: Final = ("ner", "senter")
 _BATCH: Final = 256
@@ -68,6 +71,10 @@ class Parse:
         """Return the tokens that depend on a token, in order."""
         return self._children[head]
 
+    def child(self, head: int, dep: str) -> int | None:
+        """Return the first token that depends on a token in some way; None if none does."""
+        return next((i for i in self._children[head] if self.deps[i] == dep), None)
+
     def subtree(self, head: int) -> list[int]:
         """Return a token and all that depends on it, in order."""
         tokens = [head]
@@ -77,11 +84,7 @@ class Parse:
 
     @cached_property
     def _children(self) -> list[list[int]]:
-        children: list[list[int]] = [[] for _ in self.heads]
-        for i, head in enumerate(self.heads):
-            if i != head:
-                children[head].append(i)
-        return children
+        return dependents(self.heads)
 
 
 class Parser:
@@ -99,7 +102,6 @@ class Parser:
             cache: the folder for parsed sentences; by default `unbag/parses` in the user's cache folder.
 
         Raises:
-            ImportError: without spaCy.
             ValueError: if there is no such pipeline, or it does not parse, tag and lemmatize.
         """
         self._nlp = pipelines.load(pipeline, _NOT_FOR_PARSES)
@@ -112,7 +114,7 @@ class Parser:
             )
         self._read = 0  # sentences that the pipeline has seen
         self.identity = pipelines.identity(self._nlp)
-        self._store = Store("parses", f"{self.identity}, format {_FORMAT}", cache)
+        self._store = findings("parses", f"{self.identity}, format {_FORMAT}", cache)
 
     def parses(self, sentences: Iterable[str]) -> Iterator[Parse]:
         """Yield the parse of each sentence, in order; some thousand sentences are held at a time."""
@@ -162,6 +164,29 @@ class Parser:
         parsed = self._nlp.pipe(with_tag, batch_size=_BATCH, disable=names[:end])
         for its in tags:
             yield _columns(next(parsed)) if tag in its else (its,)
+
+
+def parse_ahead(
+    pipeline: str | Path, sentences: Iterable[str], *, tag: str | None = None, cache: Path | None = None
+) -> None:
+    """Parse sentences by several processes, where they may work, for a `Parser` to find their parses on disk.
+
+    Args:
+        pipeline: as `Parser` takes it, like `cache`.
+        sentences: any.
+        tag: parse only those that have it, as `parses_with` does.
+        cache: the folder for parsed sentences.
+    """
+    read_ahead(partial(_reader, pipeline, tag, cache), sentences)
+
+
+def _reader(pipeline: str | Path, tag: str | None, cache: Path | None) -> Reader:
+    parser = Parser(pipeline, cache=cache)
+
+    def read(sentences: Sequence[str]) -> None:
+        deque(parser.parses(sentences) if tag is None else parser.parses_with(tag, sentences), maxlen=0)
+
+    return read
 
 
 def _suffices(columns: Columns | None, tag: str | None) -> bool:

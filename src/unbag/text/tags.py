@@ -1,13 +1,15 @@
 """Part-of-speech tags of sentences, kept on disk: a sentence is tagged once, ever."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, Final
 
 from unbag.text import pipeline as pipelines
+from unbag.text.ahead import Reader, read_ahead
 from unbag.text.pipeline import PIPELINE
-from unbag.text.store import Store
+from unbag.text.store import findings
 
 Tagged = tuple[tuple[str, str], ...]
 """A sentence as (token, tag) pairs, white space left out."""
@@ -34,7 +36,6 @@ class Tagger:
             cache: the folder for tagged sentences; by default `unbag/tagged` in the user's cache folder.
 
         Raises:
-            ImportError: without spaCy.
             ValueError: if there is no such pipeline, or it does not tag.
         """
         self._nlp = pipelines.load(pipeline, _NOT_FOR_TAGS)
@@ -44,7 +45,7 @@ class Tagger:
             raise ValueError(f"the pipeline {str(pipeline)!r} gives no universal POS tags (it has {names})")
         self.identity = pipelines.identity(self._nlp)
         self.fine: frozenset[str] = frozenset(self._nlp.get_pipe("tagger").labels if "tagger" in names else ())
-        self._store = Store("tagged", self.identity, cache)
+        self._store = findings("tagged", self.identity, cache)
 
     def tags(self, sentences: Iterable[str], *, keep: bool = True) -> dict[str, Tagged]:
         """Return the universal tags of each different sentence.
@@ -73,6 +74,20 @@ class Tagger:
             for sentence, tokens in (known | computed).items():
                 tags[sentence] = tuple((token[0], token[kind]) for token in tokens)
         return tags
+
+
+def tag_ahead(pipeline: str | Path, sentences: Iterable[str], *, cache: Path | None = None) -> None:
+    """Tag sentences by several processes, where they may work, for a `Tagger` to find their tags on disk."""
+    read_ahead(partial(_reader, pipeline, cache), sentences)
+
+
+def _reader(pipeline: str | Path, cache: Path | None) -> Reader:
+    tagger = Tagger(pipeline, cache=cache)
+
+    def read(sentences: Sequence[str]) -> None:
+        tagger.tags(sentences)  # and the fine ones, which are kept with them
+
+    return read
 
 
 def _tagged(doc: Any) -> list[tuple[str, str, str]]:

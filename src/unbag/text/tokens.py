@@ -8,9 +8,16 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
-from typing import Any
+from typing import Any, Final
 
-_SPACE_BETWEEN_WORDS = {"en": " ", "zh": ""}
+from unbag.corpora import LANGUAGES
+
+_JOINERS = {"zh": ""}
+_NO_RULES = {"sw": "xx"}
+"""Languages that spaCy has no tokenizer of, by one that cuts at spaces and punctuation as of any alphabet."""
+_NO_SEGMENTER = ("th",)
+SEGMENTER: Final = "jieba"
+"""The package that cuts Chinese."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +42,11 @@ class Tokens:
 
 @lru_cache(maxsize=4)
 def _tokenizer(language: str, characters: bool) -> Any:
-    try:
-        import spacy
-    except ImportError as error:
-        raise ImportError("cutting sentences into words needs spaCy: pip install 'unbag[parse]'") from error
-    tokenizer: Any = spacy.blank(language).tokenizer
+    import spacy
+
+    # Vietnamese has spaces between syllables; joining these to words takes a package of its own, which is left out.
+    config = {"nlp": {"tokenizer": {"use_pyvi": False}}} if language == "vi" else {}
+    tokenizer: Any = spacy.blank(_NO_RULES.get(language, language), config=config).tokenizer
     if is_segmented(language, characters=characters):
         # What `segmenter="jieba"` in spaCy's config comes to, with a dictionary that is surely jieba's own.
         tokenizer.segmenter, tokenizer.jieba_seg = "jieba", _jieba()
@@ -64,6 +71,21 @@ def _jieba() -> Any:
     return segmenter
 
 
+def require_words(language: str) -> None:
+    """Refuse a language whose sentences cannot be cut into words here.
+
+    Raises:
+        ValueError: if it is none of `corpora.LANGUAGES`, or takes a segmenter that unbag does not have.
+    """
+    if language in _NO_SEGMENTER:
+        raise ValueError(
+            f"{LANGUAGES[language]} is written without spaces, and unbag has no segmenter for it; the sets plain and "
+            "swapped need no words"
+        )
+    if language not in LANGUAGES:
+        raise ValueError(f"expected one of the languages {', '.join(LANGUAGES)}, found {language!r}")
+
+
 def is_segmented(language: str, *, characters: bool = False) -> bool:
     """Tell whether it takes a segmenter to cut a language's sentences."""
     return language == "zh" and not characters
@@ -73,7 +95,7 @@ def tokenizer_identity(language: str, *, characters: bool = False) -> str:
     """Return what decides how a language's sentences are cut: spaCy's version, whose rules change, and a segmenter's.
 
     Raises:
-        ImportError: without spaCy, or for Chinese words without jieba.
+        ImportError: for Chinese words without jieba.
     """
     _tokenizer(language, characters)  # says so where one of them is missing
     segmenter = f", jieba {version('jieba')}" if is_segmented(language, characters=characters) else ""
@@ -86,19 +108,18 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
 
     Args:
         sentence: any text.
-        language: `en` or `zh`.
+        language: one of `corpora.LANGUAGES` that has words here (`require_words`).
         characters: cut Chinese into characters, not into words; nothing to English.
 
     Raises:
-        ImportError: without spaCy, or for Chinese words without jieba.
+        ImportError: for Chinese words without jieba.
 
     >>> tokenize("The dogs, too, aren't here.").texts
     ('The', 'dogs', ',', 'too', ',', 'are', "n't", 'here', '.')
     >>> tokenize("他在看书。", "zh").texts, tokenize("他在看书。", "zh", characters=True).texts
     (('他', '在', '看书', '。'), ('他', '在', '看', '书', '。'))
     """
-    if language not in _SPACE_BETWEEN_WORDS:
-        raise ValueError(f"expected one of the languages {sorted(_SPACE_BETWEEN_WORDS)}, found {language!r}")
+    require_words(language)
     tokens = _tokenizer(language, characters)(sentence)
     kept = [token for token in tokens if not token.is_space]
     return Tokens(
@@ -106,5 +127,5 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
         texts=tuple(token.text for token in kept),
         words=tuple(position for position, token in enumerate(kept) if not token.is_punct),
         length=sum(not token.is_punct for token in tokens),
-        joiner=_SPACE_BETWEEN_WORDS[language],
+        joiner=_JOINERS.get(language, " "),
     )

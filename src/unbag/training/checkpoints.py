@@ -10,6 +10,7 @@ from typing import Any, Final
 from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
+from unbag import checksums
 from unbag.files import atomic_rename
 from unbag.training import sharding
 
@@ -64,7 +65,11 @@ class Checkpoints:
             _remove(tmp)
             tmp.mkdir(parents=True)
         self._accelerator.wait_for_everyone()
-        self._accelerator.save_state(str(tmp))
+        try:
+            self._accelerator.save_state(str(tmp))
+        except Exception:  # a full disk is fuller with what did not fit
+            _remove(tmp)
+            raise
         self._accelerator.wait_for_everyone()
         if main:
             record = {
@@ -75,6 +80,7 @@ class Checkpoints:
                 "state": state,
             }
             (tmp / _STATE).write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+            checksums.seal(tmp)
             _remove(path)
             atomic_rename(tmp, path)
             kept = {*sorted(self._steps())[-_KEPT:], best}
@@ -91,7 +97,13 @@ class Checkpoints:
         return self._folder / f"step-{step:08d}"
 
     def last(self) -> Path | None:
-        """Return the folder of the last checkpoint, if there is one."""
+        """Return the folder of the last checkpoint that is as it was written, if there is one, in every process."""
+        if self._accelerator.is_main_process:
+            for step in sorted(self._steps(), reverse=True):
+                if (damage := checksums.damage(self.path(step))) is None:
+                    break
+                checksums.set_aside(self.path(step), damage)
+        self._accelerator.wait_for_everyone()
         steps = self._steps()
         return self.path(max(steps)) if steps else None
 
@@ -105,10 +117,13 @@ class Checkpoints:
             CheckpointError: if there is none, or it is one of a run with other data, model or options.
         """
         if not (path / _STATE).is_file():
-            folders = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
+            found = sorted(file.parent for file in path.glob(f"**/step-*/{_STATE}"))
+            folders = [folder for folder in found if not checksums.is_set_aside(folder)]
             if not folders:
                 raise CheckpointError(f"expected a checkpoint (a folder with {_STATE}) in {path}, found none")
             path = folders[-1]
+        if damage := checksums.damage(path):
+            raise CheckpointError(f"{damage}; go on from another checkpoint, or begin anew")
         record = json.loads((path / _STATE).read_text(encoding="utf-8"))
         if others := list(differences(record["identity"], json.loads(json.dumps(self._identity)))):
             raise CheckpointError(
@@ -131,7 +146,11 @@ class Checkpoints:
         return state
 
     def _steps(self) -> set[int]:
-        return {int(path.name.removeprefix("step-")) for path in self._folder.glob("step-*") if path.is_dir()}
+        return {
+            int(path.name.removeprefix("step-"))
+            for path in self._folder.glob("step-*")
+            if path.is_dir() and not checksums.is_set_aside(path)
+        }
 
 
 def differences(recorded: Any, expected: Any, where: str = "") -> list[str]:

@@ -5,9 +5,16 @@ Nothing heavy is imported here, so that `unbag train … --help` answers at once
 
 import math
 from collections.abc import Iterator, Mapping
-from dataclasses import Field, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
+
+from unbag.corpora import LANGUAGES
+from unbag.options import require
+from unbag.training import augment_option
+
+if TYPE_CHECKING:
+    from unbag.requirements import Requirement
 
 _MODEL: Final = "Which model"
 _PAIRS: Final = "Which pairs"
@@ -19,8 +26,8 @@ Order = Literal["natural", "shuffled", "permuted"]
 al. 2019, section 3.2). `permuted`: each pair replaced by one permuted pair, always the same (Sinha et al. 2021,
 Appendix F)."""
 Precision = Literal["no", "bf16", "fp16"]
-KINDS: Final = ("soswap", "addamod")  # as in `unbag.perturb.soswap_addamod`, too heavy for a help page
-TRACKERS: Final = ("tensorboard", "trackio")
+Half = Literal["training", "all"]
+TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
 _AT_LEAST_ONE: Final = (
     *("epochs", "max_steps", "batch_size", "accumulation", "examples", "validation_examples", "augment_pairs"),
@@ -49,7 +56,7 @@ class TrainConfig:
     model: str = option("Hub id or folder: a pre-trained model, or an NLI classifier to train further.", _MODEL)
     revision: str | None = option("Branch, tag or commit of the model.", _MODEL, default=None)
     label_map: str | None = option(
-        "A classifier's labels in output order, comma between, where its config does not tell.", _MODEL, default=None
+        "A classifier's labels in output order, comma-separated, where its config does not tell.", _MODEL, default=None
     )
     max_length: int | None = option(
         "Most tokens of a pair; the longer sentence is cut (default: what the model reads).", _MODEL, default=None
@@ -68,15 +75,24 @@ class TrainConfig:
     )
     examples: int | None = option("Draw this many training pairs instead of taking all.", _PAIRS, default=None)
     validation_examples: int | None = option("Likewise of each validation split.", _PAIRS, default=None)
-    language: Literal["en", "zh"] = option("Of files.", _PAIRS, default="en")
+    language: str = option("Of files: en, zh, or another of XNLI's by its code.", _PAIRS, default="en")
     order: Order = option(
         "The words of training pairs: natural, shuffled anew each epoch, or permuted once.", _PAIRS, default="natural"
     )
     hypothesis_only: bool = option("Leave the premise out, in evaluation too.", _PAIRS, default=False)
     augment: tuple[str, ...] = option(
-        "Add pairs made of the training premises, other ones each epoch: soswap, addamod.", _PAIRS, default=()
+        "Add pairs made of the training pairs, other ones each epoch: "
+        + ", ".join(augment_option.KINDS)
+        + "; soswap=1500 negated=0.1 takes so many, or such a share of the training pairs.",
+        _PAIRS,
+        default=(),
     )
-    augment_pairs: int = option("How many of each, an epoch.", _PAIRS, default=20_000)
+    augment_pairs: int = option("How many of each that names no number, an epoch.", _PAIRS, default=20_000)
+    augment_words: Half = option(
+        "Make them with the training half of the vocabulary, so that -o words=held_out tests on other words; or all.",
+        _PAIRS,
+        default="training",
+    )
 
     epochs: int = option("Passes over the pairs.", _STEPS, default=3)
     max_steps: int | None = option("Take this many steps instead, in as many epochs as needed.", _STEPS, default=None)
@@ -86,7 +102,7 @@ class TrainConfig:
         _STEPS,
         default=1,
     )
-    learning_rate: float = option("Its peak; it falls to 0 linearly.", _STEPS, default=5e-5)
+    learning_rate: float = option("Peak learning rate (linear decay to 0).", _STEPS, default=5e-5)
     warmup: float = option("Share of the steps in which it rises.", _STEPS, default=0.06)
     weight_decay: float = option("AdamW's; biases and norms are spared.", _STEPS, default=0.01)
     clip: float = option("Largest norm of the gradient; 0 for no limit.", _STEPS, default=1.0)
@@ -102,7 +118,7 @@ class TrainConfig:
     out: Path = option("Folder for the trained model; it appears at the end, whole.", _RUN)
     checkpoint_every: int = option("Steps between checkpoints; the last two are kept.", _RUN, default=500)
     log_every: int = option("Steps between two values of the loss in trackers and progress bar.", _RUN, default=20)
-    trackers: tuple[str, ...] = option("tensorboard, trackio, or both.", _RUN, default=())
+    trackers: tuple[str, ...] = option(f"Of {', '.join(TRACKERS)}; one or more.", _RUN, default=())
     workers: int = option("Processes that prepare batches beside the training.", _RUN, default=0)
     push_checkpoints: str | None = option(
         "Keep the last checkpoint in this Hub repository too, made private where there is none.", _RUN, default=None
@@ -114,7 +130,11 @@ class TrainConfig:
         default=None,
     )
 
+    reads_corpora: ClassVar[bool] = True
+    """Whether `corpus` and `validation` name what is read; a protocol may make its own pairs."""
+
     def __post_init__(self) -> None:
+        require(type(self), vars(self))
         if problems := list(self.problems()):
             raise ValueError("; ".join(problems))
 
@@ -128,11 +148,13 @@ class TrainConfig:
         if not 0 <= self.warmup <= 1:
             yield f"expected a warm-up of 0 to 1, a share of the steps, found {self.warmup}"
         low = {name: getattr(self, name) for name in ("weight_decay", "clip", "workers")}
-        if low := {name: value for name, value in low.items() if not value >= 0}:
+        if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
             yield f"expected at least 0, found {_formatted(low)}"
         if self.accumulation > self.batch_size:
             yield f"expected at most batch_size = {self.batch_size} parts of a batch, found {self.accumulation}"
         yield from _choices(self)
+        if self.language not in LANGUAGES:
+            yield f"expected language of {', '.join(LANGUAGES)}, found {self.language!r}"
         if not self.corpus:
             yield "expected a corpus or a file to train on, found none"
         for entry in self.corpus:
@@ -140,10 +162,9 @@ class TrainConfig:
                 weighted(entry)
             except ValueError as error:
                 yield str(error)
-        if unknown := sorted(set(self.augment) - set(KINDS)):
-            yield f"expected augment of {', '.join(KINDS)}, found {', '.join(unknown)}"
+        yield from augment_option.problems(self.augment)
         if self.augment and (self.order != "natural" or self.hypothesis_only):
-            yield "augment adds pairs that differ in the order of their words alone: it goes with natural, whole pairs"
+            yield "augment adds pairs of whole sentences in order: it goes with natural, whole pairs"
         if unknown := sorted(set(self.trackers) - set(TRACKERS)):
             yield f"expected trackers of {', '.join(TRACKERS)}, found {', '.join(unknown)}"
 
@@ -159,10 +180,29 @@ class TrainConfig:
             values[name] = [own_name(weighted(entry)[0], entry) for entry in values[name]]
         return values
 
+    def first(self, work: Path) -> "Mapping[str, TrainConfig]":
+        """Return the plain fine-tunings that come first, by what their models are for; by default none.
+
+        Args:
+            work: where their folders are to be; it goes once the model stands.
+        """
+        return {}
+
     def files(self) -> list[Path]:
         """Return the files of pairs among what is trained and evaluated on."""
         named = [Path(weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
+
+    def requirements(self) -> "list[Requirement]":
+        """Return what training reads from elsewhere: the model, the corpora, and what cuts up sentences to augment."""
+        from unbag import prefetch, requirements
+
+        corpora = [weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
+        return [
+            *prefetch.of_training(str(self.model), corpora, revision=self.revision),
+            *([requirements.pipeline("")] if self.augment else []),
+            *([requirements.wordnet()] if augment_option.asks_wordnet(self.augment) else []),
+        ]
 
 
 def weighted(entry: str) -> tuple[str, float]:
@@ -218,8 +258,3 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return list(value) if isinstance(value, tuple) else value
-
-
-def help_of(declared: Field[Any]) -> tuple[str, str | None]:
-    """Return a field's help line and its panel."""
-    return declared.metadata.get("help", ""), declared.metadata.get("panel")

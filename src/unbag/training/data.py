@@ -3,13 +3,14 @@
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any, Final
 
 from unbag import counter_rng
+from unbag.columns import column, numbers
 from unbag.corpora import CORPORA, Corpus
 from unbag.fingerprint import text_hash
-from unbag.sources import Example, Source, open_corpus, open_data
+from unbag.labels import LABELS
+from unbag.sources import Example, Source, open_corpus, open_data, require_pairs
 from unbag.training.config import weighted
 
 _HELD_OUT_OF: Final = 20
@@ -25,7 +26,7 @@ class Part:
         name: the corpus's, or the file's.
         examples: the pairs.
         weight: how often each comes in an epoch.
-        language: `en` or `zh`.
+        language: one of `corpora.LANGUAGES`.
         record: where they come from (`origin`, `splits`, `revisions`), and how many there are and were left out.
     """
 
@@ -98,6 +99,7 @@ def gather(
         ValueError: if a name is neither a corpus nor a file, there is nothing to train on or to evaluate on, or more
             pairs are to be drawn than there are; `rows.DataError` if data cannot be read.
     """
+    require_readable(corpus, validation)
     training, held_out = [], []
     for entry in corpus:
         name, weight = weighted(entry)
@@ -121,18 +123,30 @@ def gather(
     return data
 
 
+def require_readable(corpus: Sequence[str], validation: Sequence[str]) -> None:
+    """Refuse what cannot be trained or evaluated on, before any of it is read to its end.
+
+    Args:
+        corpus: as for `gather`.
+        validation: as for `gather`.
+
+    Raises:
+        ValueError: naming the first.
+    """
+    require_pairs([weighted(entry)[0] for entry in corpus])
+    require_pairs(validation)
+    for name in validation:
+        if name in CORPORA and not CORPORA[name].validation:
+            raise ValueError(f"{name} has no validation split; leave validation out to hold a part of it out")
+
+
 def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], language: str) -> Part:
     """Read a corpus's splits of one role, or a file."""
     if name in CORPORA:
         corpus = CORPORA[name]
-        wanted = splits(corpus)
-        if not wanted:
-            raise ValueError(f"{name} has no validation split; leave validation out to hold a part of it out")
-        sources = [open_corpus(corpus, split) for split in wanted]
-    elif Path(name).is_file():
-        sources = [open_data(name, language=language)]
+        sources = [open_corpus(corpus, split) for split in splits(corpus)]
     else:
-        raise ValueError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
+        sources = [open_data(name, language=language)]
     counts: Counter[str] = Counter()
     examples = [example for source in sources for example in source.examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name
@@ -148,6 +162,13 @@ def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
         "rows": counts["rows"],
         "left_out": left_out,
     }
+
+
+def examples_of(rows: Any) -> list[Example]:
+    """Return the rows of a challenge set as pairs to learn, each by its row's id."""
+    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
+    labels = [LABELS[label] for label in numbers(rows, "label")]
+    return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
 def left_out(part: Part, reason: str, kept: Sequence[Example]) -> Part:

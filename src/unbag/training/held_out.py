@@ -1,20 +1,25 @@
 """How often a model in training is right on the pairs held out."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import torch
 from accelerate import Accelerator
 from accelerate.utils import send_to_device
+from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches
+from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
+from unbag.inference.memory import Halving
 from unbag.training.data import Part
 from unbag.training.encoded import PairEncoder
 
 ALL: Final = "all"
 """The name of the metrics over all held-out pairs together."""
+
+Rows = NDArray[np.intp]
 
 Metrics = dict[str, dict[str, float]]
 """By part, and over all pairs: `accuracy`, `loss` (the mean cross-entropy) and `pairs`."""
@@ -24,6 +29,7 @@ class HeldOut:
     """The held-out pairs, tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
+        self._halving = Halving()
         self._names = [part.name for part in parts]
         self._encoder = encoder
         self._encoded = encoder.encode_all([example for part in parts for example in part.examples])
@@ -43,21 +49,29 @@ class HeldOut:
         sums = torch.zeros(len(self._names), 3, dtype=torch.float64)  # right, loss, pairs
         module.eval()
         with torch.no_grad():
-            for first in range(0, len(batches), world):
-                # As many forward passes in each process, since a sharded or wrapped model waits for all; the last
-                # ones may be for nothing.
-                wanted = first + rank < len(batches)
-                rows = batches[first + rank] if wanted else batches[0]
-                encoded = self._encoder.padded([self._encoded.tokens(row) for row in rows.tolist()])
-                logits = module(None, **send_to_device(encoded, accelerator.device)).float().cpu()
-                if wanted:
-                    gold = torch.from_numpy(self._outputs[rows])
-                    right = logits.argmax(dim=1) == gold
-                    losses = cross_entropy(logits, gold, reduction="none")
-                    values = torch.stack([right, losses, torch.ones_like(losses)], dim=1).double()
-                    sums.index_add_(0, torch.from_numpy(self._part[rows]), values)
+            for batch, wanted in shared(batches, world, rank):
+                for rows, logits in self._asked(batch, partial(self._logits, module, accelerator), world):
+                    if wanted:
+                        gold = torch.from_numpy(self._outputs[rows])
+                        right = logits.argmax(dim=1) == gold
+                        losses = cross_entropy(logits, gold, reduction="none")
+                        values = torch.stack([right, losses, torch.ones_like(losses)], dim=1).double()
+                        sums.index_add_(0, torch.from_numpy(self._part[rows]), values)
         module.train()
         return self._metrics(_summed(sums, accelerator))
+
+    def _asked(
+        self, batch: Rows, ask: Callable[[Rows], torch.Tensor], world: int
+    ) -> Iterator[tuple[Rows, torch.Tensor]]:
+        """Yield the logits of a batch; in parts where it does not fit, unless others wait for as many calls."""
+        if world == 1:
+            return self._halving.ask(batch, self._encoded.lengths, ask)
+        return iter([(batch, ask(batch))])
+
+    def _logits(self, module: Any, accelerator: Accelerator, rows: Rows) -> torch.Tensor:
+        encoded = self._encoder.padded([self._encoded.tokens(row) for row in rows.tolist()])
+        logits: torch.Tensor = module(None, **send_to_device(encoded, accelerator.device)).float().cpu()
+        return logits
 
     def _metrics(self, sums: torch.Tensor) -> Metrics:
         metrics = {name: _means(row) for name, row in zip(self._names, sums.tolist(), strict=True)}

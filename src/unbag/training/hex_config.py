@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from unbag.training.config import TrainConfig, own_name
 from unbag.training.options import HexOptions
+
+if TYPE_CHECKING:
+    from unbag.requirements import Requirement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,3 +29,9 @@ class HexConfig(TrainConfig, HexOptions):
         """Return the files of pairs, and that of word vectors."""
         vectors = Path(self.embeddings or "")
         return [*super().files(), *([vectors] if vectors.is_file() else [])]
+
+    def requirements(self) -> "list[Requirement]":
+        """Return what training reads from elsewhere: model and corpora, and g's embeddings."""
+        from unbag import requirements
+
+        return [*super().requirements(), *([requirements.embeddings(self.embeddings)] if self.embeddings else [])]

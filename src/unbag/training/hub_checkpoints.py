@@ -10,7 +10,11 @@ from typing import Any, Final
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
+from unbag.hub_http import hub_http
+from unbag.hub_reads import HubReadError, hub_read
+from unbag.retries import with_retries
 from unbag.rows import is_hub_id
+from unbag.secrets import first_line
 from unbag.training.checkpoints import CheckpointError
 
 _IN_REPO: Final = "checkpoint"  # the folder, whose files are replaced in one commit: whole or not at all
@@ -34,10 +38,10 @@ class HubCheckpoints:
         self._upload: Future[Any] | None = None
         self._copy: Path | None = None
         try:
-            self._api.create_repo(repo_id, private=True, exist_ok=True)
-        except (HfHubHTTPError, HFValidationError, OSError) as error:
+            with_retries(lambda: self._api.create_repo(repo_id, private=True, exist_ok=True))
+        except (HfHubHTTPError, HFValidationError, OSError, hub_http().HTTPError) as error:
             raise ValueError(
-                f"cannot push checkpoints to {repo_id}: {_first_line(error)}; log in with `hf auth login`"
+                f"cannot push checkpoints to {repo_id}: {first_line(error)}; log in with `hf auth login`"
             ) from error
 
     def push(self, checkpoint: Path) -> None:
@@ -61,7 +65,7 @@ class HubCheckpoints:
     def wait(self) -> None:
         """Return when nothing is on its way."""
         if self._upload is not None and (error := self._upload.exception()) is not None:
-            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, _first_line(error))
+            logger.warning("a checkpoint was not pushed to %s: %s", self._repo_id, first_line(error))
         if self._copy is not None:
             shutil.rmtree(self._copy, ignore_errors=True)
         self._upload = self._copy = None
@@ -78,15 +82,14 @@ def fetched(name: str) -> Path:
             raise CheckpointError(f"expected a folder with a checkpoint, or a Hub repository; found no folder {name}")
         return Path(name)
     try:
-        folder = Path(snapshot_download(name, allow_patterns=[f"{_IN_REPO}/*"])) / _IN_REPO
+        what, pattern = f"the checkpoint {name}", f"{_IN_REPO}/*"
+        folder = Path(hub_read(what, lambda: snapshot_download(name, allow_patterns=[pattern]))) / _IN_REPO
+    except HubReadError:
+        raise
     except (HfHubHTTPError, LocalEntryNotFoundError, OSError) as error:
         raise CheckpointError(
-            f"found neither a folder {name} nor a repository of that name to read on the Hub: {_first_line(error)}"
+            f"found neither a folder {name} nor a repository of that name to read on the Hub: {first_line(error)}"
         ) from error
     if not folder.is_dir():
         raise CheckpointError(f"{name} on the Hub has no folder {_IN_REPO}: no run has pushed checkpoints there")
     return folder
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error).strip().splitlines() or [type(error).__name__])[0]

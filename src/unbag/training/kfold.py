@@ -1,8 +1,6 @@
 """Cross-validation on SICCK: Akoju et al. (2023), section 4.2, Tables 9 and 18-24."""
 
-import json
 import math
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,19 +13,20 @@ from unbag import challenge_sets, counter_rng, results
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.corpora import OFFICIAL
-from unbag.files import atomic_write
-from unbag.inference.probe import MislabelledError, probe
+from unbag.files import write_json
+from unbag.inference.probe import require_meant
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
+from unbag.inference.store import PREDICTIONS
 from unbag.inference.transformer import TransformerPredictor
 from unbag.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
 from unbag.perturb.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
 from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES
-from unbag.sources import Example
-from unbag.training.checkpoints import differences
-from unbag.training.data import Part, TrainingData, left_out
+from unbag.training import beforehand
+from unbag.training.answered import answered, path_of
+from unbag.training.data import Part, TrainingData, examples_of, left_out
 from unbag.training.kfold_config import SEEDS, KFoldConfig, Protocol
 from unbag.training.loop import OnStep
 from unbag.training.published import Record
@@ -85,6 +84,7 @@ def cross_validate(
         ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
     """
     seeds = different(seeds) or list(SEEDS)
+    beforehand.check(config)
     built = built or build(_official(config))
     model, answers = _zero_shot(
         config.model,
@@ -106,7 +106,7 @@ def cross_validate(
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
                 raise ValueError(
-                    f"{_predictions(out)} is of the model at {trained_from}, found it at {model['revision']}; name "
+                    f"{path_of(out)} is of the model at {trained_from}, found it at {model['revision']}; name "
                     "that with --revision, or another folder with --out"
                 )
         scores = _scores(built, out_of_fold(built, folds))
@@ -131,7 +131,7 @@ def cross_validate(
     }
     record = dict(plain(record))
     if process_group().rank == 0:
-        _write(record, config.out / FILE)
+        write_json(record, config.out / FILE)
     return record
 
 
@@ -162,14 +162,13 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
         raise ValueError(
             f"expected pairs in fold {fold} and in others, found {in_fold.sum()} of {len(in_fold)} rows in it"
         )
-    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
-    labels = [LABELS[label] for label in numbers(rows, "label")]
+    examples = examples_of(rows)
     if protocol == "authors":
         four_way = column(rows, "four_way").to_pylist()
-        labels = [
-            ENTAILMENT if four == REVERSE_ENTAILMENT else label for four, label in zip(four_way, labels, strict=True)
+        examples = [
+            example._replace(label=ENTAILMENT) if four == REVERSE_ENTAILMENT else example
+            for four, example in zip(four_way, examples, strict=True)
         ]
-    examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
     record = {
         "origin": built.data["origin"],
         "splits": [],
@@ -243,9 +242,7 @@ def _zero_shot(
         raise ValueError(
             f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.label_space)}"
         )
-    report = probe(predictor, built.language)
-    if report.mislabelled and label_map is None:  # which says what it means
-        raise MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
+    require_meant(predictor, built.language, mapped=label_map is not None)
     progress = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
     predictions = predict_rows(built.rows, predictor, out, progress=progress)
     identity = {"name": model, **predictor.identity, "truncated_pairs": predictions.truncated}
@@ -254,46 +251,26 @@ def _zero_shot(
 
 def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_step: OnStep | None) -> Record:
     """Return the record of one fold with its predictions; train and predict it if it is not there."""
-    group = process_group()
     data = fold_data(built, fold, protocol=config.protocol, seed=config.seed)
-    path = _predictions(config.out)
-    if not path.is_file():
+
+    def train_and_predict() -> Record:
         # What is trained is known by its data, wherever they come from.
         training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
         predictor = TransformerPredictor.load(config.out, max_length=config.max_length)
-        predictions = predict_rows(rows, predictor, config.out / "predictions")
-        if group.rank == 0:
-            probabilities = predictions.array(LABELS).tolist()
-            record = {
-                "schema": _SCHEMA,
-                "fold": fold,
-                "pairs": len(rows.unique("pair")),
-                "truncated_pairs": predictions.truncated,
-                "labels": list(LABELS),
-                "probabilities": dict(zip(column(rows, "id").to_pylist(), probabilities, strict=True)),
-                "training": training,
-            }
-            _write(record, path)
-            if not config.keep_models:
-                shutil.rmtree(config.out)
-        group.wait()
-    # Read back, so that every process has what the first one wrote.
-    return _read(path, {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))})
+        predictions = predict_rows(rows, predictor, config.out / PREDICTIONS)
+        probabilities = predictions.array(LABELS).tolist()
+        return {
+            "schema": _SCHEMA,
+            "fold": fold,
+            "pairs": len(rows.unique("pair")),
+            "truncated_pairs": predictions.truncated,
+            "labels": list(LABELS),
+            "probabilities": dict(zip(column(rows, "id").to_pylist(), probabilities, strict=True)),
+            "training": training,
+        }
 
-
-def _read(path: Path, wanted: dict[str, Any]) -> Record:
-    record: Record = json.loads(path.read_text(encoding="utf-8"))
-    trained = record["training"]
-    recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
-    if others := differences(recorded, wanted):
-        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --out")
-    return record
-
-
-def _predictions(out: Path) -> Path:
-    """Return the file that stays of a fold, beside the folder of its model."""
-    return out.with_name(f"{out.name}.json")
+    return answered(config, data, train_and_predict, keep_model=config.keep_models)
 
 
 def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
@@ -324,8 +301,3 @@ def seen_seeds(built: BuiltSet) -> NDArray[np.bool_]:
     for seed, fold in zip(seeds, folds, strict=True):
         by_seed.setdefault(seed, set()).add(fold)
     return np.array([len(by_seed[seed]) > 1 for seed in seeds])
-
-
-def _write(record: Record, path: Path) -> None:
-    with atomic_write(path) as tmp:
-        tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

@@ -4,9 +4,10 @@ import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, ClassVar, Final, Literal
 
 from unbag.training.config import TrainConfig, option
+from unbag.training.protocol_config import ProtocolConfig
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 SEEDS: Final = (12345, 34567, 56789, 98765, 76543)
@@ -20,30 +21,21 @@ _BOOKKEEPING: Final = ("file", "keep_models")  # where things lie, or stay, deci
 
 
 @dataclass(frozen=True, kw_only=True)
-class KFoldConfig(TrainConfig):
+class KFoldConfig(ProtocolConfig):
     """How each fold's model is trained, and which folds there are.
-
-    Fields that are no arguments say what the protocol leaves no choice of, and are no options of the command.
 
     Raises:
         ValueError: if values are impossible; the message names them all.
     """
 
+    reads_corpora: ClassVar[bool] = False
+
     corpus: tuple[str, ...] = field(init=False, default=("sicck",))
-    validation: tuple[str, ...] = field(init=False, default=())
     examples: None = field(init=False, default=None)
     validation_examples: None = field(init=False, default=None)
-    language: Literal["en"] = field(init=False, default="en")
-    order: Literal["natural"] = field(init=False, default="natural")
-    hypothesis_only: bool = field(init=False, default=False)
-    augment: tuple[str, ...] = field(init=False, default=())
-    augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
     # What is held out is looked at once, at the end, and chooses nothing.
     evaluate_every: int = field(init=False, default=sys.maxsize)
     patience: None = field(init=False, default=None)
-    trackers: tuple[str, ...] = field(init=False, default=())  # a fold's folder goes once it is predicted
-    resume: None = field(init=False, default=None)  # each fold finds its own
-    push_checkpoints: None = field(init=False, default=None)
 
     model: str = option("Hub id or folder of an NLI classifier, which each fold trains further.", _PANELS["model"])
     file: Path | None = option(

@@ -46,7 +46,7 @@ def last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
     last_layers = ", ".join(f"{name} ({layer.out_features} outputs)" for name, layer in list(linear.items())[-3:])
     raise ValueError(
         f"expected a classifier whose logits are the outputs of its last linear layer, found none in "
-        f"{type(network).__name__} with {k} labels (its last ones: {last_layers or 'none'}); HEX needs one"
+        f"{type(network).__name__} with {k} labels (its last ones: {last_layers or 'none'}); this recipe needs one"
     )
 
 

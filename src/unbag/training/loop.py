@@ -152,7 +152,7 @@ def train(
         for _ in range(epochs.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
-                output = module(batch.labels, **batch.encoded)
+                output = module(batch.labels, **batch.known, **batch.encoded)
                 accelerator.backward(output.loss * batch.weight)
                 if accelerator.sync_gradients and optimization.clip:
                     accelerator.clip_grad_norm_(module.parameters(), optimization.clip)

@@ -17,13 +17,42 @@ from unbag.training.objective import Loss, Objective
 from unbag.training.options import MaxEntropyOptions
 
 
-class MaxEntropy(Objective):
-    """Cross-entropy of the pairs, less α times the mean entropy of their permutations.
+class PermutedPairs:
+    """The permutations of a batch's pairs, and how undecided a network is of them.
 
-    Both in one forward pass. A pair that has no n different permutations (a side of one word) gives none: it counts
-    with an entropy term of 0, so that the mean is over all pairs of the batch and every permuted pair weighs the same,
-    whichever batch it is in.
+    A pair that has no n different permutations (a side of one word) gives none: it counts with an entropy of 0, so that
+    the mean is over all pairs of the batch and every permuted pair weighs the same, whichever batch it is in.
     """
+
+    def __init__(self, permutations: int, *, seed: int, language: str) -> None:
+        """Set out to permute.
+
+        Args:
+            permutations: n, of each pair.
+            seed: decides them, together with an example's id and the epoch.
+            language: of the sentences, as `text.tokens` knows them.
+        """
+        self._permuter = Permuter(q=permutations, seed=seed)
+        self._n, self._language = permutations, language
+
+    def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+        """Return n permutations of each example that has them: both sentences, every word in another place."""
+        pairs = []
+        for example in examples:
+            sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
+            try:
+                pairs += self._permuter.texts(f"{example.source_id} in epoch {epoch}", *sentences)
+            except TooFewPermutationsError:
+                continue
+        return pairs
+
+    def entropy(self, logits: Tensor, b: int) -> Tensor:
+        """Return (1 / (b n)) Σ H over the permuted pairs of b examples, a scalar; without any of them 0."""
+        return entropies(logits).sum() / (b * self._n)
+
+
+class MaxEntropy(Objective):
+    """Cross-entropy of the pairs, less α times the mean entropy of their permutations, both in one forward pass."""
 
     def __init__(
         self,
@@ -38,31 +67,23 @@ class MaxEntropy(Objective):
         Args:
             network: a `PreTrainedModel` for sequence classification.
             options: by default as `MaxEntropyOptions` has them.
-            seed: decides the permutations, together with an example's id and the epoch.
-            language: of the sentences, as `text.tokens` knows them.
+            seed: see `PermutedPairs`.
+            language: likewise.
         """
         super().__init__(network)
         self.options = options or MaxEntropyOptions()
-        self._permuter = Permuter(q=self.options.permutations, seed=seed)
-        self._language = language
+        self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
 
     def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Return n permutations of each example that has them: both sentences, every word in another place."""
-        pairs = []
-        for example in examples:
-            sentences = (tokenize(text, self._language) for text in (example.premise, example.hypothesis))
-            try:
-                pairs += self._permuter.texts(f"{example.source_id} in epoch {epoch}", *sentences)
-            except TooFewPermutationsError:
-                continue
-        return pairs
+        return self._permuted.further_pairs(examples, epoch)
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return CE − α · (1 / (b n)) Σ H over the permuted pairs; without any of them, CE."""
         logits = self.network(**encoded).logits.float()
         b = len(labels)
         cross = cross_entropy(logits[:b], labels)
-        entropy = entropies(logits[b:]).sum() / (b * self.options.permutations)
+        entropy = self._permuted.entropy(logits[b:], b)
         parts = {"cross_entropy": cross.detach(), "entropy": entropy.detach()}
         return Loss(cross - self.options.alpha * entropy, logits[:b].detach(), parts)
 

@@ -57,17 +57,18 @@ class Objective(nn.Module):
         """
         return []
 
-    def forward(self, labels: Tensor | None, **encoded: Tensor) -> Any:
+    def forward(self, labels: Tensor | None, **inputs: Tensor) -> Any:
         """Return the loss of a batch, as `loss` does, or without labels what is predicted, as `predict` does."""
-        return self.predict(**encoded) if labels is None else self.loss(labels, **encoded)
+        return self.predict(**inputs) if labels is None else self.loss(labels, **inputs)
 
-    def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
+    def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
         """Return the loss of a batch.
 
         Args:
             labels: the examples' outputs of the network, shape (b,).
-            encoded: what the tokenizer made of the b examples and, after them, of the further pairs: `input_ids`,
-                `attention_mask`, … of shape (b + further, length).
+            inputs: what the tokenizer made of the b examples and, after them, of the further pairs: `input_ids`,
+                `attention_mask`, … of shape (b + further, length); and where the recipe asks for it what is known of
+                the examples beside their labels (`known.Known`), in the order of the network's outputs.
         """
         raise NotImplementedError
 

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from unbag.options import require
 from unbag.training.config import option
 
 _HEX: Final = "HEX"
@@ -83,5 +84,6 @@ class MaxEntropyOptions:
 
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
+    require(type(options), vars(options))
     if problems := list(options.problems()):
         raise ValueError("; ".join(problems))

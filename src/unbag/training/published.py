@@ -3,17 +3,21 @@
 import json
 import logging
 import shutil
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
 from accelerate import Accelerator
 
-from unbag.files import atomic_rename
+from unbag import checksums, locks, schemas
+from unbag.files import atomic_rename, removed_on_failure
 from unbag.fingerprint import file_hash
 from unbag.inference.loading import Classifier
+from unbag.inference.process_group import process_group
 from unbag.inference.revision import folder_revision
 from unbag.training.checkpoints import differences
+from unbag.training.effort import FILE as EFFORT_FILE
 from unbag.training.objective import Objective
 
 FILE: Final = "training.json"
@@ -31,26 +35,53 @@ def work_folder(out: Path) -> Path:
     return out.with_name(f"{out.name}.unfinished")
 
 
+@contextmanager
+def alone_in_group(out: Path, doing: str) -> Iterator[None]:
+    """Keep others from the folder of a run within this block: one lock for all processes of a run.
+
+    Raises:
+        locks.LockedError: in the first process, if another run is at it.
+        ValueError: in the others, then.
+    """
+    group = process_group()
+    with ExitStack() as held:
+        if group.rank == 0:
+            group.run_on_all(lambda: held.enter_context(locks.alone(out, doing)))
+        else:
+            group.run_on_all(lambda: None)
+        yield
+
+
 def publish(
-    out: Path, record: Record, module: Any, objective: Objective, classifier: Classifier, accelerator: Accelerator
+    out: Path,
+    record: Record,
+    took: Mapping[str, Any],
+    module: Any,
+    objective: Objective,
+    classifier: Classifier,
+    accelerator: Accelerator,
 ) -> None:
-    """Write the model, its tokenizer and the record: an ordinary folder of transformers, whole or not at all."""
+    """Write the model, its tokenizer and the record: an ordinary folder of transformers, whole or not at all.
+
+    What it took (`Effort.record`) stands beside them, and is not sealed: it is of no weight.
+    """
     gathered = accelerator.get_state_dict(module)  # from all shards, where there are
     if accelerator.is_main_process:
         weights = {name.removeprefix(_NETWORK): value for name, value in gathered.items() if name.startswith(_NETWORK)}
         for name in objective.network.all_tied_weights_keys:  # gathered from shards, it is a copy of what it is tied to
             weights.pop(name, None)
         tmp = out.with_name(f".{out.name}.part")
-        shutil.rmtree(tmp, ignore_errors=True)
-        tmp.mkdir(parents=True)
-        objective.network.save_pretrained(tmp, state_dict=weights)
-        _save_tokenizer(classifier.tokenizer, tmp)
-        objective.save(tmp, gathered)
-        (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-        logs = work_folder(out) / LOGS
-        if logs.is_dir():
-            shutil.copytree(logs, tmp / LOGS)
-        atomic_rename(tmp, out)
+        with removed_on_failure(tmp):
+            objective.network.save_pretrained(tmp, state_dict=weights)
+            _save_tokenizer(classifier.tokenizer, tmp)
+            objective.save(tmp, gathered)
+            (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+            checksums.seal(tmp)
+            (tmp / EFFORT_FILE).write_text(json.dumps(took) + "\n", encoding="utf-8")
+            logs = work_folder(out) / LOGS
+            if logs.is_dir():
+                shutil.copytree(logs, tmp / LOGS)
+            atomic_rename(tmp, out)
         shutil.rmtree(work_folder(out), ignore_errors=True)
     accelerator.wait_for_everyone()
 
@@ -75,15 +106,17 @@ def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[P
     Raises:
         ValueError: if the folder holds anything else.
     """
-    try:
-        record: Record = json.loads((out / FILE).read_text(encoding="utf-8"))
-    except (OSError, json.JSONDecodeError):
-        raise ValueError(f"{out} exists and holds no {FILE}; name another folder with --out") from None
+    if not (out / FILE).is_file():
+        raise ValueError(f"{out} exists and holds no {FILE}; name another folder with --out")
+    record: Record = schemas.read(out / FILE, schemas.TrainingRecord, "the record of a finished training")
+    if checksums.is_sealed(out) and (damage := checksums.damage(out)):
+        raise ValueError(f"{damage}; remove {out} to train it again, or name another folder with --out")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)
     if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
+    with schemas.whole(out / FILE):
+        read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if file_hash(path) not in read]
     if others:

@@ -1,10 +1,7 @@
 """Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
 
-import json
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import datasets
@@ -15,17 +12,18 @@ from unbag import papers, results, scripts, sets
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.corpora import CORPORA
-from unbag.files import atomic_write
+from unbag.files import write_json
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
+from unbag.inference.store import PREDICTIONS
 from unbag.inference.transformer import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.request import Request, build, draw_examples
 from unbag.scoring.bootstrap import named_estimates, plain
-from unbag.sources import Example
-from unbag.training.checkpoints import differences
-from unbag.training.data import Part, TrainingData, drawn, gather, some
+from unbag.training import beforehand
+from unbag.training.answered import answered, path_of
+from unbag.training.data import Part, TrainingData, drawn, examples_of, gather, some
 from unbag.training.loop import OnStep
 from unbag.training.published import Record
 from unbag.training.rearranged_config import RearrangedConfig
@@ -86,6 +84,7 @@ def train_rearranged(
         ValueError: if a seed comes twice, or `config.out` holds answers of another run; see also `run`.
     """
     seeds = different(seeds) or [config.seed]
+    beforehand.check(config)
     [corpus] = config.corpus
     arrangements = {}
     for name, make in ((corpus, _as_it_is), (REARRANGED, _rearranged)):
@@ -112,7 +111,7 @@ def train_rearranged(
     }
     record = dict(plain(record))
     if process_group().rank == 0:
-        _write(record, config.out / FILE)
+        write_json(record, config.out / FILE)
     return record
 
 
@@ -133,8 +132,7 @@ def _as_it_is(config: RearrangedConfig) -> Arrangement:
 def _rearranged(config: RearrangedConfig) -> Arrangement:
     """Return the splits of the set `resnli`."""
     [corpus] = config.corpus
-    options: dict[str, Any] = {"embeddings": config.rearranged_by} if config.rearranged_by else {}
-    builder = sets.builder("resnli", corpus, **options)
+    builder = sets.builder("resnli", corpus, **config.rearrangement())
     test = sets.prepare(builder)
     splits = builder.as_dataset()
     made_with = {
@@ -151,12 +149,9 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
 
 def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> Part:
     """Return a rearranged split as what a run reads."""
-    texts = [column(rows, name).to_pylist() for name in ("id", "premise", "hypothesis")]
-    labels = [LABELS[label] for label in numbers(rows, "label")]
-    examples = [Example(*values) for values in zip(*texts, labels, strict=True)]
     origin = CORPORA[corpus].hub_id
     record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "left_out": {}}
-    return Part(corpus, examples, 1.0, CORPORA[corpus].language, record)
+    return Part(corpus, examples_of(rows), 1.0, CORPORA[corpus].language, record)
 
 
 def _test_rows(tests: Sequence[Any], config: RearrangedConfig) -> Any:
@@ -178,35 +173,24 @@ def _answers(
 ) -> dict[str, NDArray[np.float32]]:
     """Return by head one model's probabilities of the test rows, shape (n, 3); train it if they are not there."""
     recipe = scripts.file("trainers", trained_by).RECIPE
-    out = config.out / name / trained_by / f"seed-{seed}"
-    each = config.for_recipe(recipe.config, seed=seed, out=out)
+    each = config.for_recipe(recipe.config, seed=seed, out=config.out / name / trained_by / f"seed-{seed}")
     ids = column(arrangement.test, "id").to_pylist()
-    path, group = out.with_name(f"{out.name}.json"), process_group()  # beside the folder of its model
-    if not path.is_file():
+
+    def train_and_ask() -> Record:
         title = f"{name}, {trained_by}, seed {seed}"
         training = run(recipe, each, data=arrangement.data, on_step=on_step(title) if on_step else None)
         probabilities = {}
         for head in HEADS[trained_by]:
-            predictor = TransformerPredictor.load(out, max_length=config.max_length, head=head)
+            predictor = TransformerPredictor.load(each.out, max_length=config.max_length, head=head)
             progress = None if on_progress is None else partial(on_progress, f"{title}, {head} head")
-            predictions = predict_rows(arrangement.test, predictor, out / "predictions", progress=progress)
+            predictions = predict_rows(arrangement.test, predictor, each.out / PREDICTIONS, progress=progress)
             probabilities[head] = dict(zip(ids, predictions.array(LABELS).tolist(), strict=True))
-        if group.rank == 0:
-            record = {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
-            _write(record, path)
-            if not config.keep_models:
-                shutil.rmtree(out)
-        group.wait()
-    # Read back, so that every process has what the first one wrote.
-    record = json.loads(path.read_text(encoding="utf-8"))
-    wanted = {"config": each.deciding(), "data": json.loads(json.dumps(arrangement.data.record()))}
-    recorded = {key: {name: record["training"][key].get(name) for name in wanted[key]} for key in wanted}
-    found = record["probabilities"]
-    others = differences(recorded, wanted)
-    if others or any(by_id.keys() != set(ids) for by_id in found.values()):
+        return {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
+
+    found = answered(each, arrangement.data, train_and_ask, keep_model=config.keep_models)["probabilities"]
+    if any(by_id.keys() != set(ids) for by_id in found.values()):
         raise ValueError(
-            f"{path} is of another run: {'; '.join(others) or 'it answers other test pairs'}; name another folder with "
-            "--out"
+            f"{path_of(each.out)} is of another run: it answers other test pairs; name another folder with --out"
         )
     return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in found.items()}
 
@@ -252,8 +236,3 @@ def _published() -> list[dict[str, Any]]:
     table = papers.table(*_PAPER)
     columns = {"model": [row[0] for row in table.rows], "SNLI": table.shares("SNLI"), "ReSNLI": table.shares("ReSNLI")}
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
-
-
-def _write(record: Record, path: Path) -> None:
-    with atomic_write(path) as tmp:
-        tmp.write_text(json.dumps(record, indent=2, ensure_ascii=False, allow_nan=False) + "\n", encoding="utf-8")

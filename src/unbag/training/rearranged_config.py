@@ -1,37 +1,29 @@
 """The config of training on a rearranged corpus; nothing heavy is imported here, for the help pages' sake."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final
 
 from unbag.corpora import CORPORA
+from unbag.labels import LABELS
 from unbag.training.config import TrainConfig, option, own_name
 from unbag.training.hex_config import HexConfig
+from unbag.training.protocol_config import ProtocolConfig
+
+if TYPE_CHECKING:
+    from unbag.requirements import Requirement
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
-_BOOKKEEPING: Final = ("keep_models",)  # what stays decides nothing
 
 
 @dataclass(frozen=True, kw_only=True)
-class RearrangedConfig(HexConfig):
+class RearrangedConfig(ProtocolConfig, HexConfig):
     """How each model is trained, and what on.
-
-    Fields that are no arguments say what the protocol leaves no choice of, and are no options of the command.
 
     Raises:
         ValueError: if values are impossible; the message names them all.
     """
-
-    validation: tuple[str, ...] = field(init=False, default=())
-    language: Literal["en"] = field(init=False, default="en")
-    order: Literal["natural"] = field(init=False, default="natural")
-    hypothesis_only: bool = field(init=False, default=False)
-    augment: tuple[str, ...] = field(init=False, default=())
-    augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
-    trackers: tuple[str, ...] = field(init=False, default=())  # a model's folder goes once it has answered
-    resume: None = field(init=False, default=None)  # each model finds its own
-    push_checkpoints: None = field(init=False, default=None)
 
     corpus: tuple[str, ...] = option(
         "The corpus that is rearranged; one with training, validation and test data.",
@@ -41,14 +33,16 @@ class RearrangedConfig(HexConfig):
     examples: int | None = option(
         "Draw this many training pairs of each arrangement instead of taking all.", _PANELS["examples"], default=None
     )
-    test_examples: int | None = option("Likewise of each test split.", _PANELS["validation_examples"], default=None)
+    test_examples: int | None = option(
+        "Likewise of each arrangement's test pairs.", _PANELS["validation_examples"], default=None
+    )
     rearranged_by: str = option(
         "Embeddings of the model of words that rearranges, as resnli's option embeddings (default: resnli's own).",
         _PANELS["corpus"],
         default="",
     )
     seed: int = option(
-        "Decides head, order and dropout; the arrangement does not depend on it.",
+        "Decides head, what is drawn, order and dropout; the arrangement does not depend on it.",
         _PANELS["seed"],
         default=TrainConfig.seed,
     )
@@ -58,7 +52,11 @@ class RearrangedConfig(HexConfig):
     def problems(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
         yield from super().problems()
-        fitting = [name for name, corpus in CORPORA.items() if corpus.train and corpus.validation and corpus.test]
+        fitting = [
+            name
+            for name, corpus in CORPORA.items()
+            if corpus.train and corpus.validation and corpus.test and len(corpus.labels) == len(LABELS)
+        ]
         if len(self.corpus) != 1 or self.corpus[0] not in fitting:
             yield f"expected one corpus of {', '.join(fitting)}, found {' '.join(self.corpus) or 'none'}"
         if self.test_examples is not None and self.test_examples < 1:
@@ -73,6 +71,13 @@ class RearrangedConfig(HexConfig):
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
         return super().plain() | {"rearranged_by": own_name(self.rearranged_by) if self.rearranged_by else ""}
 
-    def deciding(self) -> dict[str, Any]:
-        """Return the fields that decide the answers, as JSON holds them; the rest is bookkeeping."""
-        return {name: value for name, value in super().deciding().items() if name not in _BOOKKEEPING}
+    def rearrangement(self) -> dict[str, Any]:
+        """Return the options of the set `resnli`, which rearranges."""
+        return {"embeddings": self.rearranged_by} if self.rearranged_by else {}
+
+    def requirements(self) -> "list[Requirement]":
+        """Return what training reads from elsewhere, and what the rearranged corpus is made of."""
+        from unbag import prefetch
+        from unbag.request import Request
+
+        return [*super().requirements(), *prefetch.of_run([Request("resnli", self.corpus[0], self.rearrangement())])]

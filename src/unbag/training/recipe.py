@@ -1,18 +1,26 @@
 """What a file in `trainers/` says of itself; nothing heavy is imported until it runs."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from unbag.training.config import TrainConfig
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from unbag.inference.loading import Classifier
     from unbag.training.data import TrainingData
+    from unbag.training.known import Known
     from unbag.training.objective import Objective
 
 MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 """Makes the objective from the network to train, the recipe's own config, and what it will be trained on."""
+
+
+MakeKnown = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "Known"]
+"""Makes what tells more of the training pairs than their labels, from the recipe's own config, the pairs as they were
+read, and the folders of the models that were trained first (`TrainConfig.first`)."""
 
 
 class Protocol(NamedTuple):
@@ -47,6 +55,7 @@ class Recipe:
             `config.option`, is no option of the command.
         protocol: see `Protocol`; None for what all other recipes do.
         about: what it does, in a sentence or two for the card of a model it made, and the paper it is from.
+        known: see `MakeKnown`; None where labels are all there is.
     """
 
     name: str
@@ -55,3 +64,8 @@ class Recipe:
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
     about: str = ""
+    known: MakeKnown | None = None
+
+
+PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")
+"""What trains the models that other recipes start with."""

@@ -7,11 +7,8 @@ from typing import Final, Protocol
 import numpy as np
 
 from unbag import counter_rng
-from unbag.perturb.augmentation import augmentation
 from unbag.perturb.permutation import Permuter, TooFewPermutationsError
-from unbag.perturb.soswap_addamod import adjective_counts
 from unbag.sources import Example
-from unbag.text.parses import Parser
 from unbag.text.tokens import tokenize
 from unbag.training.data import Part, left_out
 
@@ -88,46 +85,14 @@ def _copies(examples: Sequence[Example], copy: int) -> list[Example]:
     return [example._replace(source_id=f"{example.source_id}#{copy}") for example in examples]
 
 
+def per_epoch(parts: Sequence[Part]) -> int:
+    """Return how many pairs `mixed` has of some parts."""
+    return sum(int(part.weight) * len(part.examples) + round(part.weight % 1.0 * len(part.examples)) for part in parts)
+
+
 class Added(Protocol):
     """What an epoch has beside the corpora's pairs."""
 
     def __call__(self, epoch: int) -> list[Example]:
         """Return the pairs of one epoch."""
         ...
-
-
-class Augmented:
-    """SOSwap or AddAmod pairs of the training premises, other ones each epoch (Nie et al. 2019, section 4.2)."""
-
-    def __init__(self, parts: Sequence[Part], *, kinds: Sequence[str], pairs: int, seed: int) -> None:
-        """Parse the premises, once ever.
-
-        Raises:
-            ImportError: without spaCy.
-        """
-        examples = [example for part in parts for example in part.examples]
-        self._premises = list(dict.fromkeys(example.premise for example in examples))
-        self._kinds, self._pairs, self._seed = kinds, pairs, seed
-        self._parser = Parser()
-        self._adjectives = adjective_counts(examples, self._parser) if "addamod" in kinds else None
-        self.identity = self._parser.identity
-
-    def __call__(self, epoch: int) -> list[Example]:
-        """Return the pairs of one epoch, as many of each kind.
-
-        Raises:
-            ValueError: if no premise makes a pair.
-        """
-        return [
-            example
-            for kind in self._kinds
-            for example in augmentation(
-                self._premises,
-                self._parser,
-                kind=kind,
-                epoch=epoch,
-                pairs=self._pairs,
-                seed=self._seed,
-                adjectives=self._adjectives,
-            )
-        ]

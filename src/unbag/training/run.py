@@ -9,7 +9,6 @@ from typing import Final
 try:
     import torch
     from accelerate import Accelerator, DataLoaderConfiguration
-    from accelerate.tracking import get_available_trackers
     from accelerate.utils import GradientAccumulationPlugin, send_to_device
 except ImportError as error:
     raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
@@ -18,19 +17,25 @@ from unbag import counter_rng, results
 from unbag.inference.loading import load_to_train
 from unbag.inference.process_group import process_group
 from unbag.labels import parse_label_map
-from unbag.training import regimes, sharding
+from unbag.training import augment_option, regimes, sharding
+from unbag.training.augmented import Augmented
+from unbag.training.beforehand import require_trackers
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
+from unbag.training.effort import Effort
 from unbag.training.encoded import PairEncoder
+from unbag.training.faults import told
 from unbag.training.held_out import HeldOut
 from unbag.training.hub_checkpoints import HubCheckpoints, fetched
 from unbag.training.loop import OnStep, Optimization, Schedule, train
-from unbag.training.published import LOGS, Record, finished, publish, work_folder
-from unbag.training.recipe import Recipe
+from unbag.training.published import LOGS, Record, alone_in_group, finished, publish, work_folder
+from unbag.training.recipe import PLAIN, Recipe
 from unbag.training.stream import Epochs, Place
 
 _SCHEMA: Final = 1
+_RUN_NAME: Final = {"mlflow": "run_name", "trackio": "name", "wandb": "name"}
+"""What each tracker calls the name of a run."""
 
 
 def run(
@@ -54,17 +59,30 @@ def run(
         ValueError: if an input is not what is expected, or `config.out` holds something else.
         ImportError: if a package is missing; the message names the extra.
     """
-    if config.out.exists():
-        wanted = {"recipe": recipe.name, "config": config.deciding()}
-        return finished(config.out, wanted, model=config.model, files=config.files())
-    work = work_folder(config.out)
     process_group()  # connects those of a launcher, which wait for each other as long as it takes
+    if not config.out.exists():
+        with alone_in_group(config.out, "training"):
+            if not config.out.exists():  # another run may have finished it meanwhile
+                with told(config):
+                    return _trained(recipe, config, data, on_step)
+    wanted = {"recipe": recipe.name, "config": config.deciding()}
+    return finished(config.out, wanted, model=config.model, files=config.files())
+
+
+def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
+    work, effort = work_folder(config.out), Effort()
+    before = config.first(work)
+    assert data is None or not before, "what comes first reads the pairs that the config names"
+    for each in before.values():
+        run(PLAIN, each, on_step=on_step)
     accelerator = _accelerator(config, work)
     sharding.configure(accelerator, batch_size=config.batch_size, accumulation=config.accumulation, clip=config.clip)
     with accelerator.main_process_first():  # who fills the caches for the others
         raw = data or _gathered(config)
         pairs = _in_regime(raw, config)
         added = _augmented(raw, config)
+        models = {name: each.out for name, each in before.items()}
+        known = recipe.known(config, raw, models) if recipe.known else None
         resume = fetched(config.resume) if config.resume else None
     with sharding.whole_weights(accelerator):
         classifier = load_to_train(
@@ -86,6 +104,7 @@ def run(
         further_pairs=objective.further_pairs,
         transform=regimes.Shuffled(pairs.language, config.seed) if config.order == "shuffled" else None,
         added=added,
+        known=known,
         workers=config.workers,
     )
     held_out = HeldOut(pairs.held_out, encoder, classifier.order)
@@ -95,7 +114,8 @@ def run(
         "precision": accelerator.mixed_precision,
         "model": {"name": classifier.name, "revision": classifier.revision},
         "data": pairs.record(),
-        "parser": added.identity if added else None,
+        **({"parser": None} if added is None else added.identity),
+        **({"known": known.identity} if known else {}),
         **objective.made_with(),
     }
     pushed = (
@@ -128,6 +148,7 @@ def run(
         "steps_per_epoch": epochs.steps,
         "steps": history.step,
         "truncated_pairs": epochs.truncated,
+        **({} if added is None else {"augmentation": added.record()}),
         "evaluations": history.evaluations,
         "published": (history.best if config.patience else history.evaluations[-1]),
         "processes": accelerator.num_processes,
@@ -137,14 +158,14 @@ def run(
     }
     for tracker in accelerator.trackers:
         tracker.finish()  # what it still holds goes to its files, which are published too
-    publish(config.out, record, module, objective, classifier, accelerator)
+    took = effort.record(accelerator.device, accelerator.num_processes)
+    publish(config.out, record, took, module, objective, classifier, accelerator)
     accelerator.free_memory()
     return record
 
 
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
-    if missing := sorted(set(config.trackers) - {str(tracker.value) for tracker in get_available_trackers()}):
-        raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(missing)}")
+    require_trackers(config.trackers)
     with sharding.without_gpu():
         return Accelerator(
             cpu=not torch.accelerator.is_available(),  # or torchrun's processes would not find each other
@@ -198,19 +219,19 @@ def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:
     return data
 
 
-def _augmented(data: TrainingData, config: TrainConfig) -> regimes.Augmented | None:
+def _augmented(data: TrainingData, config: TrainConfig) -> Augmented | None:
     if not config.augment:
         return None
-    if data.language != "en":
-        raise ValueError(f"SOSwap and AddAmod pairs are made of English sentences; found {data.language}")
-    return regimes.Augmented(data.training, kinds=config.augment, pairs=config.augment_pairs, seed=config.seed)
+    augment_option.require_english({data.language})
+    pairs = augment_option.pairs_of(config.augment, config.augment_pairs, regimes.per_epoch(data.training))
+    return Augmented(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
 
 
 def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
     if not config.trackers:
         return
     values = {name: value if isinstance(value, int | float) else str(value) for name, value in config.plain().items()}
-    init = {"trackio": {"name": config.out.name}} if "trackio" in config.trackers else {}
+    init = {tracker: {named: config.out.name} for tracker, named in _RUN_NAME.items() if tracker in config.trackers}
     accelerator.init_trackers("unbag", config=values, init_kwargs=init)
 
 

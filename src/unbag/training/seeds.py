@@ -8,8 +8,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.files import atomic_write
 from unbag.inference.process_group import process_group
+from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.paths import estimates
 from unbag.scoring.seeds import spread
+from unbag.training import beforehand
 from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL
 from unbag.training.loop import OnStep
@@ -44,11 +46,13 @@ def run_seeds(
 
     Returns:
         `runs`, the record of each seed with its `scores`, and `summary`: by name of each number its `mean`, its
-        `standard_deviation` (of a sample; None of one run) and the `values`.
+        `standard_deviation` (of a sample; None of one run), the `values`, and the `n` examples that each rests on; of
+        one run the ends of its 95 % interval over these too, `low` and `high`.
 
     Raises:
-        ValueError: if a seed comes twice; see also `run`.
+        ValueError: if a seed comes twice or there is no such set; see also `run`.
     """
+    beforehand.check(config, sets=sets)
     configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in different(seeds)] or [config]
     runs = []
     for each in configs:
@@ -66,19 +70,34 @@ def run_seeds(
 
 def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     """Return mean and standard deviation over runs of the published accuracies and of all scores."""
-    columns: dict[str, list[float]] = {}
+    columns: dict[str, list[Estimate]] = {}
     for record in runs:
         values = {
-            f"accuracy on {'all held out' if part == ALL else part}": metrics["accuracy"]
+            f"accuracy on {'all held out' if part == ALL else part}": _share(metrics["accuracy"], metrics["pairs"])
             for part, metrics in record["published"].items()
             if part != "step"
         }
         if len(values) == 2:  # one part, and all of it
             values.pop("accuracy on all held out")
-        for name, value in {**values, **record["scores"]}.items():
-            if value is not None:
-                columns.setdefault(name, []).append(value)
-    return {name: over_seeds(values) for name, values in columns.items()}
+        for name, estimate in {**values, **record["scores"]}.items():
+            if estimate.value is not None:
+                columns.setdefault(name, []).append(estimate)
+    return {name: _summary(each) for name, each in columns.items()}
+
+
+def _summary(runs: Sequence[Estimate]) -> dict[str, Any]:
+    ends = {"low": runs[0].low, "high": runs[0].high} if len(runs) == 1 else {}
+    return {**over_seeds([float(each.value or 0) for each in runs]), **ends, "n": runs[0].n}
+
+
+def _share(value: float, n: int) -> Estimate:
+    """Return the share of n pairs with Wilson's interval (Wilson 1927), since which pairs were right is not kept."""
+    from scipy.stats import binomtest
+
+    if not n:
+        return Estimate(None, None, None, 0)
+    low, high = binomtest(round(value * n), n).proportion_ci(method="wilson")
+    return Estimate(value, float(low), float(high), n)
 
 
 def different(seeds: Sequence[int]) -> list[int]:
@@ -98,9 +117,9 @@ def over_seeds(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 
 
-def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None") -> dict[str, float | None]:
+def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None") -> dict[str, Estimate]:
     """Evaluate a model on challenge sets, and return every estimate by its path in the scores."""
-    from unbag.evaluation import evaluate
+    from unbag.evaluation import evaluate_all
 
-    results = evaluate(model, sets, out=model / "evaluation", on_progress=on_progress)
-    return {name: estimate.value for result in results for name, estimate in estimates(result.scores, result.set)}
+    results = evaluate_all([model], sets, out=model / "evaluation", on_progress=on_progress)
+    return {name: estimate for result in results for name, estimate in estimates(result.scores, result.set)}

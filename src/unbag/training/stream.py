@@ -1,7 +1,9 @@
 """The batches that one process takes in one epoch, each a pure function of its position."""
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import NamedTuple
 
 import numpy as np
@@ -10,10 +12,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
+from unbag.labels import LABELS
 from unbag.sources import Example
 from unbag.training.batches import epoch_batches, share
 from unbag.training.data import Part
 from unbag.training.encoded import EncodedPairs, PairEncoder
+from unbag.training.known import Columns, Known
 from unbag.training.regimes import Added, mixed
 
 FurtherPairs = Callable[[Sequence[Example], int], list[tuple[str, str]]]
@@ -26,12 +30,14 @@ class Batch(NamedTuple):
     Attributes:
         labels: the b examples' outputs of the network, shape (b,).
         encoded: token ids and masks of the b examples and the further pairs, shape (b + further, length).
+        known: what is known of each example beside its label, by name, shape (b,) or (b, k) in the order of outputs.
         weight: b, relative to the mean over the parts of the whole batch: with it the mean over all parts is the mean
             over all pairs, however the batch is cut.
     """
 
     labels: Tensor
     encoded: dict[str, Tensor]
+    known: dict[str, Tensor]
     weight: float
 
 
@@ -62,6 +68,7 @@ class EpochStream(Dataset[Batch]):
     order: Sequence[str]  # the label of each output of the network
     transform: Transform | None
     further_pairs: FurtherPairs
+    known: Columns  # in the order of the network's outputs
 
     def __len__(self) -> int:
         return len(self.batches) * self.place.accumulation
@@ -80,6 +87,7 @@ class EpochStream(Dataset[Batch]):
         return Batch(
             labels=torch.tensor([self.order.index(example.label) for example in examples]),
             encoded=self.encoder.padded(tokens),
+            known={name: torch.from_numpy(values[rows]) for name, values in self.known.items()},
             weight=len(rows) * self.place.parts / len(batch),
         )
 
@@ -92,10 +100,25 @@ class EpochStream(Dataset[Batch]):
                 sampler=range(start, len(self)),
                 num_workers=workers,
                 pin_memory=pin,
+                worker_init_fn=_without_tracebacks,
                 # Its own, or it would draw a number from torch's, which is dropout's.
                 generator=torch.Generator(),
             )
         )
+
+
+def _without_tracebacks(_: int) -> None:
+    """Let a worker print no traceback where the training that reads its batches has ended before it.
+
+    It passes tensors by a thread of its own, which prints that the other side is gone, whatever the reason.
+    """
+    print_traceback = sys.excepthook
+
+    def excepthook(kind: type[BaseException], error: BaseException, where: TracebackType | None) -> None:
+        if not isinstance(error, ConnectionError | EOFError):
+            print_traceback(kind, error, where)
+
+    sys.excepthook = excepthook
 
 
 class Epochs:
@@ -120,11 +143,13 @@ class Epochs:
         further_pairs: FurtherPairs,
         transform: Transform | None = None,
         added: Added | None = None,
+        known: Known | None = None,
         workers: int = 0,
     ) -> None:
         self._parts, self._batch_size, self._seed, self._workers = parts, batch_size, seed, workers
         self._place, self._encoder, self.accumulation = place, encoder, place.accumulation
         self._order, self._transform, self._further_pairs, self._added = order, transform, further_pairs, added
+        self._known = known
         self._last: tuple[int, EpochStream] | None = None
         first = self.epoch(0)
         self.pairs = len(first.examples)
@@ -147,9 +172,9 @@ class Epochs:
         changing = self._added is not None or any(part.weight % 1 for part in self._parts)
         # Whole weights give the same pairs each epoch: they are tokenized once.
         if self._last is not None and not changing:
-            encoded = self._last[1].encoded
+            encoded, known = self._last[1].encoded, self._last[1].known
         else:
-            encoded = self._encoder.encode_all(examples)
+            encoded, known = self._encoder.encode_all(examples), self._known_of(examples)
         batches = epoch_batches(encoded.lengths, self._batch_size, seed=self._seed, epoch=number)
         stream = EpochStream(
             examples,
@@ -161,9 +186,20 @@ class Epochs:
             self._order,
             self._transform,
             self._further_pairs,
+            known,
         )
         self._last = number, stream
         return stream
+
+    def _known_of(self, examples: Sequence[Example]) -> Columns:
+        """Return what is known of pairs, labels in the order of the network's outputs."""
+        if self._known is None:
+            return {}
+        outputs = [LABELS.index(label) for label in self._order]
+        return {
+            name: values if values.ndim == 1 else np.ascontiguousarray(values[:, outputs])
+            for name, values in self._known(examples).items()
+        }
 
     def batches(self, step: int, *, pin: bool) -> Iterator[Batch]:
         """Yield this process's parts of the batches from a step on, without end."""

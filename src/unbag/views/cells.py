@@ -12,11 +12,18 @@ from unbag.scoring.bootstrap import Estimate
 
 def headed(result: Result, *columns: str, words: int = 1) -> Table:
     """Return an empty table headed by model, set and data; all but its first `words` columns are numbers."""
-    data = result.data
+    title = " · ".join([result.model["name"], result.set, result.corpus])
+    return titled(title, *columns, words=words)
+
+
+def titled(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
+    """Return an empty table; all but its first `words` columns are numbers."""
     table = Table(
         *columns,
-        title=" · ".join([result.model["name"], result.set, f"{data['name']} {data['split']}".strip()]),
+        title=title,
+        caption=caption,
         title_justify="left",
+        caption_justify="left",
         box=box.SIMPLE_HEAD,
         pad_edge=False,
     )
@@ -37,7 +44,20 @@ def value(estimate: Estimate | None) -> str:
     return "" if estimate is None else "–" if estimate.value is None else f"{estimate.value:.3f}"
 
 
+def directed(label: str, higher_is_better: bool | None) -> str:
+    """Return a label with an arrow to where it is better; none where nobody says that.
+
+    >>> directed("P^c", higher_is_better=False)
+    'P^c ↓'
+    """
+    return label if higher_is_better is None else f"{label} {'↑' if higher_is_better else '↓'}"
+
+
 def left_out(data: Mapping[str, Any]) -> str:
-    """Return how many rows of the source were not used, and why."""
+    """Return how many rows of the source were not used, and why; and what people get on the others, where known."""
     parts = [f"{n:,} {reason}" for reason, n in data["left_out"].items() if n]
-    return f"{data['rows']:,} rows" + (f"; left out {', '.join(parts)}" if parts else "")
+    rows = f"{data['rows']:,} rows" + (f"; left out {', '.join(parts)}" if parts else "")
+    if "people" not in data:
+        return rows
+    people = Estimate(*(data["people"][name] for name in ("share", "low", "high", "pairs")))
+    return f"{rows}. One annotator gives the gold label of {interval(people)} of the {people.n:,} pairs as they were"

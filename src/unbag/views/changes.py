@@ -17,6 +17,8 @@ def change(drop: Estimate) -> str:
     'a change of −4.5 points [−17.0, +8.0], too few pairs to tell from none'
     >>> change(Estimate(0.01, -0.01, 0.03, 9000))
     'a change of −1.0 points [−3.0, +1.0], less than 5 either way'
+    >>> change(Estimate(0.0, 0.0, 0.0, 9000))
+    'a change of 0.0 points [0.0, 0.0], less than 5 either way'
     """
     if drop.value is None:
         return "no pair to see a change by"
@@ -46,13 +48,13 @@ def share(estimate: Estimate) -> str:
 
 
 def points(value: float) -> str:
-    """Return a share in points, one decimal.
+    """Return a share in points, one decimal: the three that tables show of it, so that no half is rounded otherwise.
 
-    >>> points(-0.0804)
-    '−8.0'
+    >>> points(-0.0804), points(0.3225)
+    ('−8.0', '32.3')
     """
-    return f"{100 * value:.1f}".replace("-", "−")
+    return f"{100 * float(f'{value:.3f}') + 0.0:.1f}".replace("-", "−")
 
 
 def _signed(value: float) -> str:
-    return f"{100 * value + 0.0:+.1f}".replace("-", "−")
+    return points(value) if value <= 0 else f"+{points(value)}"

@@ -2,16 +2,21 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final, NamedTuple
 
 import numpy as np
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unbag.answers import NONE, Answers
-from unbag.columns import numbers
+from unbag.columns import ROWS_PER_TABLE, numbers
 
 PER_KIND: Final = 12
 """How many of a kind are chosen of a set and a model: enough to see a pattern, and few enough for one page."""
+
+CANDIDATES: Final = 100
+"""How many rows of a set are kept of every model: enough that one who is wrong of one in twenty is wrong of some."""
 
 
 class Mark(NamedTuple):
@@ -30,6 +35,14 @@ class Line(NamedTuple):
     marks: tuple[Mark, ...] = ()
 
 
+class Said(NamedTuple):
+    """What the model answered to the pair before it was changed: what that was (`in order`, …), answer, probability."""
+
+    where: str
+    answer: str
+    probability: float | None
+
+
 @dataclass(frozen=True)
 class ReportExample:
     """An example as a report shows it.
@@ -42,6 +55,10 @@ class ReportExample:
         answer: the model's label; `answers.NONE` where it gave no answer.
         probability: of the answer; None where the model gave no probabilities.
         note: what else is known of it.
+        before: what the model answered before the pair was changed; None where it is not made of another.
+        where: what was changed, where `before` is there: `permuted`, `exchanged`.
+        has_order: whether its words are in order; where they are not, the gold label is accepted or refused, and
+            neither is right.
     """
 
     kind: str
@@ -51,11 +68,21 @@ class ReportExample:
     answer: str
     probability: float | None
     note: str = ""
+    before: Said | None = None
+    where: str = ""
+    has_order: bool = True
 
     @property
-    def right(self) -> bool:
-        """Whether the answer is the gold label."""
-        return self.answer == self.gold
+    def outcome(self) -> str:
+        """What the answer is: `right` or `wrong`; of words in no order `accepted` or `refused`."""
+        return ("refused", "wrong", "accepted", "right")[2 * (self.answer == self.gold) + self.has_order]
+
+    @property
+    def fails(self) -> bool:
+        """Whether the answer tells of a model that does not read: wrong, or, right in order, accepted without it."""
+        if self.has_order or self.before is None:
+            return self.answer != self.gold
+        return self.before.answer == self.gold == self.answer
 
 
 @dataclass(frozen=True)
@@ -68,6 +95,8 @@ class ExampleSelection:
         sha256: of the rows, as the result has it.
         rule: what was chosen, in words.
         examples: by kind, the first the most telling.
+        candidates: rows that were chosen by the rows alone, so that all models have the same: of these, a report picks
+            one to begin with.
     """
 
     set: str
@@ -75,6 +104,7 @@ class ExampleSelection:
     sha256: str
     rule: str
     examples: tuple[ReportExample, ...]
+    candidates: tuple[ReportExample, ...] = ()
 
 
 class Pairs:
@@ -84,24 +114,73 @@ class Pairs:
         self.rows = rows
         self.answers = answers
         self.gold = answers.gold(numbers(rows, "label"))
-        self.names = answers.names
         self.right: NDArray[np.bool_] = answers.predicted == self.gold
         self.sure: NDArray[np.float64] = answers.probabilities.max(axis=1).astype(np.float64)
         """The probability of each answer, shape (n,)."""
+
+    @cached_property
+    def names(self) -> NDArray[np.str_]:
+        """The name of each answer, shape (n,)."""
+        return self.answers.names
 
     def row(self, index: int) -> dict[str, Any]:
         """Return one row by its columns' names."""
         row: dict[str, Any] = self.rows[int(index)]
         return row
 
+    def _answer(self, index: int) -> Answers:
+        """Return one answer, without the names of all."""
+        one = slice(int(index), int(index) + 1)
+        unanswered = self.answers.unanswered
+        return self.answers._replace(
+            probabilities=self.answers.probabilities[one], unanswered=None if unanswered is None else unanswered[one]
+        )
+
+    def said(self, index: int, where: str = "") -> Said:
+        """Return the answer to a row."""
+        answer = str(self._answer(index).names[0])
+        is_known = self.answers.has_probabilities and answer != NONE
+        return Said(where, answer, round(float(self.sure[index]), 4) if is_known else None)
+
     def example(
-        self, kind: str, index: int, lines: Iterable[Line], note: str = "", labels: tuple[str, str] | None = None
+        self,
+        kind: str,
+        index: int,
+        lines: Iterable[Line],
+        note: str = "",
+        labels: tuple[str, str] | None = None,
+        **more: Any,
     ) -> ReportExample:
-        """Return a row as an example; `labels` are gold label and answer, where they are not the row's own."""
-        gold, answer = labels or (self.answers.label_space[self.gold[index]], str(self.names[index]))
-        is_known = self.answers.has_probabilities and labels is None and answer != NONE
-        sure = round(float(self.sure[index]), 4) if is_known else None
-        return ReportExample(kind, self.row(index)["id"], tuple(lines), gold, answer, sure, note)
+        """Return a row as an example.
+
+        Args:
+            kind: as in `ReportExample`; likewise `lines` and `note`.
+            index: the row.
+            lines: its sentences.
+            note: what else is known of it.
+            labels: gold label and answer, where they are not the row's own; such an answer has no probability.
+            more: the other attributes.
+        """
+        said = self.said(index)
+        gold, answer = labels or (self.answers.label_space[self.gold[index]], said.answer)
+        sure = None if labels else said.probability
+        return ReportExample(kind, self.row(index)["id"], tuple(lines), gold, answer, sure, note, **more)
+
+    def shortest(self, rows: NDArray[Any]) -> list[int]:
+        """Return those of some rows with the fewest characters, `CANDIDATES` at most; of equals those that come first.
+
+        Args:
+            rows: their indices, shape (m,).
+        """
+        sides = self.rows.select_columns(["premise", "hypothesis"]).with_format("arrow")
+        lengths = np.concatenate(
+            [
+                np.sum([pc.utf8_length(side).to_numpy() for side in table.itercolumns()], axis=0)
+                for table in sides.iter(batch_size=ROWS_PER_TABLE)
+            ]
+        )
+        shortest: list[int] = rows[np.argsort(lengths[rows], kind="stable")][:CANDIDATES].tolist()
+        return shortest
 
 
 def top(

@@ -8,7 +8,6 @@ from unbag.scoring.bootstrap import Estimate
 from unbag.views.cells import interval
 from unbag.views.group import Group
 
-_MOST_PLACES: Final = 8  # beside each other's names in the height of a curve
 _MOST_ROWS: Final = 25  # of a table that is still read
 
 
@@ -29,12 +28,14 @@ class Series:
         points: its values.
         is_reference: whether it is no model of the report.
         number: which of a figure's references.
+        is_hollow: whether it is of something else than the models of the report were asked, or made in another way.
     """
 
     name: str
     points: tuple[Point, ...]
     is_reference: bool = False
     number: int = 0
+    is_hollow: bool = False
 
 
 @dataclass(frozen=True)
@@ -64,11 +65,6 @@ class Figure:
         """The places of all series: numbers in their order, names as they come."""
         places = list(dict.fromkeys((*self.order, *(point.x for series in self.series for point in series.points))))
         return sorted(places) if self.kind == "curve" else places
-
-    @property
-    def is_tall(self) -> bool:
-        """Whether it takes the room of two."""
-        return self.kind == "dots" and len(self.places) > _MOST_PLACES
 
 
 class TextTable(NamedTuple):

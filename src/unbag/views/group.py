@@ -47,5 +47,4 @@ class Group:
     @property
     def corpus(self) -> str:
         """What the pairs come from, as `papers.counterparts` names it."""
-        data = self.scored[0].result.data
-        return f"{data['name']} {data['split']}".strip()
+        return self.scored[0].result.corpus

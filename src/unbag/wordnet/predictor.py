@@ -8,7 +8,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.inference.predictor import checked_pairs
+from unbag.inference.predictor import checked_pairs, probabilities_of_label
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.text.replacement import Replacement, replacement
 from unbag.wordnet.database import open_wordnet
@@ -77,7 +77,7 @@ class WordNetPredictor:
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, 3): 1 for the label that is chosen, or 1/3 for each."""
         pairs = zip(*checked_pairs(premises, hypotheses), strict=True)
-        rows = [_probabilities(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
+        rows = [probabilities_of_label(self.answer(premise, hypothesis)) for premise, hypothesis in pairs]
         return np.array(rows, dtype=np.float32).reshape(-1, len(LABELS))
 
     def _between(self, difference: Replacement) -> Relation | None:
@@ -97,9 +97,3 @@ def _parts(words: Sequence[str]) -> list[str]:
     """Return the runs of some words, the longest first."""
     n = len(words)
     return [" ".join(words[i : i + size]) for size in range(n, 0, -1) for i in range(n - size + 1)]
-
-
-def _probabilities(label: str | None) -> list[float]:
-    if label is None:
-        return [1 / len(LABELS)] * len(LABELS)
-    return [float(name == label) for name in LABELS]

@@ -1,6 +1,6 @@
 """Lexical relations between two words or phrases, over all their senses, in a lexicon such as WordNet."""
 
-from collections.abc import Collection, Hashable
+from collections.abc import Collection, Hashable, Iterable
 from enum import StrEnum
 from typing import Final, Protocol
 
@@ -60,14 +60,15 @@ def hyponym_distance(lexicon: Lexicon, first: str, second: str) -> int | None:
     0 means that they share a sense.
     """
     targets = set(lexicon.senses(second))
-    distances = [distance for sense, distance in _ancestors(lexicon, first, None).items() if sense in targets]
+    above = ancestors(lexicon, lexicon.senses(first))
+    distances = [distance for sense, distance in above.items() if sense in targets]
     return min(distances, default=None)
 
 
 def are_co_hyponyms(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> bool:
     """Tell whether a sense of each has an ancestor in common, at most `edges` edges above either."""
-    above = _ancestors(lexicon, first, edges)
-    return any(sense in above for sense in _ancestors(lexicon, second, edges))
+    above = ancestors(lexicon, lexicon.senses(first), edges)
+    return any(sense in above for sense in ancestors(lexicon, lexicon.senses(second), edges))
 
 
 def relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDGES) -> Relation | None:
@@ -93,9 +94,9 @@ def relation(lexicon: Lexicon, first: str, second: str, edges: int = DEFAULT_EDG
     return Relation.CO_HYPONYM if are_co_hyponyms(lexicon, first, second, edges) else None
 
 
-def _ancestors(lexicon: Lexicon, phrase: str, edges: int | None) -> dict[Hashable, int]:
-    """Return the senses of a phrase and all above them, at most `edges` edges, with their least distance."""
-    distances: dict[Hashable, int] = dict.fromkeys(lexicon.senses(phrase), 0)
+def ancestors(lexicon: Lexicon, senses: Iterable[Hashable], edges: int | None = None) -> dict[Hashable, int]:
+    """Return senses and all above them, at most `edges` edges if given, with their least distance."""
+    distances: dict[Hashable, int] = dict.fromkeys(senses, 0)
     frontier, distance = list(distances), 0
     while frontier and (edges is None or distance < edges):
         distance += 1

@@ -1,7 +1,5 @@
 import json
-import sys
 
-import pytest
 from typer.testing import CliRunner
 
 from unbag import cli, results
@@ -21,14 +19,6 @@ def test_a_run_leaves_it_beside_the_results(folders, capsys):
     output.report(_results(folders[1]), folders[1], as_json=False)
     assert (folders[1] / html.FILE).read_text(encoding="utf-8").startswith("<!doctype html>")
     assert "examples.json" in capsys.readouterr().out
-
-
-def test_without_the_extra_a_run_says_what_is_missing_and_goes_on(folders, capsys, monkeypatch):
-    monkeypatch.setitem(sys.modules, "unbag.report.html.page", None)
-    output.report(_results(folders[1]), folders[1], as_json=False)
-    assert "pip install 'unbag[report]'" in capsys.readouterr().out
-    with pytest.raises(ImportError, match="the HTML report needs"):
-        html.write(folders, folders[1] / "none.html")
 
 
 def _results(folder):

@@ -1,21 +1,25 @@
 """What the report says, before anything draws it."""
 
 import re
+from dataclasses import replace
 
 import pytest
 
 from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets, results
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
+from unbag.papers.counterparts import published
 from unbag.report import html
 from unbag.report.html import profile
 from unbag.report.html.gathered import gather
-from unbag.results import Result
+from unbag.results import LeftOut, Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.views import figures
 from unbag.views.figures import Figure, Point, Series
+from unbag.views.group import Group, Model, Scored
 
 page = pytest.importorskip("unbag.report.html.page")
+beside_papers = pytest.importorskip("unbag.report.html.beside_papers").beside_papers
 
 
 def _plain(name, value, *, low=None, high=None, sha="1", **model):
@@ -42,6 +46,7 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
                 "score": Estimate(value - 0.1, value - 0.2, value, 100),
                 "p": 0.002,
                 "words": 0.1,
+                "floor": "words",
                 "sources": 100,
             }
             | {"lexical_model": None},
@@ -101,16 +106,49 @@ def test_the_profile_is_the_score_beyond_words_of_every_model(written):
     drawn = page.profile(stand, gathered)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
     assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
-    assert page.lead(gathered, stand)[0] == "None; no challenge set was asked."
+    assert page.lead(gathered, stand) == "No challenge set was asked."
 
 
 def test_published_figures_carry_their_models_names(written):
     gathered = gather([written(_plain("org/a", 0.8))])
-    [drawn] = page._beside_papers(gathered.groups[0], challenge_sets.get("plain"))
+    [drawn] = beside_papers(gathered.groups[0], challenge_sets.get("plain"))
     # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
-    assert (len(drawn.series[-1].points), drawn.series[-1].name) == (5, page.PUBLISHED)
+    assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
     assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.bare(0.5301))
     assert drawn.places[:2] == ["org/a", "InferSent, MultiNLI"]
+
+
+def _on_breaking_nli(**config):
+    accuracy = Estimate(0.5, 0.45, 0.55, 8193)
+    data = {"name": "official", "split": "", "sha256": "1"}
+    result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
+    group = Group("g", "official", (Scored(Model("m", {}, False), result, None),))
+    [drawn] = beside_papers(group, challenge_sets.get("breaking_nli"))
+    return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
+
+
+def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training():
+    hollow, about = _on_breaking_nli()
+    assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
+    assert hollow["KIM, SNLI"]
+    assert "Hollow: of other rows than these, or of a model whose training data differ or may." in about
+    drawn_from, _ = _on_breaking_nli(examples=600)
+    assert all(drawn_from.values())
+    assert len(drawn_from) == len(hollow) == 11
+
+
+def test_people_on_a_set_made_anew_are_hollow():
+    found = challenge_sets.get("soswap_addamod").of_role("beside_papers")[0]
+    people = [one for one in published(found.counterparts, "snli validation") if one.model == "Human"]
+    assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
+
+
+def test_a_set_that_another_folder_has_is_not_called_left_out(tmp_path, written):
+    results.write(
+        [], tmp_path / results.FILE, [LeftOut("plain", None, "no network"), LeftOut("sicck", None, "no file")]
+    )
+    gathered = gather([tmp_path, written(_plain("org/a", 0.8))])
+    assert [each.set for each in gathered.left_out] == ["sicck"]
 
 
 def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
@@ -160,6 +198,22 @@ def test_the_same_results_make_the_same_bytes(report, run, folders):
     assert (run / "again.html").read_bytes() == report.read_bytes()
 
 
+def test_words_in_no_order_are_accepted_and_what_was_said_in_order_stands_before(report):
+    text = report.read_text(encoding="utf-8")
+    cards = [part.partition("</li>")[0] for part in text.split('<li class="example" ')[1:]]
+    permuted = [card for card in cards if 'data-set="Permuted' in card]
+    assert permuted
+    assert {re.search('data-outcome="([a-z]+)"', card)[1] for card in permuted} == {"accepted", "refused"}
+    for card in permuted:
+        in_order, out_of_order = re.findall('<span class="([a-z]+)">[^\n]*?<small>(?:in order|permuted)</small>', card)
+        assert in_order in ("right", "wrong")
+        assert out_of_order in ("accepted", "refused")
+        assert ("flipped" in card) == (in_order == "wrong")
+    swapped = [card for card in cards if 'data-set="Swapped' in card]
+    assert swapped
+    assert all(re.search("<small>as given</small>.*<small>exchanged</small>", card) for card in swapped)
+
+
 def test_a_run_without_examples_still_has_a_report(written, tmp_path):
     html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
@@ -177,11 +231,21 @@ def test_models_and_references_look_different_each():
     assert len(looks) == 8
 
 
+def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
+    charts = pytest.importorskip("unbag.report.html.charts")
+    models = list("abcdefg")
+    looks = [charts.style(Series(name, ()), models) for name in models]
+    assert [len({look[part] for look in looks}) for part in range(3)] == [6, 7, 7]
+    assert all(charts.swatch(Series(name, ()), models, line=True) for name in models)
+
+
 def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
     charts = pytest.importorskip("unbag.report.html.charts")
     points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
     theirs = Series("the papers' models", (Point("z & w", figures.bare(0.2)),), is_reference=True)
     drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
+    hollow = charts.svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
+    assert (drawn.count('fill-opacity="0"'), hollow.count('fill-opacity="0"')) == (0, 1)
     assert drawn.startswith("<svg aria-hidden")
     assert "x &lt; y" in drawn
     assert drawn.count('fill="var(--model-0)"') == 2

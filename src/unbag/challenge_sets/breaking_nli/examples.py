@@ -25,7 +25,18 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     categories = column(rows, "category").to_pylist()
     for kind, wanted in (("surest wrong", ~pairs.right), ("surest right", pairs.right)):
         for index in top(np.flatnonzero(wanted), pairs.sure, per_group=_OF_A_CATEGORY, groups=categories):
-            row = pairs.row(index)
-            words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
-            lines = [Line(side, row[side], marked(row[side], [word], "replaced")) for side, word in words.items()]
-            yield pairs.example(kind, index, lines, f"category {row['category']}")
+            yield _example(pairs, kind, index)
+
+
+def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the shortest pairs."""
+    pairs = Pairs(rows, answers)
+    for index in pairs.shortest(np.arange(len(pairs.gold))):
+        yield _example(pairs, "one word replaced", index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    words = {"premise": row["replaced"], "hypothesis": row["replacement"]}
+    lines = [Line(side, row[side], marked(row[side], [word], "replaced")) for side, word in words.items()]
+    return pairs.example(kind, index, lines, f"category {row['category']}")

@@ -27,10 +27,10 @@ def breaking_nli_scores(
         np.where(tied, NO_ANSWER, answers.predicted),
         answers.gold(columns["label"]),
         columns["category"],
-        similarities=_of_contradictions(columns, "similarity"),
-        frequencies=_of_contradictions(columns, "pair_frequency"),
+        similarity=_of_contradictions(columns, "similarity"),
+        pair_frequency=_of_contradictions(columns, "pair_frequency"),
         annotator_labels=votes if any(votes) else None,
-        groups=columns.get("premise"),
+        premise=columns.get("premise"),
         resamples=resamples,
     )
     return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}

@@ -51,10 +51,16 @@ def reading(result: Result) -> str:
     right = ", ".join(
         f"{share(row['accuracy'])} of {row['accuracy'].n:,} {_PLURAL[names[row['label']]]}" for row in rows
     )
-    known = [row for row in result.scores["by_category"] if row["accuracy"].n >= _ENOUGH]
-    least = min(known, key=lambda row: row["accuracy"].value, default=None)
-    where = f"; least of {least['category']}, {share(least['accuracy'])} of {least['accuracy'].n:,}" if least else ""
-    return f"right of {right}{where}."
+    asked = [row for row in result.scores["by_category"] if row["accuracy"].n]
+    known = [row for row in asked if row["accuracy"].n >= _ENOUGH]
+    low = min((row["accuracy"].value for row in known), default=0.0)
+    least = [row for row in known if row["accuracy"].value == low]
+    where = ""
+    if len(known) > 1 and len(least) == 1:  # one alone is least of nothing, and of equals none is
+        [row] = least
+        of = "" if len(known) == len(asked) else f" the categories of {_ENOUGH} pairs or more, of"
+        where = f"; least of{of} {row['category']}, {share(row['accuracy'])} of {row['accuracy'].n:,}"
+    return f"right on {right}{where}."
 
 
 def _cells(n: int, row: Mapping[str, Any]) -> list[str]:

@@ -6,6 +6,7 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.answers import Answers
+from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.columns import numbers
 from unbag.labels import LABELS
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
@@ -25,12 +26,23 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     lms = numbers(rows, "lms").astype(np.float64)
     for kind, wanted in (("most misleading, wrong", ~pairs.right), ("most misleading, right", pairs.right)):
         for index in top(np.flatnonzero(wanted), lms):
-            row = pairs.row(index)
-            lines = [
-                Line(side, row[side], marked(row[side], [feature[side] for feature in row["misleading"]], "misleads"))
-                for side in ("premise", "hypothesis")
-            ]
-            yield pairs.example(kind, index, lines, _note(row))
+            yield _example(pairs, kind, index)
+
+
+def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the shortest pairs of CS_0.5."""
+    pairs = Pairs(rows, answers)
+    for index in pairs.shortest(np.flatnonzero(numbers(rows, "lms").astype(np.float64) >= MISLED)):
+        yield _example(pairs, "words mislead", index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    lines = [
+        Line(side, row[side], marked(row[side], [feature[side] for feature in row["misleading"]], "misleads"))
+        for side in ("premise", "hypothesis")
+    ]
+    return pairs.example(kind, index, lines, _note(row))
 
 
 def _note(row: dict[str, Any]) -> str:

@@ -36,7 +36,8 @@ def reading(result: Result) -> str:
     label = result.scores["labels"][hardest["majority_label"]]
     return (
         f"where words mislead (λ = {hardest['lambda']:g}, {accuracy.n:,} pairs) it is right {share(accuracy)} of the "
-        f"time, who always says {label} {points(majority.value)} %; from all pairs to these, {change(hardest['drop'])}."
+        f"time (who always says {label}: {points(majority.value)} %); from all pairs to these, "
+        f"{change(hardest['drop'])}."
     )
 
 

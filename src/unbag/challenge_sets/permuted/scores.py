@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from unbag.answers import Answers, Columns, rows_where
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.numbering import numbered
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 
 
@@ -22,8 +23,7 @@ def permuted_scores(
         columns, answers = rows_where(_of_whole_examples(columns), columns, answers)
         if not any(permutation != ORIGINAL for permutation in columns["permutation"]):
             return {}
-    numbers: dict[Any, int] = {}  # of the examples as they come, which is how they are drawn
-    sources = np.array([numbers.setdefault(name, len(numbers)) for name in columns["source_id"]])
+    sources, _ = numbered(columns["source_id"])  # of the examples as they come, which is how they are drawn
     return dict(
         permutation_acceptance(
             answers.predicted,
@@ -52,11 +52,10 @@ def permuted_credits(columns: Columns, answers: Answers) -> Credits:
     """
     gold = answers.gold(columns["label"])
     right = answers.predicted == gold
-    numbers: dict[Any, int] = {}
-    source = np.array([numbers.setdefault(name, len(numbers)) for name in columns["source_id"]])
+    source, names = numbered(columns["source_id"])
     is_original = np.asarray(columns["permutation"]) == ORIGINAL
-    orders = np.bincount(source[~is_original], minlength=len(numbers))
-    accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(numbers)) / orders
+    orders = np.bincount(source[~is_original], minlength=len(names))
+    accepted = np.bincount(source[~is_original], weights=right[~is_original], minlength=len(names)) / orders
     of = source[is_original]
     perfect = 1 - 1 / len(answers.label_space)
     return Credits(right[is_original] - accepted[of], gold[is_original], of, guess=0.0, perfect=perfect)

@@ -21,8 +21,8 @@ SET: Final = ChallengeSet(
             "accuracy",
             roles=roles("quoted", "compared", "beside_papers", "harness"),
             counterparts=(
-                Counterpart("Nie et al. 2019", "3", "original"),
-                Counterpart("ReSNLI 2019", "2", "accuracy"),
+                Counterpart("Nie et al. 2019", "3", "original", same_rows=True),
+                Counterpart("ReSNLI 2019", "2", "accuracy", same_rows=True),
             ),
         ),
     ),

@@ -18,6 +18,16 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     for number, label in enumerate(answers.label_space):
         for index in top(np.flatnonzero(~pairs.right & (pairs.gold == number)), pairs.sure):
-            row = pairs.row(index)
-            lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-            yield pairs.example(f"surest wrong, {label}", index, lines)
+            yield _example(pairs, f"surest wrong, {label}", index)
+
+
+def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the shortest pairs."""
+    pairs = Pairs(rows, answers)
+    for index in pairs.shortest(np.arange(len(pairs.gold))):
+        yield _example(pairs, "as it is", index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    return pairs.example(kind, index, [Line(side, row[side]) for side in ("premise", "hypothesis")])

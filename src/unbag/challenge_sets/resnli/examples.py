@@ -6,7 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.answers import Answers
-from unbag.columns import numbers
+from unbag.challenge_sets.resnli.scores import unseen_pairs
+from unbag.columns import column, numbers
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 
 RULE: Final = f"Up to {PER_KIND} examples of each kind, by how little the words give the label away (u')."
@@ -20,6 +21,20 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     uncertainty = numbers(rows, "uncertainty").astype(np.float64)
     for kind, wanted in (("hardest, wrong", ~pairs.right), ("hardest, right", pairs.right)):
         for index in top(np.flatnonzero(wanted), uncertainty):
-            row = pairs.row(index)
-            lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
-            yield pairs.example(kind, index, lines, f"u' {uncertainty[index]:.3f}, partition {row['partition']}")
+            yield _example(pairs, kind, index)
+
+
+def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the shortest of the harder half, of pairs that are not from a training split where that is known."""
+    pairs = Pairs(rows, answers)
+    partition = numbers(rows, "partition")
+    harder = 2 * partition >= partition.max()
+    unseen = unseen_pairs(column(rows, "source_split").to_pylist())
+    for index in pairs.shortest(np.flatnonzero(harder & unseen if unseen.any() else harder)):
+        yield _example(pairs, "words give little away", index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    lines = [Line(side, row[side]) for side in ("premise", "hypothesis")]
+    return pairs.example(kind, index, lines, f"u' {row['uncertainty']:.3f}, partition {row['partition']}")

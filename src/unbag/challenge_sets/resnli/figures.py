@@ -3,24 +3,25 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from unbag.challenge_sets.resnli import SET
 from unbag.scoring.bootstrap import Estimate
 from unbag.views.figures import Figure, figure_of
 from unbag.views.group import Group
 
-_NAMES: Final = {
-    "accuracy": "share of pairs right",
-    "unseen": "the same, of pairs not from a training split",
-    "easiest": "accuracy on the easiest partition",
-    "hardest": "accuracy on the hardest partition",
+_MEANINGS: Final = {
+    "accuracy_unseen": "of the corpus's other splits: a model that was trained on them has seen these too",
+    "accuracy": "those from train among them, which a model may have learnt",
+    "accuracy_easiest": "whose words give the label away most",
+    "accuracy_hardest": "whose words give it away least",
     "drop": "easiest less hardest",
 }
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield accuracy on all, at both ends, and the drop between."""
-    for name, meaning in _NAMES.items():
-        if name in scores:
-            yield name, meaning, scores[name]
+    """Yield the set's numbers under the names that they have everywhere."""
+    for quantity in SET.quantities:
+        if (estimate := quantity.value(scores)) is not None:
+            yield quantity.label, _MEANINGS[quantity.name], estimate
 
 
 def figures(group: Group) -> list[Figure | None]:

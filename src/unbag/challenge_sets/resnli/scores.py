@@ -1,5 +1,6 @@
 """Uncertainty partitions of ReSNLI."""
 
+from collections.abc import Iterable
 from typing import Any, Final
 
 import numpy as np
@@ -48,9 +49,14 @@ def resnli_credits(columns: Columns, answers: Answers) -> Credits:
     return Credits(answers.predicted == gold, gold, range(len(gold)), counts=unseen if unseen.any() else None)
 
 
+def unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:
+    """Return which pairs are not from a training split, by the names of their splits, shape (n,)."""
+    return np.array([not str(split).startswith(_TRAINING) for split in splits], dtype=bool)
+
+
 def _unseen(columns: Columns) -> NDArray[np.bool_]:
-    """Return which pairs are not from a training split, shape (n,); of length 0 where the splits are not known."""
-    return np.array([not str(split).startswith(_TRAINING) for split in columns.get("source_split", ())], dtype=bool)
+    """Return the same of the column; of length 0 where the splits are not known."""
+    return unseen_pairs(columns.get("source_split", ()))
 
 
 def _of_ends(right: NDArray[np.bool_], partition: NDArray[Any]) -> dict[str, Any]:

@@ -5,11 +5,13 @@ from typing import Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.lexical.predictors import BASELINES
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import change, points, share
 
+_UNKNOWN: Final = "What the model was trained on is not known: it may have seen any of these pairs."
 _BAR: Final = 30  # characters that stand for an accuracy of 1
 
 
@@ -31,18 +33,28 @@ def table(result: Result) -> RenderableType:
     trend = scores["rank_correlation"]
     grid.add_row("rank correlation", value(Estimate(trend, None, None, scores["n_partitions"])))
     counts = f"{scores['n_examples']:,} examples in {scores['n_partitions']} partitions, of {left_out(result.data)}"
-    return Group(grid, Text(counts, style="dim"))
+    trained_on = result.model.get("training")
+    return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
 
 
 def reading(result: Result) -> str:
-    """Return the accuracy on pairs that no model has trained on, and how it falls from the easiest to the hardest."""
+    """Return the accuracy on pairs not from train, where these are known, and its change from easiest to hardest.
+
+    Where it is not known what the model was trained on, that is said last.
+    """
     scores = result.scores
-    where, accuracy = ("pairs not from train", scores["unseen"]) if "unseen" in scores else ("all", scores["accuracy"])
-    ends = f"{points(scores['easiest'].value)} % right of the easiest partition, {points(scores['hardest'].value)} % of"
+    accuracy = scores.get("unseen", scores["accuracy"])
+    pairs = f"pairs not from train, {accuracy.n:,} of them" if "unseen" in scores else f"all {accuracy.n:,} pairs"
+    ends = f"{points(scores['easiest'].value)} % right on the easiest partition, {points(scores['hardest'].value)} % of"
     return (
-        f"right {share(accuracy)} of the time on {where}, {accuracy.n:,} of them; {ends} the hardest, of "
-        f"{scores['hardest'].n:,} pairs each: {change(scores['drop'])}."
+        f"right {share(accuracy)} of the time on {pairs}; {ends} the hardest, of "
+        f"{scores['hardest'].n:,} pairs each: {change(scores['drop'])}.{'' if _is_known(result) else ' ' + _UNKNOWN}"
     )
+
+
+def _is_known(result: Result) -> bool:
+    """Return whether it is known what the model was trained on: of our own, if on nothing at all."""
+    return bool(result.model.get("training")) or result.model["name"] in BASELINES
 
 
 def _bar(accuracy: Estimate) -> str:

@@ -11,7 +11,7 @@ _PAPER: Final = "Akoju et al. 2023"
 
 def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity:
     """Return one of the four measures of the paper's Table 8: macro averages over the four labels, and accuracy."""
-    counterpart = Counterpart(_PAPER, "8", theirs, OFFICIAL)
+    counterpart = Counterpart(_PAPER, "8", theirs, OFFICIAL, same_rows=True)
     return Quantity(name, label, name, roles=roles("quoted", "harness", *more_roles), counterparts=(counterpart,))
 
 

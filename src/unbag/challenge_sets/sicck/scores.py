@@ -3,12 +3,13 @@
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unbag.answers import Answers, Columns, flags
 from unbag.labels import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.natural_logic import four_way, natural_logic
+from unbag.scoring.natural_logic import both_ways, four_way, natural_logic
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
@@ -25,17 +26,16 @@ def sicck_scores(
     """
     predicted = answers.names
     scored, back = _scored(columns, partial=partial)
-    if not scored:
+    if not len(scored):
         return {}
     groups = {name: [columns[name][row] for row in scored] for name in GROUPS if name in columns}
     return dict(
         natural_logic(
-            predicted[scored],
+            four_way(predicted[scored], predicted[back]),
             [_gold(columns["four_way"][row], answers) for row in scored],
-            reverse_predictions=predicted[[back[columns["pair"][row]] for row in scored]],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
-            source_ids=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
+            source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
             resamples=resamples,
         )
     )
@@ -45,18 +45,19 @@ def sicck_credits(columns: Columns, answers: Answers) -> Credits:
     """Return for `scoring.beyond_words` which pairs get the right label; those of one seed are drawn together."""
     scored, back = _scored(columns)
     names = answers.names
-    predicted = four_way(names[scored], names[[back[columns["pair"][row]] for row in scored]])
+    predicted = four_way(names[scored], names[back])
     gold = np.array([_gold(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
     numbers = np.unique(gold, return_inverse=True)[1]
     return Credits(predicted == gold, numbers, [columns["source_id"][row] for row in scored])
 
 
-def _scored(columns: Columns, *, partial: bool = False) -> tuple[list[int], dict[Any, int]]:
-    """Return the rows that are scored, and the row of the other way round by pair."""
-    reverse, pairs, four = flags(columns["reverse"]), columns["pair"], columns["four_way"]
-    back = {pairs[row]: row for row in np.flatnonzero(reverse).tolist()}
-    scored = [row for row in np.flatnonzero(~reverse).tolist() if four[row] is not None]
-    return [row for row in scored if not partial or pairs[row] in back], back
+def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return the rows that are scored, and of each the row of its pair the other way round."""
+    pairs, four = columns["pair"], columns["four_way"]
+    if partial:
+        back = {pairs[row] for row in np.flatnonzero(flags(columns["reverse"])).tolist()}
+        four = [label if pair in back else None for pair, label in zip(pairs, four, strict=True)]
+    return both_ways(pairs, columns["reverse"], four)
 
 
 def _gold(label: str, answers: Answers) -> str:

@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
@@ -11,7 +10,7 @@ from rich.text import Text
 from unbag.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.results import Result
 from unbag.scoring.natural_logic import MEASURES
-from unbag.views.cells import headed, interval, left_out, value
+from unbag.views.cells import headed, interval, left_out, titled, value
 
 _TYPES: Final = {
     "universal": "universal quantifiers",
@@ -56,15 +55,10 @@ def table(result: Result) -> RenderableType:
 
 def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:
     """Yield the table of neutral pairs, and of what the wrong answers to them are, if any were asked."""
-    grid = Table(
+    grid = titled(
+        "Neutral pairs, and what they are taken for (Table 10, section 5)",
         *("", "pairs", "neutral", "wrong", "contradiction", "forward", "reverse"),
-        title="Neutral pairs, and what they are taken for (Table 10, section 5)",
-        title_justify="left",
-        box=box.SIMPLE_HEAD,
-        pad_edge=False,
     )
-    for each in grid.columns[1:]:
-        each.justify = "right"
     for (column, name), words in _NEUTRAL.items():
         confusion = by.get(column, {}).get(name, {}).get("confusion", {})
         if answers := confusion.get(NEUTRAL):

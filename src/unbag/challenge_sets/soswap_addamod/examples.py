@@ -26,12 +26,22 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     for name, words in KINDS.items():
         for outcome, wanted in (("wrong", ~pairs.right), ("right", pairs.right)):
             for index in top(np.flatnonzero(wanted & (kinds == name)), pairs.sure):
-                row = pairs.row(index)
-                lines = [
-                    Line(side, row[side], marked(row[side], _moved(row, side), "moved"))
-                    for side in ("premise", "hypothesis")
-                ]
-                yield pairs.example(f"{words}, surest {outcome}", index, lines)
+                yield _example(pairs, f"{words}, surest {outcome}", index)
+
+
+def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+    """Yield the shortest pairs."""
+    pairs = Pairs(rows, answers)
+    for index in pairs.shortest(np.arange(len(pairs.gold))):
+        yield _example(pairs, KINDS[pairs.row(index)["kind"]], index)
+
+
+def _example(pairs: Pairs, kind: str, index: int) -> ReportExample:
+    row = pairs.row(index)
+    sides = ("premise", "hypothesis")
+    return pairs.example(
+        kind, index, [Line(side, row[side], marked(row[side], _moved(row, side), "moved")) for side in sides]
+    )
 
 
 def _moved(row: dict[str, Any], side: str) -> list[str | None]:

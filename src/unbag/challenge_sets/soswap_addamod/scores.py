@@ -22,7 +22,7 @@ def soswap_addamod_scores(
             predicted,
             answers.gold(columns["label"]),
             columns["source_id"],
-            subsets=columns["kind"],
+            kind=columns["kind"],
             names=names,
             resamples=resamples,
         )

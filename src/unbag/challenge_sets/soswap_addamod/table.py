@@ -33,7 +33,7 @@ def reading(result: Result) -> str:
     alone = "" if len(parts) > 1 else ", which one answer for all would be too"
     entailed = result.scores["shares"].get(ENTAILMENT)
     says = f"; it says entailment, which none is, to {share(entailed)}" if entailed is not None else ""
-    return f"right of {right}{alone}{says}."
+    return f"right on {right}{alone}{says}."
 
 
 def _parts(result: Result) -> dict[str, Mapping[str, Any]]:

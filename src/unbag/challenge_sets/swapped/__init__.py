@@ -17,14 +17,14 @@ SET: Final = ChallengeSet(
     package=__name__,
     builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
     columns=("source_id", "swapped"),
-    quantities=(  # but for the last, over neutral pairs and contradictions
-        Quantity("accuracy_before", "accuracy as given", "accuracy_before", roles=roles("quoted", "harness")),
-        Quantity("accuracy_after", "accuracy when exchanged", "accuracy_after", roles=roles("quoted", "harness")),
+    quantities=(  # over neutral pairs and contradictions, which are exchanged; the last over the whole set
+        Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=roles("quoted", "harness")),
+        Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=roles("quoted", "harness")),
         Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness")),
         Quantity("agreement", "same answer both ways", "agreement", roles=roles("quoted", "compared", "harness")),
         Quantity(
             "accuracy_after_whole",
-            "accuracy after, all pairs",
+            "accuracy on the whole set, Table 1",
             "whole.accuracy_after",
             roles=roles("beside_papers"),
             counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),

@@ -3,32 +3,34 @@
 from collections.abc import Iterator
 from typing import Any, Final
 
+from unbag.challenge_sets.swapped import SET
 from unbag.scoring.bootstrap import Estimate
 from unbag.views.figures import Figure, figure_of
 from unbag.views.group import Group
 
-_NAMES: Final = {
-    "accuracy_before": ("before", "accuracy on neutral pairs and contradictions as given"),
-    "accuracy_after": ("after", "accuracy on them exchanged"),
-    "drop": ("drop", "before less after"),
-    "agreement": ("same answer", "share with the same answer both times"),
+_MEANINGS: Final = {
+    "accuracy_before": "of neutral pairs and contradictions",
+    "accuracy_after": "of the same pairs",
+    "drop": "as given less exchanged",
+    "agreement": "share of the same pairs",
+    "accuracy_after_whole": "these exchanged, entailment pairs as given",
 }
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:
-    """Yield accuracy before and after, drop and agreement."""
-    for name, (symbol, meaning) in _NAMES.items():
-        yield symbol, meaning, scores[name]
-    yield "after, all pairs", "entailment pairs as given (Table 1 of the paper)", scores["whole"]["accuracy_after"]
+    """Yield the set's numbers under the names that they have everywhere."""
+    for quantity in SET.quantities:
+        if (estimate := quantity.value(scores)) is not None:
+            yield quantity.label, _MEANINGS[quantity.name], estimate
 
 
 def figures(group: Group) -> list[Figure | None]:
-    """Return accuracy before and after by label."""
+    """Return accuracy as given and exchanged by label."""
     return [
         figure_of(
             group,
             _points,
-            title="Accuracy before and after",
+            title="Accuracy as given and exchanged",
             about="The nearer the two dots of a label, the less it matters which sentence comes first.",
             x="gold label",
             y="accuracy",
@@ -39,5 +41,5 @@ def figures(group: Group) -> list[Figure | None]:
 
 def _points(scores: Any) -> Iterator[tuple[float | str, Estimate]]:
     for label, accuracies in scores["by_label"].items():
-        yield f"{label}, before", accuracies["accuracy_before"]
-        yield f"{label}, after", accuracies["accuracy_after"]
+        yield f"{label}, as given", accuracies["accuracy_before"]
+        yield f"{label}, exchanged", accuracies["accuracy_after"]

@@ -26,18 +26,17 @@ def swapped_scores(
         columns, answers = rows_where(np.array([name in both for name in columns["source_id"]]), columns, answers)
         if not both:
             return {}
-    swapped, label = flags(columns["swapped"]), np.asarray(columns["label"])
-    names = np.array(columns["source_id"], dtype=object)
+    label = np.asarray(columns["label"])
     # From the model's label space to our ids: the gold label where its fold was predicted, else a label with that fold.
     ours = np.array([list(answers.folded).index(column) for column in range(len(answers.label_space))])
     predicted = np.where(answers.predicted == answers.folded[label], label, ours[answers.predicted])
     predicted = np.where(answers.predicted == NO_ANSWER, NO_ANSWER, predicted)
-    after = dict(zip(names[swapped], predicted[swapped], strict=True))
     return dict(
         swap_consistency(
-            predicted[~swapped],
-            label[~swapped],
-            [after.get(name, 0) for name in names[~swapped]],  # entailment pairs have none, and it is not read
+            predicted,
+            label,
+            columns["source_id"],
+            flags(columns["swapped"]),
             neutral=label_id(NEUTRAL),
             contradiction=label_id(CONTRADICTION),
             resamples=resamples,

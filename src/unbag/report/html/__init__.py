@@ -1,7 +1,8 @@
 """One HTML file that shows results: self-contained, so it opens from a disk and asks no network for anything.
 
-`gathered` reads what runs left; `sets/<set>.py` say what is shown of a set, as tables and figures of plain numbers;
-`charts` draws the figures; `page` puts it all into the template.
+`gathered` reads what runs left; the sets' own modules say what is shown of them, as figures of plain numbers and as
+examples. `telling` picks the pairs that the page begins with, `cards` puts models' answers and scores to them, `told`
+has examples in words, `beside_papers` published figures; `charts` draws; `page` puts it all into the template.
 """
 
 from collections.abc import Sequence
@@ -23,13 +24,9 @@ def write(folders: Sequence[Path], path: Path) -> None:
 
     Raises:
         ValueError: if a folder has no results, or they cannot be read.
-        ImportError: without the extra `report`.
     """
-    gathered = gather(folders)
-    try:
-        from unbag.report.html.page import render
-    except ImportError as error:
-        raise ImportError(f"the HTML report needs two more packages: pip install 'unbag[report]' ({error})") from error
-    text = render(gathered)
+    from unbag.report.html.page import render  # slow to import
+
+    text = render(gather(folders))
     with atomic_write(path) as tmp:
         tmp.write_text(text, encoding="utf-8")

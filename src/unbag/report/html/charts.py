@@ -2,7 +2,7 @@
 
 Vega-Lite says what is drawn and not how, so a chart is a page of data here; the pictures are text that a page inlines,
 with no script; and a colour may be the name of a variable of the page, so one picture serves light, dark and paper.
-Models differ by colour, by shape and by dash, so that no one has to tell colours apart.
+Six models differ by colour, shape and dash, so that no one has to tell colours apart; a seventh by shape and dash.
 """
 
 import math
@@ -15,17 +15,21 @@ from markupsafe import Markup
 
 from unbag.views.figures import Figure, Series
 
-SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down")
+_COLOURS: Final = 6  # of models in the style sheet; not as many as shapes, so that two of one colour differ in shape
+SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")
 BAR: Final = "M-0.17,-1.2h0.34v2.4h-0.34z"
 """An upright bar: what models are held against."""
-DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3))
+HOLLOW_BAR: Final = "M-0.3,-1.1h0.6v2.2h-0.6z"
+"""The same with room inside."""
+DASHES: Final = ((1, 0), (7, 3), (2, 2), (9, 3, 2, 3), (4, 2), (12, 3), (12, 3, 2, 3, 2, 3))
 _REFERENCE_DASHES: Final = ((2, 4), (6, 4))
 NARROW: Final = 350  # pixels with labels: a phone's, so that text has its natural size there
 WIDE: Final = 760
 _CURVE_HEIGHT: Final = 190
 _LANE: Final = 11  # height of one model's dot beside a name
 _LETTER: Final = 6.6  # mean width in the widest of the usual fonts; what measures text here has a narrower one
-_BREAK: Final = ": "  # where a long name goes on in a second line
+_BREAK: Final = ": "  # where a name goes on in a second line
+_LONGEST: Final = 28  # characters of a name in a line: of a phone's width, half is left for the marks
 _LINE: Final = 16  # height of a line of a name
 _FEW: Final = 25  # points that are told apart: more make a line
 _VERSION: Final = "6.1"  # of Vega-Lite, so that another release of vl-convert draws the same
@@ -52,9 +56,10 @@ _CONFIG: Final = {
 def style(series: Series, models: Sequence[str]) -> tuple[str, str, tuple[int, ...]]:
     """Return the colour, shape and dash of a series: a model's by its place in the report."""
     if series.is_reference:
-        return "var(--reference)", BAR, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
+        bar = HOLLOW_BAR if series.is_hollow else BAR
+        return "var(--reference)", bar, _REFERENCE_DASHES[series.number % len(_REFERENCE_DASHES)]
     index = models.index(series.name)
-    return f"var(--model-{index % len(SHAPES)})", SHAPES[index % len(SHAPES)], DASHES[index % len(DASHES)]
+    return f"var(--model-{index % _COLOURS})", SHAPES[index % len(SHAPES)], DASHES[index % len(DASHES)]
 
 
 def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
@@ -72,11 +77,36 @@ def svg(figure: Figure, models: Sequence[str], width: int = NARROW) -> Markup:
     return Markup(drawn.replace("<svg ", '<svg aria-hidden="true" focusable="false" ', 1))
 
 
+def folded(name: str) -> str:
+    r"""Return a name in lines, at `_BREAK` and where it grows long after a space, a slash or a hyphen.
+
+    >>> folded("ynie/roberta-large-snli-mnli-anli"), folded("D^c: right in order")
+    ('ynie/roberta-large-snli-\nmnli-anli', 'D^c\nright in order')
+    """
+    lines = []
+    for part in name.split(_BREAK):
+        line = ""
+        for piece in re.findall(r"[^\s/-]*[\s/-]+|[^\s/-]+", part):
+            if line and len(line) + len(piece.rstrip()) > _LONGEST:
+                lines.append(line.rstrip())
+                line = ""
+            line += piece
+        lines.append(line)
+    return "\n".join(lines)
+
+
 def _values(figure: Figure) -> dict[str, Any]:
     rows = []
     for series in figure.series:
         for x, (value, low, high, _), _ in series.points:
-            rows.append({"x": x, "y": value, "low": low, "high": high, "name": series.name})
+            row = {
+                "x": folded(x) if isinstance(x, str) else x,
+                "y": value,
+                "low": low,
+                "high": high,
+                "name": series.name,
+            }
+            rows.append(row | ({"hollow": True} if series.is_hollow else {}))
     return {"values": rows}
 
 
@@ -141,9 +171,11 @@ def _curve(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
 
 def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
     look = _scales(figure, models)
-    ticks, names = figure.places, [series.name for series in figure.series]
-    lines = max(str(tick).count(_BREAK) + 1 for tick in ticks)
-    step = max(len(names) * _LANE + 8, lines * _LINE + 8)
+    ticks, names = [folded(str(tick)) for tick in figure.places], [series.name for series in figure.series]
+    lines = max(tick.count("\n") + 1 for tick in ticks)
+    # A lane for each series, so that no dot hides another; none where each place has one dot only.
+    lanes = len(names) if len(ticks) < sum(len(series.points) for series in figure.series) else 1
+    step = max(lanes * _LANE + 8, lines * _LINE + 8)
     return {
         "autosize": {"type": "fit-x", "contains": "padding"},
         "height": {"step": step, "for": "position"},
@@ -159,11 +191,11 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
                     "domain": False,
                     "ticks": False,
                     "labelPadding": 8,
-                    "labelExpr": f"split(datum.label, '{_BREAK}')",
-                    "minExtent": _LETTER * max(len(part) for tick in ticks for part in str(tick).split(_BREAK)) + 8,
+                    "labelExpr": "split(datum.label, '\\n')",
+                    "minExtent": _LETTER * max(len(line) for tick in ticks for line in tick.split("\n")) + 8,
                 },
             },
-            "yOffset": {"field": "name", "type": "nominal", "scale": {"domain": names}},
+            **({"yOffset": {"field": "name", "type": "nominal", "scale": {"domain": names}}} if lanes > 1 else {}),
             "color": look["color"],
         },
         "layer": [
@@ -173,10 +205,20 @@ def _dots(figure: Figure, models: Sequence[str]) -> dict[str, Any]:
                 "encoding": {"x": {"field": "low", "type": "quantitative"}, "x2": {"field": "high"}},
             },
             {
-                "mark": {"type": "point", "filled": True, "size": 60, "opacity": 1},
-                "encoding": {**_share("x", figure), "shape": look["shape"]},
+                "mark": {"type": "point", "size": 60, "opacity": 1},
+                "encoding": {**_share("x", figure), "shape": look["shape"], **_filled(look["color"])},
             },
         ],
+    }
+
+
+def _filled(colour: dict[str, Any]) -> dict[str, Any]:
+    """Return the encodings of marks that are full but for the hollow ones."""
+    hollow = "isValid(datum.hollow)"
+    return {
+        "fill": colour,
+        "fillOpacity": {"condition": {"test": hollow, "value": 0}, "value": 1},
+        "strokeWidth": {"condition": {"test": hollow, "value": 1.4}, "value": 0},
     }
 
 
@@ -187,7 +229,9 @@ _OUTLINES: Final = {
     "diamond": '<path d="M15 2.2l4.6 5.8-4.6 5.8-4.6-5.8z"/>',
     "cross": '<path d="M13 3h4v3h3v4h-3v3h-4v-3h-3v-4h3z"/>',
     "triangle-down": '<path d="M15 13l5.2-9H9.8z"/>',
+    "triangle-right": '<path d="M20 8l-9-5.2v10.4z"/>',
     BAR: '<path d="M14 2h2v12h-2z"/>',
+    HOLLOW_BAR: '<path d="M12.7 2h4.6v12h-4.6z"/>',
 }
 
 
@@ -196,7 +240,8 @@ def swatch(series: Series, models: Sequence[str], *, line: bool) -> Markup:
     colour, shape, dash = style(series, models)
     pattern = "" if dash == (1, 0) else f' stroke-dasharray="{" ".join(map(str, dash))}"'
     drawn = f'<path d="M0 8h30" stroke="{colour}" stroke-width="2"{pattern}/>' if line else ""
-    mark = f'<g fill="{colour}">{_OUTLINES[shape]}</g>'
+    look = f'fill="none" stroke="{colour}" stroke-width="1.4"' if series.is_hollow else f'fill="{colour}"'
+    mark = f"<g {look}>{_OUTLINES[shape]}</g>"
     return Markup(
         f'<svg width="30" height="16" viewBox="0 0 30 16" aria-hidden="true" focusable="false">{drawn}{mark}</svg>'
     )

@@ -7,13 +7,20 @@ from pathlib import Path
 from typing import Final
 
 from unbag import challenge_sets, report_examples, results
-from unbag.lexical.predictors import BASELINES
+from unbag.lexical.predictors import is_baseline
 from unbag.results import LeftOut, Result
 from unbag.scoring.bootstrap import plain
 from unbag.views.examples import ExampleSelection
 from unbag.views.group import Group, Model, Scored
 
-_OF_THE_RUN: Final = ("label_probe", "options", "truncated_pairs", "unanswered_pairs")
+_OF_THE_RUN: Final = (
+    "label_probe",
+    "label_probe_warning",
+    "options",
+    "ranking",
+    "truncated_pairs",
+    "unanswered_pairs",
+)
 """What is not of the model but of what it was asked, and how."""
 
 
@@ -30,6 +37,10 @@ class Gathered:
         """The model that the report is about: the first."""
         return self.models[0]
 
+    def of_model(self, model: Model) -> list[tuple[Group, Scored]]:
+        """Return the results of one model, with their groups."""
+        return [(group, each) for group in self.groups for each in group.scored if each.model == model]
+
 
 def gather(folders: Sequence[Path]) -> Gathered:
     """Read the results and examples in some folders.
@@ -41,7 +52,8 @@ def gather(folders: Sequence[Path]) -> Gathered:
     """
     if not folders:
         raise ValueError("expected at least one folder with results, found none")
-    scored = [pair for folder in folders for pair in _read(Path(folder))]
+    read = [_read(Path(folder)) for folder in folders]
+    scored = [pair for of_folder, _ in read for pair in of_folder]
     if not scored:
         raise ValueError(f"expected results in {', '.join(map(str, folders))}, found none; evaluate a model first")
     models = _models([result for result, _ in scored])
@@ -51,18 +63,22 @@ def gather(folders: Sequence[Path]) -> Gathered:
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # stable: else as they came
-    left_out = [each for folder in folders for each in results.read_left_out(Path(folder) / results.FILE)]
-    return Gathered(tuple(order), tuple(_named(list(groups.values()), order)), tuple(dict.fromkeys(left_out)))
+    left_out = [each for _, of_folder in read for each in of_folder]
+    asked = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
+    still = [each for each in dict.fromkeys(left_out) if (each.set, each.model) not in asked]  # in no other folder
+    return Gathered(tuple(order), tuple(_named(list(groups.values()), order)), tuple(still))
 
 
-def _read(folder: Path) -> list[tuple[Result, ExampleSelection | None]]:
+def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], list[LeftOut]]:
+    """Return a folder's results with their examples, and the sets without a result."""
     path = folder / results.FILE
     if not path.is_file():
         raise ValueError(f"expected {results.FILE} in {folder}, found none; name a folder that unbag evaluate left")
-    scored = results.read(path)
+    scored, left_out = results.read_whole(path)
     kept = report_examples.read(folder / report_examples.FILE) if (folder / report_examples.FILE).is_file() else []
     by_result = {(each.set, each.model, each.sha256): each for each in kept}
-    return [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
+    pairs = [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
+    return pairs, left_out
 
 
 def _identity(result: Result) -> str:
@@ -79,8 +95,7 @@ def _models(all_results: Sequence[Result]) -> dict[str, Model]:
             name = str(result.model["name"])
             same = sum(model.record["name"] == name for model in models.values())
             record = dict(json.loads(identity))
-            is_baseline = name in BASELINES or record.get("kind") in BASELINES
-            models[identity] = Model(f"{name} ({same + 1})" if same else name, record, is_baseline)
+            models[identity] = Model(f"{name} ({same + 1})" if same else name, record, is_baseline(record))
     return models
 
 

@@ -1,18 +1,23 @@
 """The profile of models: the score beyond words on all sets, and where each model stands."""
 
+from collections.abc import Mapping
+
 from unbag.report.html.gathered import Gathered
 from unbag.verdict import SetVerdict, of_model
 from unbag.views.group import Group, Scored
 
+Standings = Mapping[str, Mapping[str, SetVerdict]]
+"""How each model stands on each group, by the model's name and the group's key."""
+
 
 def standings(gathered: Gathered) -> dict[str, dict[str, SetVerdict]]:
-    """Return how each model stands on each group, by the model's name and the group's key.
+    """Return how each model stands on each group.
 
     The tests of a model are corrected over all of its groups.
     """
     by_model: dict[str, dict[str, SetVerdict]] = {}
     for model in gathered.models:
-        own = [(group, each) for group in gathered.groups for each in group.scored if each.model == model]
+        own = gathered.of_model(model)
         verdicts = of_model([scored.result for _, scored in own])
         by_model[model.name] = {group.key: verdict for (group, _), verdict in zip(own, verdicts, strict=True)}
     return by_model

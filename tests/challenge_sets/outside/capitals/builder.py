@@ -5,9 +5,10 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSetBuilder, SourceConfig, source_configs
+from unbag.builder import ChallengeSetBuilder
 from unbag.columns import PAIR, tables
 from unbag.labels import label_id
+from unbag.source_config import SourceConfig, source_configs
 
 
 @dataclass

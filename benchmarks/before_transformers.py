@@ -1,0 +1,254 @@
+"""Which models read structure, and which count words? The papers' models and a transformer, trained alike.
+
+    unbag prefetch …                       # or a test Hub: see `make hub`
+    python benchmarks/before_transformers.py --vectors glove.840B.300d.zip --out runs/before-transformers
+    python benchmarks/before_transformers.py --out runs/before-transformers --table      # of what is finished so far
+
+Every model of `unbag models`, made with the words of the corpus's train split and the vectors given, and a pre-trained
+transformer are trained on the same pairs with the same budget, by AdamW with linear decay as `unbag train finetune`
+has it, in each order and with each seed, and put to the same sets as `unbag evaluate` does. The learning rate is by a
+rule, not tuned: one for all networks over word vectors, one for the transformer. Models whose authors' sizes take hours
+an epoch on a CPU are smaller (`SIZES`); the table says which, and `--paper-sizes` takes the authors'.
+
+In `--out` a folder each: `models/NAME-seed-1`, `evaluations/NAME-seed-1` with the `results.json` that `unbag compare`
+and `unbag publish results-dataset` read, and `runs/NAME-seed-1.json`, which says that it is finished. Started again, it
+skips those and goes on with the one that was stopped where it was. Several may share a folder, each with an `--only` of
+its own. Pairs a second are per CPU second of the process (wall seconds on a GPU): training by the median step, without
+evaluations, inference over 1,000 pairs of the corpus. Parameters are without the table of word embeddings.
+
+A table in Markdown, mean ± standard deviation over seeds, goes to stderr, with what becomes of the papers' claims in
+it; one line of JSON to stdout.
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import datasets
+import torch
+import transformers
+
+from before_transformers_table import MEASURES, ORDERS, SPEEDS, Run, claims, show, table
+from unbag import evaluation, results, scripts, suite
+from unbag.columns import column
+from unbag.files import write_json
+from unbag.models import KINDS, kind_of
+from unbag.numbers import of_result
+from unbag.predictors import predictor_of
+from unbag.request import Request, build
+from unbag.training.config import TrainConfig
+from unbag.training.run import run
+from unbag.untrained.making import make
+
+SIZES: Final = {
+    **{name: {"hidden_size": "512"} for name in ("hypothesis-only", "infersent", "bilstm-last", "convnet")},
+    **{name: {"hidden_size": "300"} for name in ("rse", "rse-bow", "dr-bilstm", "dr-bilstm-bow")},
+    "diin": {"length": "32"},
+}
+TIMED: Final = 1_000
+
+
+def main() -> None:
+    """Train and evaluate what is not finished yet, and print what there is."""
+    args = arguments()
+    datasets.disable_progress_bars()
+    transformers.utils.logging.disable_progress_bar()  # type: ignore[no-untyped-call]
+    transformers.utils.logging.set_verbosity_error()  # type: ignore[no-untyped-call]  # a head is new on purpose
+    for name in [] if args.table else names(args):
+        for order in args.order:
+            for seed in args.seeds:
+                finished(args, name, order, seed)
+    found = [json.loads(path.read_text()) for path in sorted((args.out / "runs").glob("*.json"))]
+    if not found:
+        raise SystemExit(f"nothing is finished in {args.out}")
+    rows = table(found)
+    show(rows)
+    said = list(claims(found))
+    print("\n".join(["", *said]), file=sys.stderr)
+    print(json.dumps({"benchmark": "before_transformers", "rows": rows, "claims": said}, ensure_ascii=False))
+
+
+def arguments() -> argparse.Namespace:
+    """Return what was asked for."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    add = parser.add_argument
+    add("--out", type=Path, default=Path("runs/before-transformers"), help="folder of all (default %(default)s)")
+    add("--table", action="store_true", help="train nothing: print what is finished")
+    add("--only", nargs="+", metavar="MODEL", help="of `unbag models`, or `pretrained` (default all)")
+    add("--seeds", nargs="+", type=int, default=[1, 2, 3])
+    add("--order", nargs="+", choices=list(ORDERS), default=list(ORDERS), help="the words of training pairs")
+    add("--corpus", default="snli", help="what they are trained on (default snli)")
+    add("--examples", type=int, help="training pairs (default all)")
+    add("--vectors", help="word vectors for the models made here (default: drawn)")
+    add("--pretrained", default="sentence-transformers/all-MiniLM-L6-v2", metavar="MODEL", help="Hub id or folder")
+    add("--pipeline", help="spaCy pipeline for DIIN and S-TLSTM (default: that of `unbag models make`)")
+    add("--epochs", type=int, default=3)
+    add("--batch-size", type=int, default=32)
+    add("--learning-rate", type=float, default=1e-3, help="of networks over word vectors (default 1e-3)")
+    add("--pretrained-learning-rate", type=float, default=1e-4, help="of the transformer (default 1e-4)")
+    add("-o", dest="options", action="append", default=[], metavar="MODEL.NAME=VALUE", help="an option of a model")
+    add("--paper-sizes", action="store_true", help="all sizes as the authors have them, but for -o")
+    add("--evaluated", type=int, help="examples of swapped, SOSwap and Breaking NLI each (default all)")
+    add("--permuted", type=int, default=200, help="sentence pairs to permute (default %(default)s)")
+    add("--training", nargs="+", help="what CS's lexical model is fitted to (default: the suite's)")
+    add("--files", help="folder with the authors' files of Breaking NLI and SICCK (default: downloaded)")
+    return parser.parse_args()
+
+
+def names(args: argparse.Namespace) -> list[str]:
+    """Return the models that are asked for."""
+    known = [*KINDS, "pretrained"]
+    if unknown := sorted(set(args.only or ()) - set(known)):
+        raise SystemExit(f"expected --only of {', '.join(known)}; found {', '.join(unknown)}")
+    return args.only or known
+
+
+def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
+    """Train a model and evaluate it, unless that was done."""
+    title = Path(args.pretrained).name if name == "pretrained" else name
+    folder = f"{title}{'' if order == 'normal' else f'-{order}'}-seed-{seed}"
+    asked = {"model": title, "order": order, "seed": seed, **deciding(args, name)}
+
+    def made() -> Run:
+        started, begun = name if name != "pretrained" else args.pretrained, time.perf_counter()
+        print(f"{folder} …", file=sys.stderr, flush=True)
+        model = args.out / "models" / folder
+        record, trained = train(args, untrained(args, started), asked, model)
+        out = args.out / "evaluations" / folder
+        store = args.out / "predictions"
+        found = evaluation.evaluate_all([model], requests(args), out=out, predictions=store, lexical=False)
+        predictor, _ = predictor_of(model)
+        network = predictor.model  # type: ignore[attr-defined]
+        numbers = {result.set: of_result(result) for result in found}
+        return {
+            "parameters": network.num_parameters() - network.get_input_embeddings().weight.numel(),
+            "pairs_per_epoch": record["pairs_per_epoch"],
+            "steps": record["steps"],
+            "measures": {key: numbers[of][path].estimate.value for key, (of, path) in MEASURES.items()},
+            "n": {key: numbers[of][path].estimate.n for key, (of, path) in MEASURES.items()},
+            SPEEDS[0]: trained,
+            SPEEDS[1]: answered(args, predictor),
+            "device": record["device"],
+            "threads": torch.get_num_threads(),
+            "minutes": (time.perf_counter() - begun) / 60,
+            "environment": results.environment(),
+        }
+
+    return kept(args.out / "runs" / f"{folder}.json", asked, made)
+
+
+def deciding(args: argparse.Namespace, name: str) -> dict[str, Any]:
+    """Return what decides the numbers of a model, beside order and seed."""
+    pretrained = name == "pretrained"
+    shared = ("corpus", "examples", "epochs", "batch_size", "evaluated", "permuted", "training")
+    return {
+        **{key: getattr(args, key) for key in shared},
+        "learning_rate": args.pretrained_learning_rate if pretrained else args.learning_rate,
+        **({} if pretrained else made_with(args, name)),
+    }
+
+
+def made_with(args: argparse.Namespace, name: str) -> dict[str, Any]:
+    """Return what an untrained model is made with."""
+    options = {} if args.paper_sizes else dict(SIZES.get(name, {}))
+    for text in args.options:
+        of, _, option = text.partition(".")
+        key, _, value = option.partition("=")
+        if not value:
+            raise SystemExit(f"expected -o MODEL.NAME=VALUE, found {text!r}")
+        options |= {key: value} if kind_of(of).name == name else {}
+    vectors = Path(args.vectors).name if args.vectors else None
+    return {"corpus": args.corpus, "vectors": vectors, "options": options}
+
+
+def untrained(args: argparse.Namespace, name: str) -> str:
+    """Return the folder of an untrained model, made once; a pre-trained one is what it is."""
+    if name not in KINDS:
+        return name
+    out = args.out / "untrained" / name
+    given = made_with(args, name)
+
+    def made() -> Run:
+        pipeline = args.pipeline if kind_of(name).needs & {"tags", "spelling"} else None
+        return make(
+            name, (args.corpus,), out, vectors=args.vectors, options=given["options"], pipeline=pipeline, seed=1
+        )
+
+    kept(args.out / "untrained" / f"{name}.json", given, made)
+    return str(out)
+
+
+def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[Run, float | None]:
+    """Train a model, and return its record and the pairs a second; None if it was trained before."""
+    steps: list[float] = []
+
+    def on_step(step: int, total: int, message: str) -> None:
+        steps.append(clock())
+
+    config = TrainConfig(
+        model=model,
+        corpus=(args.corpus,),
+        examples=args.examples,
+        order=ORDERS[asked["order"]],  # type: ignore[arg-type]
+        epochs=args.epochs,
+        batch_size=args.batch_size,
+        learning_rate=asked["learning_rate"],
+        seed=asked["seed"],
+        out=out,
+    )
+    record = run(scripts.file("trainers", "finetune").RECIPE, config, on_step=on_step)
+    seconds = [end - begin for begin, end in pairwise(steps)]
+    return record, args.batch_size / statistics.median(seconds) if seconds else None
+
+
+def requests(args: argparse.Namespace) -> list[Request]:
+    """Return the sets."""
+    corpus, file = args.corpus, {"file": args.files} if args.files else {}
+    lexical = suite.sampled(suite.request("cs_lambda")).options
+    training = {"training": tuple(args.training)} if args.training else dict(lexical)
+    return [
+        Request("cs_lambda", corpus, training),
+        Request("permuted", corpus, examples=args.permuted),
+        Request("swapped", corpus, examples=args.evaluated),
+        Request("soswap_addamod", corpus, examples=args.evaluated),
+        Request("breaking_nli", suite.request("breaking_nli").config, file, args.evaluated),
+        Request("sicck", suite.request("sicck").config, file),
+    ]
+
+
+def answered(args: argparse.Namespace, predictor: Any) -> float:
+    """Return the pairs of the corpus that a model answers in a second."""
+    rows = build(Request("plain", args.corpus, examples=TIMED)).rows
+    pairs = [column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
+    predictor.predict(*(side[:32] for side in pairs))
+    begun = clock()
+    predictor.predict(*pairs)
+    return len(rows) / (clock() - begun)
+
+
+def clock() -> float:
+    """Return the CPU seconds of this process; with a GPU, wall seconds."""
+    return time.perf_counter() if torch.cuda.is_available() else time.process_time()
+
+
+def kept(path: Path, asked: Run, made: Callable[[], Run]) -> Run:
+    """Return what a file says was made, or make it and write the file."""
+    if path.exists():
+        found: Run = json.loads(path.read_text())
+        if found["asked"] != json.loads(json.dumps(asked)):
+            raise SystemExit(f"{path}: expected {asked}, found {found['asked']}; name another folder with --out")
+        return found
+    record = {"asked": asked, **made()}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    write_json(record, path)
+    return record
+
+
+if __name__ == "__main__":
+    main()

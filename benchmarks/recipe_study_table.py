@@ -1,0 +1,136 @@
+"""What `recipe_study.py` measured, as a table: means over seeds, differences from plain fine-tuning, all tested."""
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+from scipy.stats import norm
+
+from recipes import OF_CATEGORY
+from unbag.scoring.bootstrap import Sample
+from unbag.scoring.multiplicity import holm
+from unbag.scoring.paired import draws, value
+from unbag.training.seeds import over_seeds
+
+PLAIN: Final = "plain"
+RESAMPLES: Final = 2_000
+LEVEL: Final = 0.05
+_WIDTH: Final = 32
+
+
+class Measures(NamedTuple):
+    """What one model's answers come to: the examples behind each number, and numbers without."""
+
+    samples: Mapping[str, Sample]
+    values: Mapping[str, float]
+
+
+def read(path: Path) -> Measures:
+    """Return what `write` kept."""
+    with np.load(path) as kept:
+        about = json.loads(str(kept["about"]))
+        statistics: dict[str, str] = about["statistics"]
+        samples = {name: Sample(how, kept[f"sample {number}"]) for number, (name, how) in enumerate(statistics.items())}
+    return Measures(samples, about["values"])
+
+
+def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
+    """Return mean and standard deviation of every number, and differences from `plain`."""
+    models = [measures for by_seed in found.values() for measures in by_seed.values()]
+    first = models[0]
+    # A number that some model has not (P^f of one that is never wrong) is in no row, and told.
+    numbers_of = [{*each.samples, *each.values} for each in models]
+    shared = set.intersection(*numbers_of)
+    table: dict[str, dict[str, Any]] = {}
+    for measure in (name for name in (*first.samples, *first.values) if name in shared):
+        is_sample = measure in first.samples
+        row: dict[str, Any] = {"n": len(first.samples[measure].columns)} if is_sample else {}
+        for name, by_seed in found.items():
+            values = [value(m.samples[measure]) if is_sample else m.values[measure] for m in by_seed.values()]
+            row[name] = {**over_seeds(values), "seeds": list(by_seed)}
+        if is_sample and PLAIN in found:
+            for name, difference in differences(measure, found).items():
+                row[name]["difference"] = difference
+        table[measure] = row
+    tested = [row[name]["difference"] for row in table.values() for name in found if "difference" in row.get(name, {})]
+    for each, p in zip(tested, holm([each["p"] for each in tested]), strict=True):
+        each["p_holm"] = float(p)
+    z = norm.isf(LEVEL / 2 / max(len(tested), 1))
+    for each in tested:
+        each["corrected"] = [each["value"] - z * each["error"], each["value"] + z * each["error"]]
+    left_out = sorted(set.union(*numbers_of) - shared)
+    return {"compared_with": PLAIN, "differences": len(tested), "left_out": left_out, "measures": table}
+
+
+def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> dict[str, dict[str, Any]]:
+    """Return each recipe's difference from `plain`: of means over seeds, on the same resamples of the same examples."""
+    places = [(name, seed) for name, by_seed in found.items() for seed in by_seed]
+    samples = [found[name][seed].samples[measure] for name, seed in places]
+    drawn = np.array(draws(samples, resamples=RESAMPLES))
+    names = np.array([name for name, _ in places])
+    at = np.array([value(each) for each in samples])
+    told = {}
+    for name in found:
+        if name == PLAIN:
+            continue
+        gaps = drawn[names == name].mean(axis=0) - drawn[names == PLAIN].mean(axis=0)
+        gaps = gaps[~np.isnan(gaps)]
+        gap = float(at[names == name].mean() - at[names == PLAIN].mean())
+        error = float(gaps.std(ddof=1))
+        low, high = np.quantile(gaps, (0.025, 0.975))
+        p = float(2 * norm.sf(abs(gap) / error)) if error else float(gap == 0)
+        told[name] = {"value": gap, "low": float(low), "high": float(high), "error": error, "p": p}
+    return told
+
+
+def show(record: Mapping[str, Any]) -> None:
+    """Print a table to stderr, in percent: a recipe a block, since there are many."""
+    names = [name for name in next(iter(record["measures"].values())) if name != "n"]
+    for start in range(0, len(names), 4):
+        some = names[start : start + 4]
+        print(f"\n{'':30}{'n':>7}" + "".join(f"{name:>{_WIDTH}}" for name in some), file=sys.stderr)
+        for measure, row in record["measures"].items():
+            if measure.startswith(OF_CATEGORY):  # in the JSON
+                continue
+            cells = (f"{_cell(row[name]):>{_WIDTH}}" for name in some)
+            print(f"{measure:30}{row.get('n', ''):>7}" + "".join(cells), file=sys.stderr)
+    if record["left_out"]:
+        print(f"\nnot of every model, so left out: {', '.join(record['left_out'])}", file=sys.stderr)
+    print(f"\n* below {LEVEL:g} by Holm among {record['differences']} differences", file=sys.stderr)
+
+
+def _cell(each: Mapping[str, Any]) -> str:
+    cell = f"{100 * each['mean']:.1f}"
+    if each["standard_deviation"] is not None:
+        cell += f" ± {100 * each['standard_deviation']:.1f}"
+    if found := each.get("difference"):
+        star = "*" if found["p_holm"] <= LEVEL else " "
+        cell += f" {100 * found['value']:+.1f} [{100 * found['low']:+.1f}, {100 * found['high']:+.1f}]{star}"
+    return cell
+
+
+def markdown(record: Mapping[str, Any], names: Sequence[str]) -> str:
+    """Return the table of some recipes in Markdown, in percent: mean, deviation, and the difference from plain.
+
+    In brackets the difference in points, where its interval leaves out zero; bold where it stays below .05 by Holm.
+    """
+    lines = ["| | n | " + " | ".join(names) + " |", "|---|---:|" + "---:|" * len(names)]
+    for measure, row in record["measures"].items():
+        if not measure.startswith(OF_CATEGORY):
+            n = f"{row['n']:,}" if "n" in row else ""
+            lines.append(f"| {measure} | {n} | " + " | ".join(_short(row[name]) for name in names) + " |")
+    return "\n".join(lines)
+
+
+def _short(each: Mapping[str, Any]) -> str:
+    cell = f"{100 * each['mean']:.1f}"
+    if each["standard_deviation"] is not None:
+        cell += f" ± {100 * each['standard_deviation']:.1f}"
+    found = each.get("difference")
+    if found and not found["low"] <= 0 <= found["high"]:
+        told = f"{100 * found['value']:+.1f}".replace("-", "−")
+        cell += f" (**{told}**)" if found["p_holm"] <= LEVEL else f" ({told})"
+    return cell

@@ -1,0 +1,304 @@
+"""How building grows with processes: rows a second, memory, and whether what comes out is the same.
+
+    python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --set permuted -o q=10 --processes 1 2
+    python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --engines processes ray --processes 2
+    python benchmarks/scale.py --data pairs.parquet --pairs 1000000 --plan 57000000
+    python benchmarks/scale.py --data pairs.parquet --model ORG/MODEL --gpu H200 --price 4.5
+
+Claims: two processes make at least 1.8 times the rows a second of one on two cores that have nothing else to do (where
+they have, read the rows a CPU second, which stay the same), memory does not grow with the pairs, and the file and its
+hash are the same, byte for byte. Ray Data, on as many processors, makes the same rows, in several files; its start
+counts. The pairs are those of a file of yours, re-paired: each premise with the hypothesis some places on, with its
+label, as many as asked for. Each engine builds the set from empty caches in processes of its own, the way `unbag build`
+does: read, make rows, hash them, write Parquet; turn after turn, and the turn of the median time is told.
+
+`memory_mb` is what is the processes' own, all of them together, at its peak (Pss_Anon, looked at twice a second): pages
+of files that are read and written are the kernel's to drop, and pages that a fork shares are there once. `plan` says
+how long it takes to find where each 500 rows begin in a file of so many pairs, of which no row is made.
+
+With `--gpu` the line has an estimate for 100,000,000 pairs too. Measured, here: rows built and pairs tokenized a second
+and core, operations a pair, and which share of the processor's peak the model reaches. From NVIDIA's data sheets: the
+GPU's peak. Assumed: that the model reaches a share there between a tenth and that one, and that the cores beside it
+tokenize meanwhile, as fast as those here. It is no measurement of that GPU.
+
+One JSON line on standard output.
+"""
+
+import argparse
+import hashlib
+import json
+import logging
+import os
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from children import ended, started
+
+GPUS = {"T4": 65e12, "L4": 121e12, "A100": 312e12, "H100": 989e12, "H200": 989e12}
+"""Multiplications and additions a second by NVIDIA's data sheets: dense, 16 bits, the SXM form where there are two."""
+
+ESTIMATED_PAIRS = 100_000_000
+SAMPLE, TURNS = 2_000, 3  # pairs that the model is asked, and how often: the fastest counts
+LEAST_SHARE = 0.1  # of the peak of a GPU: small models keep it waiting
+
+
+def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
+    """Build a set by processes of `datasets`, as `unbag build --num-proc` does, and return its record."""
+    from unbag import processes
+    from unbag.request import Request, export
+
+    with processes.up_to(workers):
+        return export(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
+
+
+def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
+    """Build a set by a Ray cluster of so many processors, as `unbag build --engine ray` does; its start counts."""
+    # As other engines' processes; Ray's own default gives way to whatever else a machine does.
+    os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
+    import ray
+
+    from unbag.on_ray.building import build
+    from unbag.request import Request
+
+    ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+    return build(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
+
+
+ENGINES: dict[str, Callable[[Mapping[str, Any], Path, int], dict[str, Any]]] = {
+    "processes": by_processes,
+    "ray": by_ray,
+}
+"""What builds a set: takes what is asked for, where to write, and how many workers; returns the record."""
+
+WRITTEN = {"processes": "set.parquet", "ray": "set"}
+"""What an engine writes: a file, or a folder of them."""
+
+
+def main() -> None:
+    """Build by each engine and number of processes, print one JSON line."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--data", help="file with premise, hypothesis and label (default: the demonstration corpus)")
+    parser.add_argument("--pairs", type=int, default=200_000, help="how many pairs to make of it (default 200,000)")
+    parser.add_argument("--set", default="permuted", help="the challenge set (default permuted)")
+    parser.add_argument("-o", "--option", action="append", default=[], help="of the set, such as q=10")
+    parser.add_argument("--processes", type=int, nargs="+", default=[1, 2], help="numbers of them (default 1 2)")
+    parser.add_argument("--engines", nargs="+", choices=ENGINES, default=["processes"])
+    parser.add_argument("--turns", type=int, default=1, help="how often each builds (default 1)")
+    parser.add_argument("--plan", type=int, help="also find the parts of a file of so many pairs")
+    parser.add_argument("--model", help="a classifier to measure for the estimate")
+    parser.add_argument("--gpu", choices=GPUS, help="what the estimate is for")
+    parser.add_argument("--cores", type=int, default=16, help="cores beside it (default 16)")
+    parser.add_argument("--price", type=float, help="of an hour of it, in whatever currency")
+    parser.add_argument("--run", help=argparse.SUPPRESS)  # what a child is started with, as JSON
+    args = parser.parse_args()
+    if args.run:
+        print(json.dumps(run(json.loads(args.run))))
+        return
+    if args.gpu and not (args.model and args.data):
+        parser.error("an estimate (--gpu) wants a --model to measure, on pairs of yours (--data)")
+    from unbag.sets import option_value
+
+    texts = dict(text.split("=", 1) for text in args.option)
+    options = {name: option_value(args.set, name, text) for name, text in texts.items()}
+    record: dict[str, Any] = {"benchmark": "scale", "pairs": args.pairs, "set": args.set, "options": options}
+    with tempfile.TemporaryDirectory() as folder:
+        data = Path(folder) / "pairs.jsonl"
+        write_pairs(data, args.data, args.pairs)
+        arguments = {"data": str(data), "set": args.set, "options": options}
+        for engine in args.engines:
+            record[engine] = compared(engine, arguments, args.processes, args.turns)
+        if args.plan:
+            write_pairs(data, args.data, args.plan)
+            record["plan"] = child({"plan": str(data)}) | {"pairs": args.plan}
+    all_files = [{found["file"] for found in record[engine].values()} for engine in args.engines]
+    hashes = {found["sha256"] for engine in args.engines for found in record[engine].values()}
+    if len(hashes) > 1 or any(len(files) > 1 for files in all_files):
+        raise SystemExit(f"the rows or files differ: {json.dumps(record)}")
+    if args.gpu:
+        best = max(found["rows_per_second"] / int(n) for n, found in record[args.engines[0]].items())
+        record["estimate"] = estimate(args, best)
+    print(json.dumps(record))
+
+
+def write_pairs(path: Path, data: str | None, pairs: int) -> None:
+    """Write so many pairs: each premise with each hypothesis some places on, as often as it takes."""
+    from unbag import demo
+    from unbag.labels import LABELS
+    from unbag.sources import open_data
+
+    examples = list(open_data(data or demo.file("train"), labels=LABELS).examples())
+    premises = [json.dumps(example.premise) for example in examples]
+    rest = [f'"hypothesis": {json.dumps(e.hypothesis)}, "label": "{e.label}"}}\n' for e in examples]
+    with path.open("w", encoding="utf-8") as file:
+        for first in range(0, pairs, len(examples)):
+            turn = first // len(examples)
+            places = range(min(len(examples), pairs - first))
+            file.writelines(f'{{"premise": {premises[i]}, {rest[(i + turn) % len(rest)]}' for i in places)
+
+
+def compared(engine: str, arguments: Mapping[str, Any], numbers: list[int], turns: int) -> dict[str, Any]:
+    """Return what each number of processes comes to, in its turn of the median time."""
+    found: dict[int, list[dict[str, Any]]] = {number: [] for number in numbers}
+    for _ in range(turns):
+        for number in numbers:
+            found[number].append(child({"engine": engine, "workers": number, **arguments}))
+    median = {n: sorted(each, key=lambda turn: turn["seconds"])[len(each) // 2] for n, each in found.items()}
+    least = median[min(numbers)]["rows_per_second"]
+    return {str(n): each | {"times": round(each["rows_per_second"] / least, 2)} for n, each in median.items()}
+
+
+def child(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Do one thing in a process of its own, for its memory to be its own."""
+    return ended(started(["--run", json.dumps(arguments)]))
+
+
+def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
+    """Build or plan as asked, and measure."""
+    import datasets
+
+    datasets.disable_progress_bars()
+    with tempfile.TemporaryDirectory() as folder:
+        os.environ["UNBAG_CACHE"] = f"{folder}/kept"
+        datasets.config.HF_DATASETS_CACHE = Path(folder) / "cache"
+        begin = time.perf_counter()
+        with watched() as memory:
+            if "plan" in arguments:
+                made = planned(arguments["plan"])
+            else:
+                made = built(arguments, Path(folder) / WRITTEN[arguments["engine"]])
+        seconds = time.perf_counter() - begin
+    cpu_seconds = memory.pop("cpu_seconds")
+    if "rows" in made:
+        made["rows_per_second"] = round(made["rows"] / seconds)
+        made["rows_per_cpu_second"] = round(made["rows"] / cpu_seconds)
+    return {"seconds": round(seconds, 2), "cpu_seconds": round(cpu_seconds, 2), **made, **memory}
+
+
+def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
+    """Build a set and return how many rows it has, their hash, and the file's."""
+    from unbag.fingerprint import file_hash
+
+    record = ENGINES[arguments["engine"]](arguments, out, arguments["workers"])
+    files = [out] if out.is_file() else sorted(out.iterdir())
+    written = hashlib.sha256("".join(map(file_hash, files)).encode()).hexdigest()
+    return {"rows": record["rows"], "sha256": record["data"]["sha256"], "file": written}
+
+
+def planned(data: str) -> dict[str, Any]:
+    """Return how many parts a file has, all of which are known then."""
+    from unbag.sources import open_data
+
+    return {"parts": len(open_data(data).spans), "bytes": Path(data).stat().st_size}
+
+
+@contextmanager
+def watched() -> Iterator[dict[str, float]]:
+    """Give where it will stand what memory this process and those it starts have at most at a time, and their CPU time.
+
+    A process's time is told as it was when it was last seen, at most half a second before its end: of those that are
+    nobody's children when they end, as Ray's are, the system tells none.
+    """
+    peak: dict[str, float] = {"memory_mb": 0}
+    seconds: dict[int, float] = {}
+    done = threading.Event()
+
+    def look() -> None:
+        over = False
+        while not over:
+            at_work = list(_with_children(os.getpid()))
+            peak["memory_mb"] = max(peak["memory_mb"], sum(map(_own_kb, at_work)) // 1024)
+            seconds.update((pid, max(_cpu_seconds(pid), seconds.get(pid, 0.0))) for pid in at_work)
+            over = done.wait(0.5)
+
+    watcher = threading.Thread(target=look)
+    watcher.start()
+    try:
+        yield peak
+    finally:
+        done.set()
+        watcher.join()
+        peak["cpu_seconds"] = sum(seconds.values())
+
+
+def _with_children(pid: int) -> Iterator[int]:
+    yield pid
+    for file in Path(f"/proc/{pid}/task").glob("*/children"):
+        try:
+            children = file.read_text().split()
+        except OSError:  # it has ended
+            continue
+        for other in children:
+            yield from _with_children(int(other))
+
+
+def _cpu_seconds(pid: int) -> float:
+    try:
+        # Behind the name, which may have spaces, the 12th and 13th are the ticks in the process and in the kernel.
+        told = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _own_kb(pid: int) -> int:
+    try:
+        memory = Path(f"/proc/{pid}/smaps_rollup").read_text()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in memory.splitlines() if line.startswith("Pss_Anon")), 0)
+
+
+def estimate(args: argparse.Namespace, rows_per_second: float) -> dict[str, Any]:
+    """Return what 100 million pairs may take on a GPU, from what was measured here and its data sheet."""
+    import torch
+
+    from inference import flops_needed, matrix_product_peak, read_pairs
+    from unbag.inference.encoding import encode_pairs
+    from unbag.inference.transformer import TransformerPredictor
+
+    predictor = TransformerPredictor.load(args.model, device="cpu")
+    premises, hypotheses = read_pairs(Path(args.data), SAMPLE, as_is=False)
+    predictor.predict(premises[:64], hypotheses[:64])  # what comes first is slower
+    encode = partial(encode_pairs, predictor.tokenizer, premises, hypotheses, predictor.max_length)
+    tokenized = SAMPLE / _seconds(encode, time.process_time)  # of all threads together
+    _, flops = flops_needed(predictor, premises, hypotheses)
+    peak = matrix_product_peak(torch.float32, "cpu")
+    rate = SAMPLE / _seconds(partial(predictor.predict, premises, hypotheses), time.perf_counter)
+    share = rate * flops / peak
+    alone = ESTIMATED_PAIRS / tokenized / args.cores / 3600  # hours of tokenizing: the GPU waits where it needs less
+    hours = [max(alone, ESTIMATED_PAIRS * flops / (s * GPUS[args.gpu]) / 3600) for s in (share, LEAST_SHARE)]
+    return {
+        "is": f"an estimate for {ESTIMATED_PAIRS:,} pairs; nothing was measured on a GPU",
+        "measured_here": {
+            "rows_built_per_second_and_core": round(rows_per_second),
+            "pairs_tokenized_per_second_and_core": round(tokenized),
+            "pairs_predicted_per_second": round(rate),
+            "operations_per_pair": round(flops),
+            "share_of_peak": round(share, 2),
+        },
+        "assumed": f"{LEAST_SHARE:.0%} to {share:.0%} of the {GPUS[args.gpu]:.3g} operations a second in the data "
+        f"sheet of {args.gpu}, and {args.cores} cores that tokenize",
+        "gpu_hours": [round(each, 2) for each in hours],
+        "hours_of_tokenizing": round(alone, 2),
+        "core_hours_to_build": round(ESTIMATED_PAIRS / rows_per_second / 3600, 1),
+        **({} if args.price is None else {"price": [round(each * args.price, 2) for each in hours]}),
+    }
+
+
+def _seconds(work: Callable[[], object], clock: Callable[[], float]) -> float:
+    taken = []
+    for _ in range(TURNS):
+        begin = clock()
+        work()
+        taken.append(clock() - begin)
+    return min(taken)
+
+
+if __name__ == "__main__":
+    main()

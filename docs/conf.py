@@ -1,0 +1,69 @@
+"""How the documentation is built: `make docs`, offline, warnings as errors.
+
+Sphinx with furo and MyST, since MkDocs 1 is no longer maintained and its Material theme is in maintenance. The cards of
+sets and metrics are the pages about them: they are copied here as the build begins, so that there is no second text.
+"""
+
+import re
+import shutil
+from importlib.metadata import version as version_of
+from pathlib import Path
+from typing import Any
+
+DOCS = Path(__file__).parent
+ROOT = DOCS.parent
+CARDS = {"dataset_scripts": "sets", "metrics": "metrics"}  # a folder of the repository: the folder of its pages here
+
+project = "unbag"
+author = "the unbag authors"
+copyright = author
+release = version = version_of("unbag")
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx_copybutton"]
+exclude_patterns = ["_build", "*.ipynb"]
+default_role = "code"  # docstrings have code between single backticks, as Markdown does
+highlight_language = "text"
+html_theme = "furo"
+html_title = "unbag"
+html_static_path: list[str] = []
+myst_enable_extensions = ["linkify"]
+myst_linkify_fuzzy_links = False
+myst_heading_anchors = 3
+autodoc_typehints = "description"
+autodoc_member_order = "bysource"
+
+_FRONT_MATTER = re.compile(r"\A---\n.*?\n---\n", re.DOTALL)
+_CARD = re.compile(r"\((?:\.\./)*(dataset_scripts|metrics)/([a-z_]+)/(?:README\.md)?(#[^)]*)?\)")
+_HOME = re.compile(r"\((?:\.\./)+(README|SECURITY|CONTRIBUTING|CHANGELOG)\.md(#[^)]*)?\)")
+_DOCS = re.compile(r"\((?:\.\./)*docs/([^)]*)\)")
+_TRAINERS = re.compile(r"\[([^]]*)\]\((?:\.\./)*(?:trainers|benchmarks|src|action\.yml)[^)]*\)")
+
+
+def _within(text: str) -> str:
+    """Return a page with links to files of the repository as links to pages."""
+    text = _CARD.sub(lambda m: f"(/{CARDS[m[1]]}/{m[2]}.md{m[3] or ''})", text)
+    text = _HOME.sub(lambda m: f"(/home/{m[1].lower()}.md{m[2] or ''})", text)
+    text = _DOCS.sub(lambda m: f"(/{m[1]})", text)
+    return _TRAINERS.sub(r"\1", text)
+
+
+def _copy_cards(app: Any) -> None:
+    for folder, pages in CARDS.items():
+        shutil.rmtree(DOCS / pages, ignore_errors=True)
+        (DOCS / pages).mkdir()
+        for card in sorted((ROOT / folder).glob("*/README.md")):
+            text = _FRONT_MATTER.sub("", card.read_text(encoding="utf-8"))
+            (DOCS / pages / f"{card.parent.name}.md").write_text(text, encoding="utf-8")
+        names = "\n".join(sorted(card.parent.name for card in (ROOT / folder).glob("*/README.md")))
+        (DOCS / pages / "index.md").write_text(
+            f"# {'The sets' if pages == 'sets' else 'The metrics'}\n\n```{{toctree}}\n:maxdepth: 1\n\n{names}\n```\n",
+            encoding="utf-8",
+        )
+    (DOCS / "home").mkdir(exist_ok=True)
+    for name in ("SECURITY", "CONTRIBUTING", "CHANGELOG"):
+        shutil.copyfile(ROOT / f"{name}.md", DOCS / "home" / f"{name.lower()}.md")
+
+
+def setup(app: Any) -> None:
+    """Let Sphinx copy the cards first, and read every page with its links as they are here."""
+    app.connect("builder-inited", _copy_cards)
+    app.connect("source-read", lambda app, name, source: source.__setitem__(0, _within(source[0])))

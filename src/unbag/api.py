@@ -1,0 +1,250 @@
+"""`unbag.evaluate`: a model in, a report out; what `unbag evaluate` does, from Python."""
+
+import logging
+import tempfile
+from collections.abc import Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from unbag import evaluation, processes, results, suite
+from unbag.addresses import Folder, is_address, send
+from unbag.engine import opened, require_engine
+from unbag.evaluation import OnProgress
+from unbag.failures import Failure
+from unbag.files import cache_folder
+from unbag.inference.process_group import process_group
+from unbag.inference.sharded import Shard
+from unbag.inference.store import PREDICTIONS
+from unbag.labels import parse_label_map
+from unbag.model_kinds import is_recognised
+from unbag.options import whole
+from unbag.predictors import Model
+from unbag.progress import bars
+from unbag.report.in_python import Report
+from unbag.request import Request
+from unbag.results import LeftOut
+from unbag.selection import Pairs
+
+if TYPE_CHECKING:
+    from unbag.inference.transformer import Dtype, Head
+
+logger = logging.getLogger(__name__)
+
+
+def evaluate(
+    model: Model,
+    sets: str | Request | Sequence[str | Request] | None = None,
+    *,
+    corpus: str | None = None,
+    split: str | None = None,
+    data: Path | str | None = None,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] | None = None,
+    language: str | None = None,
+    examples: int | None = None,
+    seed: int | None = None,
+    options: Mapping[str, Any] | None = None,
+    full: bool = False,
+    out: Path | str | None = None,
+    shard: str | None = None,
+    lexical: bool = True,
+    num_proc: int = 1,
+    engine: Literal["ray"] | None = None,
+    num_gpus: float | None = None,
+    revision: str | None = None,
+    dtype: "Dtype | None" = None,
+    device: str | None = None,
+    head: "Head | None" = None,
+    label_map: Mapping[str, str] | Sequence[str] | str | None = None,
+    threshold: float | Literal["ranking"] | None = None,
+    trust_labels: bool = False,
+    trust_remote_code: bool = False,
+    max_length: int | None = None,
+    batch_tokens: int | None = None,
+    shots: int | None = None,
+    chat: bool | None = None,
+    base_url: str | None = None,
+    concurrency: int | None = None,
+    retries: int | None = None,
+    training: Sequence[str] | None = None,
+    pairs: int | None = None,
+    pipeline: str | None = None,
+    progress: bool = True,
+    on_progress: OnProgress | None = None,
+) -> Report:
+    """Evaluate a model on challenge sets.
+
+    A function is given the list of premises and the list of hypotheses and answers each pair with a label's name, its
+    id (whose meaning `label_map` says), or probabilities; `unbag.inference.CallablePredictor` says how they are told
+    apart.
+
+    Args:
+        model: a Hub id, a folder, a built-in model (`lexical`, `hypothesis-only`, `majority`), `causal:ORG/LM`,
+            `endpoint:NAME`, `module:function`, a function, a `CrossEncoder`, a text-classification pipeline, or a
+            predictor (`unbag.inference.Predictor`).
+        sets: what to evaluate on: a name means all of that set. By default a sample of every set (`unbag.suite`), of
+            which those that cannot be had are warned of and left out.
+        corpus: what the sets are made from, a corpus that `unbag sets` lists; by default each set's own.
+        split: of the corpus; by default the one that the papers evaluate on.
+        data: pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set of the Hub.
+        columns: its names of our columns, `{"premise": "text", …}`, where they are unusual.
+        labels: what its label ids 0, 1, 2 are called, where it has ids only.
+        language: its language: `en` (default), `zh`, or another of XNLI's by its code.
+        examples: how many examples to draw of each set; by default all, or of the suite its samples.
+        seed: decides all that is drawn; 13 by default.
+        options: of the sets, `{"q": 10}`; each set takes those that it has (`unbag sets NAME` lists them).
+        full: all examples of every set, where none is named.
+        out: the folder for results and predictions, or its address (`s3://…`), where a run that was stopped goes on.
+            Without one, results are
+            kept with the report, until it is saved; and predictions in `predictions` in the user's cache folder
+            (`UNBAG_CACHE`), or, where nothing says what decides them, as with a function, nowhere. The numbers are the
+            same.
+        shard: which of several processes this is that share the work without being connected, all with the same `out`
+            that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
+        lexical: hold the scores against a lexical model on the same rows; else against guessing alone.
+        num_proc: processes that build the sets and tag sentences; the results do not depend on it.
+        engine: `ray` leaves the work to a Ray cluster, or to one on this machine (`pip install 'unbag[ray]'`). `out` is
+            a place that all its nodes see; what comes out does not depend on it.
+        num_gpus: of `ray`: the share of a GPU that each copy of the model takes; by default 1 if there are any.
+        revision: branch, tag or commit of a Hub model.
+        dtype: float32 (default), bfloat16 or float16.
+        device: as torch names it; by default a GPU if there is one.
+        head: of a model trained by HEX: `plain` (default) or `residual`.
+        label_map: which output, or which id, is which label: names in order, as a list or with commas between, or our
+            name by the model's.
+        threshold: of a model of one output (a reranker, a fact checker): from which share of its sigmoid on a pair is
+            entailed; or `ranking`, where none is known: as many pairs as are labelled so, those it scores highest.
+        trust_labels: go on although another order of the labels fits the model clearly better.
+        trust_remote_code: run the Python code that the model's repository brings; the results name it.
+        max_length: the most tokens a pair; by default what the model reads.
+        batch_tokens: the most tokens a batch; by default what is fast.
+        shots: of a language model: worked examples before each pair, 0 (default), 3 or 6.
+        chat: of `causal:`: whether to ask by the chat template; by default where there is one.
+        base_url: of `endpoint:`: its address up to `/v1`.
+        concurrency: of `endpoint:`: requests at a time; 8 by default.
+        retries: of `endpoint:`: how often a request is sent again.
+        training: what a built-in model is fitted to: corpora or files.
+        pairs: of a built-in model: how many training pairs to draw.
+        pipeline: of a built-in model: what tells which words count.
+        progress: show progress bars, on standard error.
+        on_progress: called instead with a set's name, and how many of how many rows are predicted.
+
+    Returns:
+        The report; without results in the processes after the first.
+
+    Raises:
+        ValueError: if an input is not what is expected, or an option does not fit the model; `labels.LabelError` if
+            the label order is unknown or refuted.
+
+    >>> from unbag.demo import file
+    >>> def model(premises, hypotheses):
+    ...     return ["entailment" if len(h) < len(p) else "neutral" for p, h in zip(premises, hypotheses)]
+    >>> report = evaluate(model, "swapped", data=file("validation"), examples=60, lexical=False, progress=False)
+    >>> report.results[0].scores["n_examples"]
+    60
+    """
+    asked = Pairs(
+        corpus=corpus,
+        split=split,
+        data=None if data is None else str(data),
+        columns=columns,
+        labels=labels,
+        language=language,
+        examples=examples,
+        seed=seed,
+        options=options or {},
+    )
+    if not (sets is None or isinstance(sets, str | Request | list | tuple)):
+        raise ValueError(f"expected sets to be a set, or a list of them, found {sets!r}")
+    if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
+        raise ValueError(f"expected label_map to be labels in order, or ours by the model's, found {label_map!r}")
+    for name, text in {"revision": revision, "device": device, "base_url": base_url, "pipeline": pipeline}.items():
+        if not (text is None or isinstance(text, str)):
+            raise ValueError(f"expected {name} to be text, found {text!r}")
+    numbers = {"max_length": max_length, "batch_tokens": batch_tokens, "concurrency": concurrency, "pairs": pairs}
+    for name, number in numbers.items():
+        if number is not None:
+            whole(name, number, least=1)
+    for name, number in {"shots": shots, "retries": retries}.items():
+        if number is not None:
+            whole(name, number)
+    if not (out is None or isinstance(out, str | PathLike)):
+        raise ValueError(f"expected out to be the path of a folder, found {out!r}")
+    if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
+        label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
+    require_engine(engine, num_gpus, shard)
+    failures: list[Failure] = []
+
+    def failed(failure: Failure) -> None:
+        logger.warning("%s is left out: %s", failure.set, failure.reason)
+        failures.append(failure)
+
+    if sets is None:
+        requests = asked.requests(suite.names(), on_failure=failed)
+        requests = requests if full else [suite.sampled(request) for request in requests]
+    else:
+        if not sets:
+            raise ValueError(f"expected a set or more ({', '.join(suite.names())}), found none; leave sets out for all")
+        requests = _named([sets] if isinstance(sets, str | Request) else sets, asked, full=full)
+    before = tuple(failures)  # `evaluate_all` notes those that come on its own
+    if out is None and process_group().world > 1:
+        raise ValueError("several processes share a folder that they all see; name one (out=…)")
+    if shard is not None and out is None:
+        raise ValueError("shards share a folder that they all see, or an address; name one (out=…)")
+    address = str(out) if out is not None and is_address(out) else None
+    temporary = out is None or address is not None
+    folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(out))
+    predictions: Path | str = folder / PREDICTIONS
+    if address is not None:
+        predictions = str(Folder(address) / PREDICTIONS)
+    elif out is None and is_recognised(model):
+        predictions = cache_folder(PREDICTIONS)
+    report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
+    visible = progress and on_progress is None and process_group().rank == 0
+    with bars(visible=visible) as shown, processes.up_to(num_proc), opened(engine, num_gpus) as asking:
+        report.results = evaluation.evaluate_all(
+            [model],
+            requests,
+            out=folder,
+            predictions=predictions,
+            trust_labels=trust_labels,
+            lexical=lexical,
+            left_out=before,
+            on_progress=on_progress or shown,
+            on_failure=failed if sets is None else None,
+            shard=None if shard is None else Shard.parsed(shard),
+            engine=asking,
+            revision=revision,
+            dtype=dtype,
+            device=device,
+            head=head,
+            label_map=label_map,
+            threshold=threshold,
+            trust_remote_code=trust_remote_code or None,
+            max_length=max_length,
+            batch_tokens=batch_tokens,
+            shots=shots,
+            chat=chat,
+            base_url=base_url,
+            concurrency=concurrency,
+            retries=retries,
+            training=tuple(map(str, training)) if training else None,
+            pairs=pairs,
+            pipeline=pipeline,
+        )
+    if address is not None:
+        send(folder, address, last=results.FILE)
+    report.left_out = [LeftOut(each.set, each.model, each.reason) for each in failures]
+    return report
+
+
+def _named(sets: Sequence[str | Request], asked: Pairs, *, full: bool) -> list[Request]:
+    """Return requests for sets that were named, or asked for as requests already."""
+    if full:
+        raise ValueError("full is for all sets; of a set that is named, all is taken anyway")
+    if made := [each.name for each in sets if isinstance(each, Request)]:
+        if asked.is_given():
+            raise ValueError(f"the request for {made[0]} says which pairs; leave out corpus, data, examples, …")
+        return [each if isinstance(each, Request) else suite.request(each) for each in sets]
+    return asked.requests([each for each in sets if isinstance(each, str)])

@@ -1,0 +1,86 @@
+"""A model as an evaluation asks it: its predictor, what is recorded of it, and whether its labels are what it says."""
+
+import logging
+from collections.abc import Mapping
+from typing import Any
+
+from unbag.inference.predictor import Predictor
+from unbag.inference.probe import MislabelledError, ProbeReport, probe
+from unbag.inference.probe_pairs import PAIRS
+from unbag.llm.prompts import SHOTS, WORDS
+
+logger = logging.getLogger(__name__)
+
+
+class AskedModel:
+    """A model of an evaluation.
+
+    Args:
+        predictor: what is asked.
+        record: its `name`, and the `options` that it was named with.
+        trust_labels: go on although another order of its labels fits it clearly better.
+    """
+
+    def __init__(self, predictor: Predictor, record: Mapping[str, Any], *, trust_labels: bool = False) -> None:
+        self.predictor = predictor
+        self.name: str = record["name"]
+        self._record: dict[str, Any] = {**record, **(predictor.identity or {})}
+        self._trust_labels = trust_labels
+        self._probed: dict[str, ProbeReport] = {}
+
+    def known(self, language: str) -> dict[str, Any]:
+        """Return what is recorded of it on a set in a language, where it is asked a dozen obvious pairs first, once.
+
+        Raises:
+            MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
+        """
+        known = dict(self._record)
+        in_words = known.get("kind") in ("causal", "endpoint")
+        if known.get("kind") != "transformer" and not in_words:
+            return known
+        # A classifier declares its labels in a file that may be wrong; words say what they mean, so that the count of
+        # right answers is for the record only.
+        trust = self._trust_labels or in_words
+        # The order of the labels is the same in all languages, but who fails in a foreign one is not at chance.
+        asked_in = language if language in PAIRS else "en"
+        own = asked_in == language
+        if asked_in not in self._probed:
+            self._probed[asked_in] = _probed(self.predictor, asked_in, known, trust=trust, own=own)
+        report = self._probed[asked_in]
+        known["label_probe"] = {asked_in: f"{report.right_declared} of {report.pairs}"}
+        if report.warning and own:
+            known["label_probe_warning"] = report.warning
+        if report.mislabelled and not in_words and "options" in known:
+            known["options"] = {**known["options"], "trust_labels": True}
+        return known
+
+
+def _probed(
+    predictor: Predictor, language: str, known: Mapping[str, Any], *, trust: bool, own: bool = True
+) -> ProbeReport:
+    """Return what becomes of obvious pairs, and say so where it is doubtful.
+
+    Raises:
+        MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
+    """
+    report = probe(predictor, language)
+    if report.mislabelled:
+        if not trust:
+            raise MislabelledError(report)
+        in_words = known["kind"] != "transformer"
+        logger.warning("%s", _takes_words_for_others(report, known) if in_words else MislabelledError(report))
+    elif report.warning and own:  # of another language than the pairs' it says nothing
+        logger.warning("%s %s", known["name"], report.warning)
+    return report
+
+
+def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> str:
+    """Return what to say of a language model whose words fit other labels better: there is no order to correct."""
+    orders = zip(report.declared, report.best, strict=True)
+    other = " and ".join(f"{WORDS[label]} as {best}" for label, best in orders if label != best)
+    form = ", or the other form of question (--chat or --no-chat)" if known["kind"] == "causal" else ""
+    return (
+        f"{known['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
+        f"of {report.pairs} read with {other}: it seems to take the question's words for others. Its answers count as "
+        f"the question defines them; try another number of worked examples (--shots {', '.join(map(str, SHOTS))}){form}"
+    )

@@ -1,0 +1,85 @@
+"""`unbag demo`: the whole flow offline, told to who sees it for the first time."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import typer
+
+from unbag.cli.output import AsJson, console, echo, failed, leave, report
+from unbag.cli.paths import folder_to_write
+from unbag.cli.watching import watch
+
+if TYPE_CHECKING:
+    from unbag.demo.disagreement import Disagreement
+    from unbag.failures import Failure
+
+_WHO: Final = (
+    "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that sees the words in "
+    "their order; lexical, a bag of words; and hypothesis-only, a bag of words that never sees the premise."
+)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for results and predictions.")] = Path(
+        "runs/demo"
+    ),
+    as_json: AsJson = False,
+) -> None:
+    """Show the whole flow offline, in a minute.
+
+    Every challenge set is made from bundled captions, whose labels follow from
+    what they mean, and put to a small network that reads the words in their
+    order, to a bag of words, and to one that sees the hypothesis only, all
+    trained on the same captions. A set that needs what is not on this machine,
+    such as a parser, is left out and named at the end.
+    """
+    from unbag.challenge_sets import names
+    from unbag.demo.disagreement import disagreement
+    from unbag.demo.run import run
+    from unbag.report import html, terminal
+
+    failures: list[Failure] = []
+    with watch(len(names()), visible=not as_json, quiet=True) as watched:
+        found = run(
+            out,
+            on_set=watched.on_set,
+            on_progress=watched.on_progress,
+            on_result=watched.on_result,
+            on_failure=failures.append,
+        )
+    if as_json:
+        report(found, out, as_json=True)
+        failed(failures, several=False)
+        return
+    leave(found, out)
+    terminal.show([_who(), *terminal.together(found), *_told(disagreement(out))], console())
+    failed(failures, several=False)
+    echo(f"Every set's own table is in {out / terminal.FILE}.")
+    echo(f"Open {(out / html.FILE).resolve()} in a browser")
+
+
+def _who() -> str:
+    from unbag import demo
+
+    return _WHO.format(pairs=sum(1 for _ in demo.pairs("train")))
+
+
+def _told(found: "Disagreement") -> list[Any]:
+    """Return where the reader and the bag of words part company, and the pair that shows it."""
+    from rich.console import Group
+    from rich.table import Table
+
+    told = (
+        f"On {found.apart:,} of the {found.pairs:,} pairs as they are written reader and lexical answer differently: "
+        f"reader is right on {found.reader_right:,} of these, lexical on {found.bag_right:,}."
+    )
+    if found.shown is None:
+        return [told]
+    pair, reader, bag = found.shown
+    lines = Table.grid(padding=(0, 2))
+    lines.add_row("premise", pair.premise)
+    lines.add_row("hypothesis", pair.hypothesis)
+    lines.add_row("label", pair.label, style="bold")
+    for name, said in (("reader", reader), ("lexical", bag)):
+        lines.add_row(name, f"{said.label}, probability {said.probability:.2f}")
+    return [Group(f"{told} One of those that reader has right:", "", lines)]

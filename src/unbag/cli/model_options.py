@@ -1,0 +1,178 @@
+"""The options that say how a model is asked: the same for every command that evaluates one."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
+from urllib.parse import urlsplit
+
+import typer
+
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
+from unbag.cli.output import echo
+from unbag.cli.prefetching import Offline
+
+if TYPE_CHECKING:
+    from unbag.llm.spending import Spending
+
+# As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
+Dtype = Literal["float32", "bfloat16", "float16"]
+Head = Literal["plain", "residual"]
+
+_BASELINES: Final = "For the built-in models (lexical, hypothesis-only, majority)"
+_IN_WORDS: Final = "For language models (causal:…, endpoint:…)"
+LabelMap = Annotated[
+    list[str] | None,
+    typer.Option(callback=comma_separated, help="The model's labels in output order, comma-separated or repeated."),
+]
+Lexical = Annotated[
+    bool,
+    typer.Option(
+        "--lexical/--no-lexical",
+        envvar="UNBAG_LEXICAL",
+        help="Hold scores against a lexical model too (default), or against guessing alone.",
+    ),
+]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """How models are asked; see `shared_options.with_shared_options`."""
+
+    revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None
+    dtype: Annotated[Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")] = None
+    device: Annotated[str | None, typer.Option(help="As torch names it; by default a GPU if there is one.")] = None
+    head: Annotated[
+        Head | None,
+        typer.Option(metavar="HEAD", help="plain (default), or residual: of a HEX model, F_L instead of f([h, 0])."),
+    ] = None
+    label_map: LabelMap = None
+    threshold: Annotated[
+        str | None,
+        typer.Option(
+            metavar="SHARE",
+            help="Of a model of one output: from which share of its sigmoid on a pair is entailed; or ranking, where "
+            "none is known.",
+        ),
+    ] = None
+    trust_remote_code: Annotated[
+        bool,
+        typer.Option(
+            "--trust-remote-code",
+            help="Run the Python code that the model's repository brings (recorded; off by default).",
+        ),
+    ] = False
+    trust_labels: Annotated[
+        bool, typer.Option("--trust-labels", help="Continue even if another label order fits the model better.")
+    ] = False
+    lexical: Lexical = True
+    offline: Offline = False
+    training: Annotated[
+        list[str] | None,
+        typer.Option(
+            rich_help_panel=_BASELINES,
+            callback=comma_separated,
+            autocompletion=completion.corpora,
+            help="What they are fitted to: corpora or files, comma-separated or repeated (default: snli,mnli).",
+        ),
+    ] = None
+    shots: Annotated[
+        int | None,
+        typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
+    ] = None
+    chat: Annotated[
+        bool | None,
+        typer.Option(
+            "--chat/--no-chat",
+            rich_help_panel=_IN_WORDS,
+            help="causal: ask by the tokenizer's chat template (default: where it has one).",
+        ),
+    ] = None
+    base_url: Annotated[
+        str | None,
+        typer.Option(
+            rich_help_panel=_IN_WORDS,
+            help="endpoint: its address up to /v1. The key is read from OPENAI_API_KEY in the environment.",
+        ),
+    ] = None
+    concurrency: Annotated[
+        int | None, typer.Option(min=1, rich_help_panel=_IN_WORDS, help="endpoint: requests at a time (default: 8).")
+    ] = None
+    price_in: Annotated[
+        float | None,
+        typer.Option(min=0, rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of questions."),
+    ] = None
+    price_out: Annotated[
+        float | None,
+        typer.Option(min=0, rich_help_panel=_IN_WORDS, help="endpoint: price of a million tokens of answers."),
+    ] = None
+
+    def of_model(self) -> dict[str, Any]:
+        """Return those that a model is made with (`unbag.predictors.predictor_of`)."""
+        return {
+            "revision": self.revision,
+            "dtype": self.dtype,
+            "device": self.device,
+            "head": self.head,
+            "label_map": parsed(self.label_map),
+            "threshold": self.threshold,
+            "trust_remote_code": self.trust_remote_code or None,
+            "training": tuple(self.training) if self.training else None,
+            "shots": self.shots,
+            "chat": self.chat,
+            "base_url": self.base_url,
+            "concurrency": self.concurrency,
+        }
+
+    def check(self, models: Sequence[str]) -> None:
+        """Refuse what some models cannot be asked with, before anything is computed.
+
+        Raises:
+            typer.BadParameter: if a model is asked over the network while offline, or `training` is for none of them.
+        """
+        from unbag.model_kinds import BUILT_IN, ENDPOINT, kind_of
+
+        if self.offline and not _is_of_this_machine(self.base_url):
+            for model in models:
+                if kind_of(model) is ENDPOINT:
+                    raise typer.BadParameter(
+                        f"{model} is asked over the network, which --offline keeps from; leave one out"
+                    )
+        if self.training and not any(kind_of(model) is BUILT_IN for model in models):
+            raise typer.BadParameter(f"--training is for {BUILT_IN.named}; an option of a set is -o training=…")
+
+    @contextmanager
+    def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
+        """Give where to count what endpoints cost, and show it at the end, however that comes; None without any."""
+        from unbag.model_kinds import ENDPOINT, kind_of
+
+        if not any(kind_of(model) is ENDPOINT for model in models):
+            if self.price_in is not None or self.price_out is not None:
+                raise typer.BadParameter("a price is for a model behind an endpoint (endpoint:NAME)")
+            yield None
+            return
+        from unbag.llm.spending import Spending
+
+        spending = Spending(self.price_in, self.price_out)
+        try:
+            yield spending
+        finally:
+            echo(str(spending), err=True)
+
+
+def in_folder_name(lexical: bool) -> dict[str, Any]:
+    """Return what a run's folder is called by, beside the models' own options, where no lexical model is asked."""
+    return {} if lexical else {"lexical": False}
+
+
+def parsed(label_map: list[str] | None) -> dict[str, str] | None:
+    """Return a label map from its parts."""
+    from unbag.labels import parse_label_map
+
+    return None if label_map is None else parse_label_map(",".join(label_map))
+
+
+def _is_of_this_machine(address: str | None) -> bool:
+    host = urlsplit(address or "").hostname or ""
+    return host in ("localhost", "::1") or host.startswith("127.")

@@ -1,0 +1,135 @@
+"""Commands about the papers' own models: `unbag models` lists them, `unbag models make` makes one to train."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unbag.cli import completion
+from unbag.cli.lists import comma_separated
+from unbag.cli.output import AsJson, console, echo, print_json
+from unbag.cli.paths import folder_to_write
+from unbag.cli.prefetching import Offline
+
+if TYPE_CHECKING:
+    from unbag.models import Kind
+
+app = typer.Typer(help="The models of the papers before transformers: list them, or make one that is ready to train.")
+
+
+@app.callback(invoke_without_command=True)
+def list_models(context: typer.Context, as_json: AsJson = False) -> None:
+    """List the models of the papers before transformers; with `make`, make one that is ready to train.
+
+    Parameters are those above the word embeddings; beside them what the
+    authors count, with a star where that was not looked up.
+    """
+    if context.invoked_subcommand is not None:
+        return
+    from unbag.models import KINDS
+    from unbag.untrained.size import parameters
+
+    if as_json:
+        print_json([_entry(kind, parameters(kind)) for kind in KINDS.values()])
+        return
+    from rich.table import Table
+
+    table = Table("model", "paper", "what it sees", box=None, header_style="bold")
+    table.add_column("parameters", justify="right")
+    table.add_column("published", justify="right")
+    for kind in KINDS.values():
+        published = "" if kind.published is None else _millions(kind.published) + ("" if kind.looked_up else " *")
+        table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
+    console().print(table)
+    echo("\n* from memory, not looked up. docs/models.md says where counts differ, and why.")
+    echo("\nFor instance: unbag models make esim --corpus snli --vectors glove.840B.300d.zip --out esim")
+
+
+@app.command()
+def make(
+    name: Annotated[str, typer.Argument(help="The model, as `unbag models` lists it, e.g. esim.")],
+    out: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model; it appears whole.")],
+    corpus: Annotated[
+        list[str] | None,
+        typer.Option(
+            callback=comma_separated,
+            autocompletion=completion.corpora,
+            help="Corpora (their train splits) or files whose words it knows, comma-separated or repeated "
+            "(default: snli).",
+        ),
+    ] = None,
+    vectors: Annotated[
+        str | None,
+        typer.Option(
+            help="Word vectors: a text file such as GloVe's, a spaCy pipeline, a model2vec model, or a transformer's "
+            "input layer (default: drawn, and learnt in training)."
+        ),
+    ] = None,
+    dimensions: Annotated[int, typer.Option(min=1, help="Of vectors that are drawn.")] = 300,
+    encoder: Annotated[
+        str | None,
+        typer.Option(help="Hub id or folder of a transformer whose outputs, frozen, stand in for word vectors."),
+    ] = None,
+    least: Annotated[int, typer.Option(min=1, help="How often a word occurs that it knows.")] = 1,
+    option: Annotated[
+        list[str] | None, typer.Option("-o", metavar="NAME=VALUE", help="An option of the model, e.g. hidden_size=100.")
+    ] = None,
+    pipeline: Annotated[
+        str | None,
+        typer.Option(help="spaCy pipeline, where the model is of tags or parses (default: spacy/en_core_web_sm)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Decides the vectors that are drawn.")] = 13,
+    offline: Offline = False,
+    as_json: AsJson = False,
+) -> None:
+    """Make a model that is ready to train: vocabulary, vectors, and what it is told of its words.
+
+    unbag models make esim --corpus snli --vectors glove.840B.300d.zip --out esim
+    unbag train finetune --model esim --corpus snli --learning-rate 4e-4 --out runs/esim
+    unbag evaluate runs/esim
+
+    What is above the vectors is drawn when it is trained, by the seed of that run.
+    """
+    from unbag.untrained.making import make as make_model
+
+    options = {}
+    for text in option or ():
+        key, equals, value = text.partition("=")
+        if not equals:
+            raise typer.BadParameter(f"expected -o NAME=VALUE, found {text!r}")
+        options[key] = value
+    record = make_model(
+        name,
+        tuple(corpus or ("snli",)),
+        out,
+        vectors=vectors,
+        dimensions=dimensions,
+        encoder=encoder,
+        least=least,
+        options=options,
+        pipeline=pipeline,
+        seed=seed,
+    )
+    if as_json:
+        print_json({"out": str(out), **record})
+    elif encoder:
+        echo(f"{out}: {name} over {encoder}, untrained")
+    else:
+        found = f", {record['words_with_vectors']:,} of them with vectors" if vectors else ""
+        echo(f"{out}: {name} of {record['words']:,} words{found}, untrained")
+
+
+def _entry(kind: "Kind", parameters: int) -> dict[str, object]:
+    return {
+        "name": kind.name,
+        "paper": kind.paper,
+        "url": kind.url,
+        "sees": kind.sees,
+        "parameters": parameters,
+        "published_parameters": kind.published,
+        "published_looked_up": None if kind.published is None else kind.looked_up,
+    }
+
+
+def _millions(parameters: int) -> str:
+    return f"{parameters / 1e6:.2f} M"

@@ -1,0 +1,119 @@
+"""`--push-results`: what a run leaves goes to the Hub at its end, in one commit, as `unbag publish` brings it there."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import typer
+
+from unbag.cli.publishing import repo_of, report
+
+if TYPE_CHECKING:
+    from unbag.hub.publication import Publication
+    from unbag.results import Result
+
+OPTION: Final = "--push-results"
+
+
+def require(to: str, *, offline: bool) -> None:
+    """Refuse what would fail only when all is computed: a name that the Hub does not take, or no account there.
+
+    Args:
+        to: an organisation, or a repository in it.
+        offline: whether the Hub is not to be asked.
+
+    Raises:
+        typer.BadParameter: if it is not, or there is no such name.
+        ValueError: if the Hub does not know who asks.
+    """
+    from huggingface_hub import HfApi, get_token
+
+    from unbag.hub.refusals import explained
+    from unbag.hub_names import require_target
+    from unbag.hub_reads import hub_read
+    from unbag.inference.process_group import process_group
+
+    if offline:
+        raise typer.BadParameter(f"{OPTION} needs the Hub; leave out --offline")
+    try:
+        require_target(to)
+    except ValueError as error:
+        raise typer.BadParameter(f"{OPTION}: {error}") from None
+    if process_group().rank:  # the first process asks, and pushes
+        return
+    if get_token() is None:
+        raise ValueError(f"{OPTION} {to}: expected a token, found none; log in with `hf auth login`, or set HF_TOKEN")
+    with explained(to, OPTION):
+        hub_read("your account", HfApi().whoami)
+
+
+def require_results(to: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
+    """Refuse, before anything is computed, what no data set of results takes, and what `require` refuses.
+
+    Args:
+        to: as `require` takes it; None where nothing is to be pushed.
+        models: that are evaluated, as they are named.
+        data: a user's own pairs, if the sets are made from some.
+        offline: as `require` takes it.
+
+    Raises:
+        typer.BadParameter: if the results would be of a folder or of a user's own pairs; and as `require`.
+        ValueError: as `require`.
+    """
+    if to is None:
+        return
+    if data:
+        raise typer.BadParameter(f"{OPTION}: a data set of results takes those on corpora, not those on {data}")
+    if folders := [model for model in models if Path(model).is_dir()]:
+        raise typer.BadParameter(
+            f"{OPTION}: {folders[0]} is a folder; publish it (unbag publish model) and evaluate it by its name"
+        )
+    require(to, offline=offline)
+
+
+def push_results(results: "Sequence[Result]", place: str, to: str, *, as_json: bool) -> None:
+    """Add results to a data set of results, as `unbag publish results-dataset` does.
+
+    Args:
+        results: of models of the Hub, on pairs of corpora.
+        place: where they are, for whoever has to push them by hand.
+        to: the organisation, or the repository.
+        as_json: whether standard output is for a script, so that what was done is said on standard error.
+
+    Raises:
+        ValueError: if they cannot be published.
+    """
+    from unbag.hub.results_dataset import NAME, publication
+
+    by_hand = f"unbag publish results-dataset {place} --to {to} --yes"
+    _push(lambda: publication(repo_of(to, NAME), results), by_hand, as_json=as_json)
+
+
+def push_model(folder: Path, to: str, *, as_json: bool) -> None:
+    """Publish a trained model with a card and its evaluation, as `unbag publish model` does.
+
+    Args:
+        folder: as the run left it.
+        to: the organisation, or the repository.
+        as_json: as `push_results` takes it.
+
+    Raises:
+        ValueError: if it cannot be published.
+    """
+    from unbag.cli.publishing_model import trained
+
+    by_hand = f"unbag publish model {folder} --to {to} --yes"
+    _push(lambda: trained(folder, repo_of(to, folder.resolve().name)), by_hand, as_json=as_json)
+
+
+def _push(made: "Callable[[], Publication]", by_hand: str, *, as_json: bool) -> None:
+    from unbag.hub.publishing import publish
+    from unbag.hub.remote import look
+
+    try:
+        publication = made()
+        # New, it is private as checkpoints are: nobody was shown what it would hold.
+        outcome = publish(publication, private=look(publication.repo, publication.kind) is None)
+    except (ValueError, OSError) as error:
+        raise ValueError(f"{error}; nothing else is lost, and `{by_hand}` tries again") from error
+    report(outcome, err=as_json)

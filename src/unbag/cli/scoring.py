@@ -1,0 +1,118 @@
+"""The command that scores predictions that are there: `unbag score`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from unbag.cli import completion
+from unbag.cli.model_options import Lexical, in_folder_name
+from unbag.cli.output import AsJson, failed, report
+from unbag.cli.paths import place_to_write
+from unbag.cli.prefetching import Offline
+from unbag.cli.request_options import PairOptions
+from unbag.cli.run_folder import RUNS, run_folder
+from unbag.cli.shared_options import with_shared_options
+
+if TYPE_CHECKING:
+    from unbag.failures import Failure
+    from unbag.request import Request
+
+
+@with_shared_options
+def score(
+    ctx: typer.Context,
+    pairs: PairOptions,
+    predictions: Annotated[
+        Path | None, typer.Argument(help="csv, tsv, jsonl or parquet: id, and prediction or a column a label.")
+    ] = None,
+    shards: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="FOLDER",
+            help="Instead of a file, what `unbag evaluate --shard` predicted: the folder or address of its --out.",
+        ),
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Option(
+            "--set",
+            metavar="NAME|FILE",
+            autocompletion=completion.sets,
+            help="The challenge set that was predicted (default: permuted), or the Parquet file that `unbag build` "
+            "wrote of it, which says all else.",
+        ),
+    ] = None,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            callback=place_to_write,
+            metavar="FOLDER",
+            help="Folder for results, or its address (default: runs/FILE/SET-PAIRS; of --from that folder itself).",
+        ),
+    ] = None,
+    lexical: Lexical = True,
+    offline: Offline = False,
+    as_json: AsJson = False,
+) -> None:
+    """Score predictions made elsewhere, without the model.
+
+    The file has a row for each row of the set (unbag build writes it), with
+    the id and either the predicted label (column prediction) or the
+    probabilities (columns entailment, neutral, contradiction).
+
+      unbag score predictions.csv --set permuted --corpus snli
+      unbag score predictions.csv --set permuted.parquet
+      unbag score --from s3://BUCKET/RUN
+
+    --from scores the sets of which all shards have done all, and names the
+    parts that are missing of others.
+    """
+    from unbag import evaluation, prefetch, results
+    from unbag.addresses import local_copy
+    from unbag.inference.store import PREDICTIONS
+    from unbag.request import BuiltSet, is_exported, read_back
+
+    if shards is not None:
+        if predictions is not None or name is not None or pairs != PairOptions():
+            raise typer.BadParameter("--from has what was predicted and of which pairs; leave out what else says it")
+        said = ctx.get_parameter_source("lexical")
+        if not lexical and said and said.name == "COMMANDLINE":  # UNBAG_LEXICAL, which says it too, is for all commands
+            raise typer.BadParameter("--from has what scores are held against: give --no-lexical to the shards instead")
+        _score_shards(shards, out or shards, as_json=as_json)
+        return
+    if predictions is None:
+        raise typer.BadParameter("expected a file of predictions, or --from with the folder of shards")
+    written = name if name and name.endswith(".parquet") else None
+    if name is None and is_exported(predictions):  # to which predictions were added: it is one of both
+        written = str(predictions)
+    if written is not None:
+        if pairs != PairOptions():
+            raise typer.BadParameter(f"{written} says which pairs the set is made from; leave out what else says it")
+        of: Request | BuiltSet = read_back(Path(written))
+    else:
+        [of] = pairs.requests([name or "permuted"])
+        if offline:
+            prefetch.require(prefetch.of_run([of]))
+    request = of.request if isinstance(of, BuiltSet) else of
+    place = out or str(run_folder([str(predictions)], [request], in_folder_name(lexical), about=request.name))
+    with local_copy(place, last=results.FILE) as folder:
+        result = evaluation.evaluate_file(predictions, of, out=folder, predictions=RUNS / PREDICTIONS, lexical=lexical)
+        report([result], folder, as_json=as_json, place=place)
+
+
+def _score_shards(run: str, place: str, *, as_json: bool) -> None:
+    """Score what shards predicted, and show it."""
+    from unbag import results
+    from unbag.addresses import Folder, local_copy
+    from unbag.inference.store import PREDICTIONS
+    from unbag.shared_evaluation import score_tasks
+
+    failures: list[Failure] = []
+    with local_copy(place, last=results.FILE) as folder:
+        found = score_tasks(Folder(run) / PREDICTIONS, out=folder, on_failure=failures.append)
+        report(found, folder, as_json=as_json, place=place)
+    failed(failures, several=len({failure.model for failure in failures}) > 1)
+    if failures:
+        raise typer.Exit(1)

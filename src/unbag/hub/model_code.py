@@ -1,0 +1,43 @@
+"""The code of a model of ours in one file of its repository, for those who let transformers run code of others."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from unbag.hub.vendoring import bundle, notice
+
+FILE: Final = "modeling_unbag.py"
+
+_TYPES: Final = "unbag-"  # what the types of the models in `unbag.models` begin with
+_NEEDED: Final = frozenset({"numpy", "torch", "transformers", "spacy", "huggingface_hub"})
+_INSTEAD: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
+
+
+def is_of_ours(config: Mapping[str, Any]) -> bool:
+    """Tell whether a model's architecture is one of `unbag.models`, by its config."""
+    return str(config.get("model_type")).startswith(_TYPES)
+
+
+def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
+    """Return a model's config that says where its code is, and the code: the modules of `unbag.models` that it needs.
+
+    Raises:
+        ValueError: if its architecture is none of `unbag.models`.
+        ImportError: without PyTorch and transformers.
+    """
+    from unbag.models import KINDS
+
+    networks = {kind.config.model_type: kind.network for kind in KINDS.values()}
+    if config.get("model_type") not in networks:
+        raise ValueError(
+            f"a model of type {config.get('model_type')!r} has its code in transformers and needs no code of its own; "
+            "leave out --with-code"
+        )
+    network = networks[config["model_type"]]
+    module = FILE.removesuffix(".py")
+    auto_map = {
+        "AutoConfig": f"{module}.{network.config_class.__name__}",
+        "AutoModelForSequenceClassification": f"{module}.{network.__name__}",
+    }
+    title = f"{network.__name__}, for those who load it without unbag."
+    code = bundle([network.__module__], title=title, allowed=_NEEDED, instead=_INSTEAD)
+    return {**config, "auto_map": auto_map}, notice() + code

@@ -1,0 +1,85 @@
+"""A Space to try a pair on: a model of the Hub and a lexical model, asked in order and in others."""
+
+import json
+from pathlib import Path
+from typing import Final
+
+from unbag.files import read_object
+from unbag.hub.home import what_it_is
+from unbag.hub.local_paths import without_folders
+from unbag.hub.publication import Publication
+from unbag.hub.spaces import page_source, requirements, with_settings
+from unbag.hub.vendoring import bundle, notice
+from unbag.hub_names import require_repo
+from unbag.lexical.model import CONFIG_FILE, WEIGHTS_FILE
+from unbag.lexical.words import ALL, BY_TYPE
+
+NAME: Final = "try-a-pair"
+_PAGE: Final = "pair_page"
+_OURS: Final = "unbag_words"
+_MODULES: Final = tuple(
+    f"unbag.{name}" for name in ("labels", "text.tokens", "perturb.permutation", "lexical.bag", "lexical.contributions")
+)
+_ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "jieba"})
+_APP: Final = """from pathlib import Path
+
+import {ours}
+from {page} import page
+
+demo = page({ours}, Path(__file__).parent, "{model}")
+
+if __name__ == "__main__":
+    demo.launch()
+"""
+_CARD: Final = """---
+title: Try a pair
+tags:
+- natural-language-inference
+short_description: Does an NLI model read sentences, or count words?
+---
+
+# Try a pair
+
+A premise, a hypothesis and a model of natural language inference: its answer, that of a lexical model, the words that
+mislead the latter, and the answers with the words in other orders and with premise and hypothesis exchanged.
+
+The lexical model is a softmax regression on words and pairs of words ([Nie et al.
+2019](https://arxiv.org/abs/1811.07033), section 5), fitted to {fitted}. Words are put in other orders as by
+[Sinha et al. 2021](https://arxiv.org/abs/2101.00010), section 4. One pair tells nothing of a model: the challenge sets
+have thousands.
+
+{about}
+"""
+
+
+def pair_space(repo: str, model: str, lexical: Path) -> Publication:
+    """Return the Space.
+
+    Args:
+        repo: of the Space, `organisation/name`.
+        model: the Hub id of the model that is named at first.
+        lexical: a folder of a lexical model in English whose words count by their type, or all.
+
+    Raises:
+        ValueError: if the model has no such name, or the lexical model is another.
+    """
+    require_repo(model)
+    config = read_object(lexical / CONFIG_FILE)
+    record = config["record"]
+    if record["language"] != "en" or (record["tags"] != BY_TYPE and record["pipeline"] != ALL):
+        raise ValueError(
+            f"{lexical}: expected a lexical model in English, of words by their type; found the language "
+            f"{record['language']!r} and words by {record['tags']}"
+        )
+    origins = " and ".join(dict.fromkeys(without_folders(part["origin"]) for part in record["training"]))
+    fitted = f"{record['pairs']:,} pairs of {origins}"
+    files: dict[str, bytes | Path] = {
+        "README.md": with_settings(_CARD.format(about=what_it_is(), fitted=fitted), models=[model]).encode(),
+        f"{_PAGE}.py": (notice() + page_source(_PAGE)).encode(),
+        f"{_OURS}.py": (notice() + bundle(_MODULES, title="Words and their orders.", allowed=_ALLOWED)).encode(),
+        "app.py": (notice() + _APP.format(page=_PAGE, ours=_OURS, model=model)).encode(),
+        "lexical.json": json.dumps({"words": config["words"]}, ensure_ascii=False).encode(),  # no names of files here
+        "lexical.safetensors": lexical / WEIGHTS_FILE,
+        "requirements.txt": requirements("numpy", "safetensors", "scipy", "spacy", "torch", "transformers").encode(),
+    }
+    return Publication(repo, "space", files, "Publish the page to try a pair on", owns=("*.py",))

@@ -1,0 +1,112 @@
+"""A model's config, network and tokenizer as transformers reads them, and one line of what it cannot read."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
+
+import unbag.models  # noqa: F401  (makes them known to the Auto classes)
+from unbag import panics
+from unbag.inference.model_error import ModelError
+from unbag.inference.origin import Origin
+from unbag.inference.remote_code import elsewhere, names_code
+from unbag.secrets import first_line
+
+if TYPE_CHECKING:
+    from transformers import PretrainedConfig, PreTrainedTokenizerBase
+
+_KINDS: Final = {
+    AutoModelForSequenceClassification: "a sequence classifier",
+    AutoModelForCausalLM: "a causal language model",
+}
+
+
+def config_of(origin: Origin) -> "PretrainedConfig":
+    """Return a model's config.
+
+    Raises:
+        ModelError: if it cannot be read, or it needs code that is not trusted or lies elsewhere.
+    """
+    folder = origin.fetched()
+    if origin.trust and (name := elsewhere(folder)):
+        repository, _, module = name.partition("--")
+        raise ModelError(
+            f"{origin} runs code of another repository, {repository} ({module}), at no commit that its files name; "
+            "copy the code beside the model and name it there without the repository"
+        )
+    config: PretrainedConfig
+    try:
+        config = AutoConfig.from_pretrained(origin.source, **origin.options())
+    except OSError as error:
+        raise ModelError(f"cannot read the config of {origin}: {first_line(error)}") from error
+    except Exception as error:  # an unknown architecture, one that needs code of the repository, nonsense
+        _refuse_code(origin, folder)
+        raise ModelError(f"{origin} is not a model that transformers knows: {_reason(error)}") from error
+    names = config.architectures or ()
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(name, str) for name in names):
+        raise ModelError(f"expected a list of names as architectures in the config of {origin}, found {names!r:.100}")
+    return config
+
+
+def is_causal_lm(config: "PretrainedConfig") -> bool:
+    """Tell whether a model says of itself that it continues texts. GPT-2's architecture is called `GPT2LMHeadModel`."""
+    names = config.architectures or ()
+    return any(name.endswith(("ForCausalLM", "GPT2LMHeadModel")) for name in names)
+
+
+def network_of(kind: Any, origin: Origin, dtype: torch.dtype, **options: Any) -> tuple[Any, list[str]]:
+    """Return a network, and the names of the weights that its files lack, sorted.
+
+    Args:
+        kind: one of `_KINDS`.
+        origin: where it is read from.
+        dtype: what the weights are cast to.
+        options: of its `from_pretrained`.
+
+    Raises:
+        ModelError: if it cannot be loaded.
+    """
+    folder = origin.fetched(weights=True)
+    how = origin.options() | options
+    try:
+        network, info = kind.from_pretrained(origin.source, dtype=dtype, output_loading_info=True, **how)
+    except Exception as error:  # a shape that does not fit, a file cut short, a pointer in a weight file's place, …
+        _refuse_code(origin, folder)
+        raise ModelError(f"cannot load {origin} as {_KINDS[kind]}: {_reason(error)}") from error
+    return network, sorted(info["missing_keys"])
+
+
+def no_weights(missing: Sequence[str], origin: Origin) -> str:
+    """Return what to say of a model whose files lack weights."""
+    return f"the files of {origin} hold no weights for {missing[:4]}{' and others' if len(missing) > 4 else ''}"
+
+
+def tokenizer_of(origin: Origin) -> "PreTrainedTokenizerBase":
+    """Return a model's tokenizer.
+
+    Raises:
+        ModelError: if it cannot be loaded.
+    """
+    try:
+        with panics.as_errors():
+            tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(origin.source, **origin.options())
+    except Exception as error:  # of files that anyone may have written: anything
+        raise ModelError(f"cannot load the tokenizer of {origin}: {first_line(error)}") from error
+    return tokenizer
+
+
+def _refuse_code(origin: Origin, folder: Path) -> None:
+    """Say of a model that could not be read that it needs code which nobody has trusted, if it does."""
+    if not origin.trust and names_code(folder):
+        raise ModelError(
+            f"{origin} needs code of its own repository, which is not run unless you say so: read the code at the "
+            "commit that you mean (--revision), then pass --trust-remote-code"
+        ) from None
+
+
+def _reason(error: Exception) -> str:
+    """Return an error's first line, behind its kind where that alone says what is wrong, as of a KeyError."""
+    line = first_line(error)
+    return line if isinstance(error, OSError | ValueError) else f"{type(error).__name__}: {line}"

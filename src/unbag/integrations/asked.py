@@ -1,0 +1,128 @@
+"""Challenge sets as a training loop asks them: built once, and scored as names and plain numbers."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+from unbag import challenge_sets, suite
+from unbag.answers import Answers
+from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
+from unbag.columns import column
+from unbag.labels import LABELS, TWO_WAY, LabelError, resolve_order
+from unbag.request import Request, build
+
+DEFAULT_EXAMPLES: Final = 100
+"""Source examples of each set that is asked for by its name: seconds of a small model at each evaluation."""
+
+BEYOND_GUESSING: Final = "beyond_guessing"
+"""What the score beyond words is called where no lexical model was asked, so that 0 is a guess
+(`scoring.beyond_words`)."""
+
+BOUNDS: Final = ("low", "high")
+"""What follows a number's name, after `_`, where its 95 % interval begins and ends."""
+
+
+@dataclass(frozen=True)
+class AskedSet:
+    """A challenge set with its rows."""
+
+    described: ChallengeSet
+    rows: Any
+
+    @cached_property
+    def pairs(self) -> tuple[list[str], list[str]]:
+        """The premises and the hypotheses of all rows."""
+        return column(self.rows, "premise").to_pylist(), column(self.rows, "hypothesis").to_pylist()
+
+    def numbers(self, answers: Answers) -> dict[str, float]:
+        """Return the numbers that a model card quotes of answers to all rows, by name, each with its interval.
+
+        `p_c`, `p_c_low` and `p_c_high`, say. What has no example is left out.
+        """
+        found: dict[str, float] = {}
+        for quantity, estimate in self.described.measured(self.described.score_rows(self.rows, answers), "quoted"):
+            values = dict(zip(names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
+            found |= {name: float(value) for name, value in values.items() if value is not None}
+        return found
+
+
+def names(quantity: Quantity) -> tuple[str, str, str]:
+    """Return what a number and the ends of its interval are called."""
+    name = BEYOND_GUESSING if quantity is SCORE else quantity.name
+    return (name, *(f"{name}_{bound}" for bound in BOUNDS))  # type: ignore[return-value]
+
+
+def quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
+    """Yield `<set>_<number>`, and what it is, of all that may be logged of some sets; the ends of intervals too."""
+    for request in requests:
+        for quantity in challenge_sets.get(request.name).of_role("quoted"):
+            for name in names(quantity):
+                yield f"{request.name}_{name}", quantity
+
+
+def requested(sets: Sequence[Request | str] | Request | str, examples: int) -> list[Request]:
+    """Return the requests for some sets.
+
+    Args:
+        sets: names, of which a sample of so many examples is asked, and requests, which are asked as they are.
+        examples: how many source examples of a set that is named.
+
+    Raises:
+        ValueError: if there is no such set, none is asked for, or one of them twice.
+    """
+    if examples < 1:
+        raise ValueError(f"expected at least 1 example of each set, found examples={examples}")
+    listed = [sets] if isinstance(sets, Request | str) else list(sets)
+    requests = [
+        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), examples=examples)
+        for each in listed
+    ]
+    found = [request.name for request in requests]
+    if not found or len(set(found)) < len(found):
+        raise ValueError(
+            f"expected challenge sets, each once ({', '.join(challenge_sets.names())}), found "
+            f"{', '.join(found) or 'none'}"
+        )
+    return requests
+
+
+def built(request: Request) -> AskedSet:
+    """Build a set, or take it from the cache.
+
+    Raises:
+        ValueError: as `request.build`.
+    """
+    return AskedSet(challenge_sets.get(request.name), build(request).rows)
+
+
+def order_of(network: Any) -> tuple[str, ...]:
+    """Return the labels of a classifier's outputs in their order, by its config.
+
+    Raises:
+        ValueError: if it has no config that names labels, or (`labels.LabelError`) the names say nothing.
+    """
+    id2label = getattr(getattr(network, "config", None), "id2label", None)
+    if not id2label:
+        raise ValueError(
+            f"expected a sequence classifier of transformers, whose config has id2label, found "
+            f"{type(network).__module__}.{type(network).__qualname__}"
+        )
+    return named_order(id2label)
+
+
+def named_order(id2label: Mapping[int, str]) -> tuple[str, ...]:
+    """Return the labels of a model's outputs in their order, by the names it gives them.
+
+    Raises:
+        labels.LabelError: if the names say nothing, as those of a new head do not.
+    """
+    theirs = {int(output): str(label) for output, label in id2label.items()}
+    try:
+        return resolve_order(theirs)
+    except LabelError:
+        raise LabelError(
+            f"expected id2label to name the labels of NLI ({', '.join(LABELS)}, or {', '.join(TWO_WAY)}), found "
+            f"{theirs}; set the model's config.id2label before training, each name at the id that the training data "
+            "has for it"
+        ) from None

@@ -1,0 +1,229 @@
+"""Which models there are: what each is called, where it comes from, what it sees."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from unbag.models.config import PairConfig
+from unbag.models.convnet import ConvNetForSequenceClassification
+from unbag.models.dam import DamForSequenceClassification
+from unbag.models.dan import DanForSequenceClassification
+from unbag.models.diin import DiinForSequenceClassification
+from unbag.models.dr_bilstm import DrBiLstmForSequenceClassification
+from unbag.models.esim import EsimForSequenceClassification
+from unbag.models.g_tlstm import GTlstmForSequenceClassification
+from unbag.models.infersent import (
+    BiLstmLastForSequenceClassification,
+    HypothesisOnlyForSequenceClassification,
+    InferSentForSequenceClassification,
+)
+from unbag.models.kim import KimForSequenceClassification
+from unbag.models.network import PairNetwork
+from unbag.models.rse import RseForSequenceClassification
+from unbag.models.s_tlstm import STlstmForSequenceClassification
+
+_NIE_2019: Final = "Nie, Wang & Bansal 2019"
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of model.
+
+    Attributes:
+        name: what a user calls it.
+        network: its class.
+        paper: who described it.
+        url: where.
+        sees: what it can know of a pair, in a few words.
+        published: the parameters that its authors count, without embeddings that stay as they are; None where they say
+            nothing.
+        looked_up: whether that count was read, in Papers with Code's copy of the SNLI leaderboard; else it is from
+            memory.
+        options: what its config has otherwise than by default.
+        needs: tables of `WordEmbeddings` that it reads.
+    """
+
+    name: str
+    network: type[PairNetwork]
+    paper: str
+    url: str
+    sees: str
+    published: int | None = None
+    looked_up: bool = False
+    options: Mapping[str, Any] = field(default_factory=dict)
+    needs: frozenset[str] = frozenset()
+
+    @property
+    def config(self) -> type[PairConfig]:
+        """The class of its config."""
+        config: type[PairConfig] = self.network.config_class
+        return config
+
+
+_BAG: Final[Mapping[str, Any]] = {"bag_of_words": True}
+_ALL: Final = (
+    Kind(
+        "dan",
+        DanForSequenceClassification,
+        "Iyyer et al. 2015",
+        "https://aclanthology.org/P15-1162",
+        "the words of each side, averaged",
+    ),
+    Kind(
+        "hypothesis-only",
+        HypothesisOnlyForSequenceClassification,
+        "Poliak et al. 2018",
+        "https://aclanthology.org/S18-2023",
+        "the hypothesis alone, in order",
+    ),
+    Kind(
+        "infersent",
+        InferSentForSequenceClassification,
+        "Conneau et al. 2017",
+        "https://aclanthology.org/D17-1070",
+        "each side in order, by itself",
+        40_000_000,
+    ),
+    Kind(
+        "bilstm-last",
+        BiLstmLastForSequenceClassification,
+        "Conneau et al. 2017",
+        "https://aclanthology.org/D17-1070",
+        "each side in order, by itself",
+    ),
+    Kind(
+        "convnet",
+        ConvNetForSequenceClassification,
+        "Conneau et al. 2017",
+        "https://aclanthology.org/D17-1070",
+        "runs of words of each side, by itself",
+    ),
+    Kind(
+        "rse",
+        RseForSequenceClassification,
+        "Nie & Bansal 2017",
+        "https://aclanthology.org/W17-5308",
+        "each side in order, by itself",
+        29_000_000,
+    ),
+    Kind(
+        "rse-bow",
+        RseForSequenceClassification,
+        _NIE_2019,
+        "https://arxiv.org/abs/1811.07033",
+        "the words of each side, by itself",
+        options=_BAG,
+    ),
+    Kind(
+        "dam",
+        DamForSequenceClassification,
+        "Parikh et al. 2016",
+        "https://aclanthology.org/D16-1244",
+        "the words of both sides, aligned",
+        380_000,
+        looked_up=True,
+    ),
+    Kind(
+        "dam-intra",
+        DamForSequenceClassification,
+        "Parikh et al. 2016",
+        "https://aclanthology.org/D16-1244",
+        "the words of both sides with near ones, aligned",
+        580_000,
+        looked_up=True,
+        options={"intra_attention": True},
+    ),
+    Kind(
+        "esim",
+        EsimForSequenceClassification,
+        "Chen et al. 2017",
+        "https://aclanthology.org/P17-1152",
+        "both sides in order, aligned",
+        4_300_000,
+    ),
+    Kind(
+        "esim-bow",
+        EsimForSequenceClassification,
+        _NIE_2019,
+        "https://arxiv.org/abs/1811.07033",
+        "the words of both sides, aligned",
+        options=_BAG,
+    ),
+    Kind(
+        "dr-bilstm",
+        DrBiLstmForSequenceClassification,
+        "Ghaeini et al. 2018",
+        "https://aclanthology.org/N18-1132",
+        "both sides in order, each after the other, aligned",
+        7_500_000,
+        looked_up=True,
+    ),
+    Kind(
+        "dr-bilstm-bow",
+        DrBiLstmForSequenceClassification,
+        _NIE_2019,
+        "https://arxiv.org/abs/1811.07033",
+        "the words of both sides, aligned",
+        options=_BAG,
+    ),
+    Kind(
+        "kim",
+        KimForSequenceClassification,
+        "Chen et al. 2018",
+        "https://aclanthology.org/P18-1224",
+        "both sides in order, aligned, and WordNet's relations of their words",
+        4_300_000,
+        needs=frozenset({"relations"}),
+    ),
+    Kind(
+        "diin",
+        DiinForSequenceClassification,
+        "Gong, Luo & Zhang 2018",
+        "https://arxiv.org/abs/1709.04348",
+        "every word with every other, in order, and their spelling, part of speech and stem",
+        4_400_000,
+        looked_up=True,
+        needs=frozenset({"spelling", "tags", "stems"}),
+    ),
+    Kind(
+        "s-tlstm",
+        STlstmForSequenceClassification,
+        "Chen et al. 2017",
+        "https://aclanthology.org/P17-1152",
+        "the parse trees of both sides, aligned",
+        3_400_000,  # of the hybrid's 7.7 million, which were looked up, less ESIM's 4.3
+        needs=frozenset({"spelling"}),
+    ),
+    Kind(
+        "g-tlstm",
+        GTlstmForSequenceClassification,
+        "Choi, Yoo & Lee 2018",
+        "https://arxiv.org/abs/1707.02786",
+        "each side in order, by itself, in trees of its own making",
+        2_900_000,
+        looked_up=True,
+    ),
+)
+KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _ALL}
+"""All kinds by name."""
+
+
+def kind_of(name: str) -> Kind:
+    """Return the kind of that name.
+
+    Raises:
+        ValueError: if there is none.
+    """
+    if name not in KINDS:
+        raise ValueError(f"expected a model of {', '.join(KINDS)}; found {name!r}")
+    return KINDS[name]
+
+
+def register() -> None:
+    """Make the models known to transformers' Auto classes."""
+    for network in {kind.network for kind in _ALL}:
+        config: Any = network.config_class
+        AutoConfig.register(config.model_type, config, exist_ok=True)
+        AutoModelForSequenceClassification.register(config, network, exist_ok=True)

@@ -1,0 +1,59 @@
+"""The hierarchical ConvNet (Conneau et al. 2017, section 3.2.4)."""
+
+import torch
+from torch import Tensor, nn
+
+from unbag.models.config import PairConfig
+from unbag.models.layers import Mlp, max_over
+from unbag.models.network import SentenceEncoder
+from unbag.models.sides import Side
+
+
+class ConvNetConfig(PairConfig):
+    """The config of a hierarchical ConvNet.
+
+    Attributes:
+        layers: convolutions, one above the other.
+        width: tokens that a convolution sees.
+        classifier_size: the width of the two layers above the encoder.
+    """
+
+    model_type = "unbag-convnet"
+
+    train_embeddings: bool = False
+    hidden_size: int = 1024
+    layers: int = 4
+    width: int = 3
+    classifier_size: int = 512
+    dropout: float = 0.0
+
+
+class ConvNetForSequenceClassification(SentenceEncoder):
+    """Convolutions over the tokens; the maximum of each feature of every layer, all together, is the sentence.
+
+    Conneau et al. 2017, section 3.2.4, after AdaSent (Zhao et al. 2015): u = [u¹; u²; u³; u⁴]. Padding is kept at zero
+    before each convolution, so that a sentence does not depend on the length of others; the authors' code lets it in.
+    """
+
+    config_class = ConvNetConfig
+
+    def __init__(self, config: ConvNetConfig) -> None:
+        super().__init__(config)
+        size = config.hidden_size
+        self.convolutions = nn.ModuleList(
+            nn.Conv1d(size if layer else config.embedding_size, size, config.width, padding=config.width // 2)
+            for layer in range(config.layers)
+        )
+        sizes = [4 * config.layers * size, config.classifier_size, config.classifier_size, self.num_labels]
+        self.classifier = Mlp(sizes, nn.Identity, config.dropout)
+        self.post_init()
+
+    def encode(self, side: Side) -> Tensor:
+        """Return the maxima of all layers, shape (b, layers × hidden)."""
+        outputs = self.embed(side)
+        maxima = []
+        for convolution in self.convolutions:
+            kept = outputs * side.mask[..., None]
+            outputs = convolution(kept.transpose(1, 2)).relu().transpose(1, 2)
+            maxima.append(max_over(outputs, side.mask))
+        return torch.cat(maxima, dim=-1)

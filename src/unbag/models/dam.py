@@ -1,0 +1,92 @@
+"""DAM: the decomposable attention model (Parikh et al. 2016), a bag of words that aligns them."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import normalize
+from transformers import initialization
+
+from unbag.models.config import PairConfig
+from unbag.models.layers import Mlp, aligned, attention, sum_over
+from unbag.models.network import Drawn, PairNetwork
+from unbag.models.sides import Side
+
+
+class DamConfig(PairConfig):
+    """The config of a decomposable attention model, with the sizes of its authors.
+
+    Attributes:
+        intra_attention: whether each word is read beside those of its own sentence that it attends to (section 3.4).
+        distance: how many words away have a bias of their own; those further share one.
+    """
+
+    model_type = "unbag-dam"
+
+    train_embeddings: bool = False
+    hidden_size: int = 200
+    dropout: float = 0.2
+    intra_attention: bool = False
+    distance: int = 10
+
+
+class IntraAttention(Drawn):
+    """The words of one sentence that each of its words attends to, near ones by a bias of their distance.
+
+    Parikh et al. 2016, section 3.4: f_ij = F_intra(a_i)ᵀ F_intra(a_j), and the weights are the softmax over j of
+    f_ij + d_{i−j}.
+    """
+
+    def __init__(self, size: int, distance: int, dropout: float) -> None:
+        super().__init__()
+        self.project = Mlp([size, size, size], nn.ReLU, dropout, activated=True)
+        self.bias = nn.Parameter(torch.zeros(2 * distance + 1))
+        self.distance = distance
+
+    def forward(self, vectors: Tensor, mask: Tensor) -> Tensor:
+        """Return [a; a'] of b sentences, shape (b, t, 2 size)."""
+        f = self.project(vectors)
+        places = torch.arange(vectors.shape[1], device=vectors.device)
+        apart = (places[:, None] - places[None, :]).clamp(-self.distance, self.distance) + self.distance
+        weights = attention(f @ f.transpose(1, 2) + self.bias[apart], mask)
+        return torch.cat([vectors, weights @ vectors], dim=-1)
+
+    def draw(self) -> None:
+        """Begin with no bias."""
+        initialization.zeros_(self.bias)
+
+
+class DamForSequenceClassification(PairNetwork):
+    """Attend, compare, aggregate: each word is compared with what it is aligned to, and the comparisons are summed.
+
+    Parikh et al. 2016, "A Decomposable Attention Model for Natural Language Inference", equations 1 to 4. Embeddings
+    are scaled to length 1, projected to the hidden size, and stay as they are (section 5). The token that each side
+    begins with is the paper's NULL.
+    """
+
+    config_class = DamConfig
+
+    def __init__(self, config: DamConfig) -> None:
+        super().__init__(config)
+        size, dropout = config.hidden_size, config.dropout
+        self.project = nn.Linear(config.embedding_size, size, bias=False)
+        self.intra = IntraAttention(size, config.distance, dropout) if config.intra_attention else None
+        read = 2 * size if config.intra_attention else size
+        self.attend = Mlp([read, size, size], nn.ReLU, dropout, activated=True)
+        self.compare = Mlp([2 * read, size, size], nn.ReLU, dropout, activated=True)
+        self.aggregate = Mlp([2 * size, size, size], nn.ReLU, dropout, activated=True)
+        self.classifier = nn.Linear(size, self.num_labels)
+        self.post_init()
+
+    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+        """Return the logits of pairs, shape (b, labels)."""
+        a, b = self._words(premise), self._words(hypothesis)
+        scores = self.attend(a) @ self.attend(b).transpose(1, 2)  # equation 1
+        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        of_premise = self.compare(torch.cat([a, alignment.premise @ b], dim=-1))  # equation 3
+        of_hypothesis = self.compare(torch.cat([b, alignment.hypothesis @ a], dim=-1))
+        both = [sum_over(of_premise, premise.mask), sum_over(of_hypothesis, hypothesis.mask)]  # equation 4
+        logits: Tensor = self.classifier(self.aggregate(torch.cat(both, dim=-1)))
+        return logits
+
+    def _words(self, side: Side) -> Tensor:
+        words: Tensor = self.project(normalize(self.embed(side), dim=-1))
+        return words if self.intra is None else self.intra(words, side.mask)

@@ -1,0 +1,76 @@
+"""DR-BiLSTM: dependent reading (Ghaeini et al. 2018), and its bag of words (Nie et al. 2019)."""
+
+import torch
+from torch import Tensor, nn
+
+from unbag.models.config import PairConfig
+from unbag.models.layers import Mlp, Read, State, aligned, enhanced, max_over, mean_over, reader
+from unbag.models.network import PairNetwork
+from unbag.models.sides import Side
+
+
+class DrBiLstmConfig(PairConfig):
+    """The config of a DR-BiLSTM, with 450 units in each direction as its authors have.
+
+    Attributes:
+        projected_size: the width of what a comparison is projected to.
+        classifier_size: the width of the hidden layer above the pooled readings.
+        bag_of_words: whether fully connected layers stand in the place of the recurrences.
+    """
+
+    model_type = "unbag-dr-bilstm"
+
+    hidden_size: int = 450
+    projected_size: int = 300
+    classifier_size: int = 300
+    dropout: float = 0.4
+    bag_of_words: bool = False
+
+
+class DrBiLstmForSequenceClassification(PairNetwork):
+    """ESIM whose readers begin one sentence with the state that the other left.
+
+    Ghaeini et al. 2018, "DR-BiLSTM: Dependent Reading Bidirectional LSTM for Natural Language Inference", section 2: in
+    encoding a sentence is what is read of it after the other one; in inference, the larger, feature by feature, of what
+    is read after the other and by itself. With `bag_of_words` the variant of Nie et al. 2019, section 3.2: a fully
+    connected layer leaves no state, so that nothing depends on the other sentence but by alignment.
+    """
+
+    config_class = DrBiLstmConfig
+
+    def __init__(self, config: DrBiLstmConfig) -> None:
+        super().__init__(config)
+        size, bag = config.hidden_size, config.bag_of_words
+        self.dropout = nn.Dropout(config.dropout)
+        self.encode = reader(config.embedding_size, size, bag_of_words=bag)
+        self.project = nn.Linear(8 * size, config.projected_size)
+        self.infer = reader(config.projected_size, size, bag_of_words=bag)
+        self.classifier = Mlp([8 * size, config.classifier_size, self.num_labels], nn.ReLU, config.dropout)
+        self.post_init()
+
+    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+        """Return the logits of pairs, shape (b, labels)."""
+        masks = premise.mask, hypothesis.mask
+        words = self.dropout(self.embed(premise)), self.dropout(self.embed(hypothesis))
+        _, (a, b) = self._readings(self.encode, words, masks)
+        alignment = aligned(a @ b.transpose(1, 2), *masks)
+        compared = (
+            self.dropout(self.project(enhanced(a, alignment.premise @ b)).relu()),
+            self.dropout(self.project(enhanced(b, alignment.hypothesis @ a)).relu()),
+        )
+        alone, dependent = self._readings(self.infer, compared, masks)
+        pooled = []
+        for one, other, mask in zip(alone, dependent, masks, strict=True):
+            larger = torch.maximum(one, other)
+            pooled += [max_over(larger, mask), mean_over(larger, mask)]
+        logits: Tensor = self.classifier(torch.cat(pooled, dim=-1))
+        return logits
+
+    def _readings(
+        self, read: nn.Module, vectors: tuple[Tensor, Tensor], masks: tuple[Tensor, Tensor]
+    ) -> tuple[tuple[Tensor, Tensor], tuple[Tensor, Tensor]]:
+        """Return what is read of both sides: each by itself, and each after the other."""
+        alone: list[Read] = [read(*each) for each in zip(vectors, masks, strict=True)]
+        states: list[State | None] = [each.state for each in alone]
+        dependent = [read(vectors[i], masks[i], states[1 - i]).outputs for i in (0, 1)]
+        return (alone[0].outputs, alone[1].outputs), (dependent[0], dependent[1])

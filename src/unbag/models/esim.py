@@ -1,0 +1,59 @@
+"""ESIM: the enhanced sequential inference model (Chen et al. 2017), and its bag of words (Nie et al. 2019)."""
+
+import torch
+from torch import Tensor, nn
+
+from unbag.models.config import PairConfig
+from unbag.models.layers import Mlp, aligned, enhanced, max_over, mean_over, reader
+from unbag.models.network import PairNetwork
+from unbag.models.sides import Side
+
+
+class EsimConfig(PairConfig):
+    """The config of ESIM, with the sizes of its authors.
+
+    Attributes:
+        bag_of_words: whether fully connected layers stand in the place of the recurrences.
+    """
+
+    model_type = "unbag-esim"
+
+    bag_of_words: bool = False
+
+
+class EsimForSequenceClassification(PairNetwork):
+    """Read both sides, align their tokens, compare each with its counterpart, read the comparisons, pool, classify.
+
+    Chen et al. 2017, "Enhanced LSTM for Natural Language Inference", section 3: the sequential model. With
+    `bag_of_words` the variant of Nie et al. 2019, section 3.2.
+    """
+
+    config_class = EsimConfig
+
+    def __init__(self, config: EsimConfig) -> None:
+        super().__init__(config)
+        size, bag = config.hidden_size, config.bag_of_words
+        self.dropout = nn.Dropout(config.dropout)
+        self.encode = reader(config.embedding_size, size, bag_of_words=bag)
+        self.project = nn.Linear(8 * size, size)
+        self.compose = reader(size, size, bag_of_words=bag)
+        self.classifier = Mlp([8 * size, size, self.num_labels], nn.Tanh, config.dropout)
+        self.post_init()
+
+    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+        """Return the logits of pairs, shape (b, labels)."""
+        a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
+        scores = a @ b.transpose(1, 2)  # equation 11
+        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        pooled = [
+            *self._composed(a, alignment.premise @ b, premise.mask),
+            *self._composed(b, alignment.hypothesis @ a, hypothesis.mask),
+        ]
+        logits: Tensor = self.classifier(torch.cat(pooled, dim=-1))
+        return logits
+
+    def _composed(self, own: Tensor, counterpart: Tensor, mask: Tensor) -> list[Tensor]:
+        """Return mean and maximum of what is read of a side's comparisons, each of shape (b, 2 hidden)."""
+        compared = self.dropout(self.project(enhanced(own, counterpart)).relu())
+        outputs = self.compose(compared, mask).outputs
+        return [mean_over(outputs, mask), max_over(outputs, mask)]

@@ -1,0 +1,138 @@
+"""G-TLSTM: the Gumbel tree-LSTM (Choi et al. 2018), which makes up its trees itself."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import gumbel_softmax, one_hot
+from transformers import initialization
+
+from unbag.models.config import PairConfig
+from unbag.models.layers import Mlp
+from unbag.models.network import Drawn, SentenceEncoder
+from unbag.models.sides import Side
+from unbag.models.tree_lstm import Merges, Nodes, TreeLstmCell
+
+
+class GTlstmConfig(PairConfig):
+    """The config of a Gumbel tree-LSTM, with the sizes of its authors (300D).
+
+    Attributes:
+        classifier_size: the width of the layer above the encoder.
+        temperature: of the Gumbel softmax, by which a merge is drawn in training.
+    """
+
+    model_type = "unbag-g-tlstm"
+
+    train_embeddings: bool = False
+    classifier_size: int = 1024
+    temperature: float = 1.0
+    dropout: float = 0.1
+
+
+class GTlstmForSequenceClassification(SentenceEncoder):
+    """Merge two neighbours, again and again, until one node is left; which two, a query vector decides.
+
+    Choi et al. 2018, "Learning to Compose Task-Specific Tree Structures": leaves are the states of an LSTM over the
+    sentence, a candidate parent of each two neighbours is made by a tree-LSTM, and the one is taken whose h is most
+    like the query. In training it is drawn by the straight-through Gumbel softmax: forward a choice, backward a
+    softmax.
+    """
+
+    config_class = GTlstmConfig
+
+    def __init__(self, config: GTlstmConfig) -> None:
+        super().__init__(config)
+        size = config.hidden_size
+        self.dropout = nn.Dropout(config.dropout)
+        self.leaf = LeafLstm(config.embedding_size, size)
+        self.merge = TreeLstmCell(0, size)
+        self.query = Query(size)
+        self.classifier = Mlp([4 * size, config.classifier_size, self.num_labels], nn.ReLU, config.dropout)
+        self.post_init()
+
+    def encode(self, side: Side) -> Tensor:
+        """Return the root of each sentence's tree, shape (b, hidden)."""
+        return self._merged(side)[0]
+
+    def trees(self, side: Side) -> list[Merges]:
+        """Return the tree that is chosen of each sentence."""
+        lengths = side.mask.sum(dim=1).clamp(min=1).tolist()
+        chosen = torch.stack(steps, dim=1).tolist() if (steps := self._merged(side)[1]) else [[]] * len(lengths)
+        trees: list[Merges] = []
+        for length, places in zip(lengths, chosen, strict=True):
+            row, merges = list(range(length)), []
+            for place in places[: length - 1]:
+                merges.append((row[place], row[place + 1]))
+                row[place : place + 2] = [length + len(merges) - 1]
+            trees.append(merges)
+        return trees
+
+    def _merged(self, side: Side) -> tuple[Tensor, list[Tensor]]:
+        """Return the roots, shape (b, hidden), and at each step which neighbours were merged, shape (b,)."""
+        lengths = side.mask.sum(dim=1).clamp(min=1)
+        nodes = self.leaf(self.dropout(self.embed(side)), lengths)
+        steps = []
+        for done in range(side.mask.shape[1] - 1):
+            left, right = (Nodes(*(state[:, rows] for state in nodes)) for rows in (slice(None, -1), slice(1, None)))
+            parents = self.merge.merge(left, right)
+            places = torch.arange(parents.h.shape[1], device=lengths.device)
+            possible = places < (lengths - 1 - done).clamp(min=1)[:, None]  # (b, candidates)
+            scores = self.query(parents.h).masked_fill(~possible, torch.finfo(parents.h.dtype).min)
+            choice = self._choice(scores)  # one-hot
+            at = choice.argmax(dim=-1)
+            steps.append(at)
+            before = (places < at[:, None]).to(choice.dtype)
+            after = 1 - before - choice.detach()
+            unfinished = (lengths - 1 > done)[:, None, None]
+            nodes = Nodes(
+                *(
+                    torch.where(unfinished, _replaced(*each, before, choice, after), each[1])
+                    for each in zip(parents, left, right, strict=True)
+                )
+            )
+        return nodes.h[:, 0], steps
+
+    def _choice(self, scores: Tensor) -> Tensor:
+        if self.training:
+            return gumbel_softmax(scores, tau=self.config.temperature, hard=True, dim=-1)
+        return one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
+
+
+def _replaced(parent: Tensor, left: Tensor, right: Tensor, before: Tensor, choice: Tensor, after: Tensor) -> Tensor:
+    """Return the row of nodes with one parent in the place of its children, shape (b, candidates, hidden)."""
+    return before[..., None] * left + choice[..., None] * parent + after[..., None] * right
+
+
+class LeafLstm(nn.Module):
+    """The states of an LSTM over each sentence, left to right: h and c of each token, as a tree's leaves have them.
+
+    Step by step, for all sentences at once: torch's kernels return h at each token, but c at the last alone.
+    """
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.cell = nn.LSTMCell(inputs, hidden)
+
+    def forward(self, vectors: Tensor, lengths: Tensor) -> Nodes:
+        """Return h and c of each token, each of shape (b, t, hidden)."""
+        state = None
+        steps = []
+        for place in range(vectors.shape[1]):
+            state = self.cell(vectors[:, place], state)
+            steps.append(state)
+        return Nodes(*(torch.stack(each, dim=1) for each in zip(*steps, strict=True)))
+
+
+class Query(Drawn):
+    """Scores nodes by their likeness to a learnt vector."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__()
+        self.vector = nn.Parameter(torch.zeros(size))
+
+    def forward(self, nodes: Tensor) -> Tensor:
+        """Return the scores of nodes, from shape (…, size)."""
+        return nodes @ self.vector
+
+    def draw(self) -> None:
+        """Draw it small, as its authors do."""
+        initialization.normal_(self.vector, std=0.01)

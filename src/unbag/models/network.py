@@ -1,0 +1,141 @@
+"""What all models share as models of transformers, and what those share that encode each sentence by itself."""
+
+from typing import Any, Final
+
+import torch
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from transformers import PreTrainedModel, initialization
+from transformers.modeling_outputs import SequenceClassifierOutput
+
+from unbag.models.config import PairConfig
+from unbag.models.embeddings import embeddings_of
+from unbag.models.sides import Side, both_sides
+
+SPREAD: Final = 0.3
+"""The standard deviation of embeddings that are drawn: a vector of 300 numbers has a length of about 5."""
+
+
+class PairNetwork(PreTrainedModel):
+    """A classifier of pairs: embeddings of both sides, and what a subclass makes of them (`logits`).
+
+    The embeddings are its base model in the sense of transformers: a repository that has these alone is a pre-trained
+    model without a head, and all the rest of the network is the head that is new when it is trained.
+
+    A subclass ends its `__init__` with `post_init()`.
+    """
+
+    config_class: Any = PairConfig
+    embeddings: Any
+    base_model_prefix = "embeddings"
+    main_input_name = "input_ids"
+
+    def __init__(self, config: Any) -> None:
+        super().__init__(config)
+        self.num_labels: int = config.num_labels
+        self.embeddings = embeddings_of(config)
+
+    @classmethod
+    def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
+        """Load a network as transformers does, and leave untrained what its config says is not trained."""
+        loaded = super().from_pretrained(*arguments, **options)
+        network = loaded[0] if isinstance(loaded, tuple) else loaded  # with `output_loading_info`
+        network.embeddings.freeze()
+        return loaded
+
+    def post_init(self) -> None:
+        """Do what transformers wants at the end of every `__init__`."""
+        super().post_init()
+
+    def get_input_embeddings(self) -> nn.Module:
+        """Return the table of embeddings."""
+        table: nn.Module = self.embeddings.table
+        return table
+
+    def set_input_embeddings(self, value: nn.Module) -> None:
+        """Refuse: a vocabulary is a model's for good, with what is known of its words."""
+        raise ValueError("the vocabulary of these models is fixed; make another with `unbag models make`")
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any
+    ) -> SequenceClassifierOutput:
+        """Return the logits of b pairs, shape (b, labels), and with labels the mean cross-entropy.
+
+        Args:
+            input_ids: what the tokenizer made of pairs, shape (b, t).
+            attention_mask: 0 at padding, shape (b, t).
+            labels: outputs, shape (b,).
+        """
+        premise, hypothesis = both_sides(input_ids, attention_mask, self.config.bos_token_id)
+        logits = self.logits(premise, hypothesis)
+        loss = None if labels is None else cross_entropy(logits.float(), labels)
+        return SequenceClassifierOutput(loss=loss, logits=logits)
+
+    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+        """Return the logits of pairs, shape (b, labels)."""
+        raise NotImplementedError
+
+    def decided_by(self) -> dict[str, str]:
+        """Return what else decides the logits beside config and weights, by name; by default nothing."""
+        return {}
+
+    def embed(self, side: Side) -> Tensor:
+        """Return the embeddings of a side's tokens, shape (b, t, dimensions)."""
+        vectors: Tensor = self.embeddings(side.ids, side.mask)
+        return vectors
+
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Draw new weights: Glorot's, orthogonal ones from state to state, and biases of zero."""
+        if isinstance(module, nn.LSTM):
+            for name, parameter in module.named_parameters():
+                if name.startswith("weight_hh"):
+                    initialization.orthogonal_(parameter)
+                elif name.startswith("weight"):
+                    initialization.xavier_uniform_(parameter)
+                else:
+                    initialization.zeros_(parameter)
+        elif isinstance(module, nn.Linear | nn.Conv1d | nn.Conv2d):
+            initialization.xavier_uniform_(module.weight)
+            if module.bias is not None:
+                initialization.zeros_(module.bias)
+        elif isinstance(module, nn.Embedding):
+            initialization.normal_(module.weight, std=SPREAD)
+            if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):
+                module.weight[module.padding_idx].zero_()
+        elif isinstance(module, Drawn):
+            module.draw()
+        else:
+            super()._init_weights(module)
+
+
+class Drawn(nn.Module):
+    """A module with parameters of its own, which it draws itself."""
+
+    def draw(self) -> None:
+        """Draw its parameters by the functions of `transformers.initialization`, which spare what was loaded."""
+        raise NotImplementedError
+
+
+class SentenceEncoder(PairNetwork):
+    """A network that encodes each sentence by itself, and classifies what the two vectors say of each other."""
+
+    classifier: nn.Module
+
+    def logits(self, premise: Side, hypothesis: Side) -> Tensor:
+        """Return the logits of pairs, from u, v, |u − v| and u ⊙ v of their sentences."""
+        u, v = self.encode(premise), self.encode(hypothesis)
+        logits: Tensor = self.classifier(matched(u, v))
+        return logits
+
+    def encode(self, side: Side) -> Tensor:
+        """Return a vector of each sentence, shape (b, d)."""
+        raise NotImplementedError
+
+
+def matched(u: Tensor, v: Tensor) -> Tensor:
+    """Return [u; v; |u − v|; u ⊙ v] of b pairs of vectors, shape (b, 4 d).
+
+    The features of InferSent (Conneau et al. 2017, section 3.1 and figure 1), after Mou et al. 2016.
+    """
+    return torch.cat([u, v, (u - v).abs(), u * v], dim=-1)

@@ -1,0 +1,60 @@
+"""RSE: the residual-stacked sentence encoder (Nie and Bansal 2017), and its bag of words (Nie et al. 2019)."""
+
+import torch
+from torch import Tensor, nn
+
+from unbag.models.config import PairConfig
+from unbag.models.layers import Mlp, max_over, reader
+from unbag.models.network import SentenceEncoder
+from unbag.models.sides import Side
+
+
+class RseConfig(PairConfig):
+    """The config of a residual-stacked encoder, with the sizes of its authors (600D).
+
+    Attributes:
+        layers: readers, one above the other.
+        classifier_size: the width of the two layers above the encoder.
+        bag_of_words: whether fully connected layers stand in the place of the recurrences.
+    """
+
+    model_type = "unbag-rse"
+
+    hidden_size: int = 600
+    layers: int = 3
+    classifier_size: int = 800
+    dropout: float = 0.1
+    bag_of_words: bool = False
+
+
+class RseForSequenceClassification(SentenceEncoder):
+    """Readers in a stack, each of which reads the words and the sum of what those below it made of them.
+
+    Nie and Bansal 2017, "Shortcut-Stacked Sentence Encoders for Multi-Domain Inference", section 2, with the residual
+    connections of its last version: the input of reader i is [w; h¹ + … + hⁱ⁻¹], and the sentence is the maximum of the
+    last one's outputs over the tokens. With `bag_of_words` the variant of Nie et al. 2019, section 3.2.
+    """
+
+    config_class = RseConfig
+
+    def __init__(self, config: RseConfig) -> None:
+        super().__init__(config)
+        size, words = config.hidden_size, config.embedding_size
+        self.readers = nn.ModuleList(
+            reader(words + (2 * size if layer else 0), size, bag_of_words=config.bag_of_words)
+            for layer in range(config.layers)
+        )
+        sizes = [8 * size, config.classifier_size, config.classifier_size, self.num_labels]
+        self.classifier = Mlp(sizes, nn.ReLU, config.dropout)
+        self.post_init()
+
+    def encode(self, side: Side) -> Tensor:
+        """Return the maximum of each feature of the last reader, shape (b, 2 hidden)."""
+        words = self.embed(side)
+        first, *others = self.readers
+        outputs: Tensor = first(words, side.mask).outputs
+        below = outputs
+        for each in others:
+            outputs = each(torch.cat([words, below], dim=-1), side.mask).outputs
+            below = below + outputs
+        return max_over(outputs, side.mask)

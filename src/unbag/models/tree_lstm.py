@@ -1,0 +1,147 @@
+"""Tree-LSTMs of a whole batch of binary trees, level by level."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+Merges = Sequence[tuple[int, int]]
+"""A binary tree over n leaves 0 … n − 1: merge k makes node n + k of two nodes that no other merge takes."""
+
+
+class Nodes(NamedTuple):
+    """The h and c of nodes, each of shape (nodes, hidden)."""
+
+    h: Tensor
+    c: Tensor
+
+
+class TreeLstmCell(nn.Module):
+    """A binary tree-LSTM (Chen et al. 2017, section 3.1; Tai et al. 2015).
+
+        i = σ(W_i x + U_i [hᴸ; hᴿ])      fᴸ = σ(W_f x + U_fᴸ [hᴸ; hᴿ])      u = tanh(W_u x + U_u [hᴸ; hᴿ])
+        o = σ(W_o x + U_o [hᴸ; hᴿ])      fᴿ = σ(W_f x + U_fᴿ [hᴸ; hᴿ])
+        c = fᴸ ⊙ cᴸ + fᴿ ⊙ cᴿ + i ⊙ u    h = o ⊙ tanh(c)
+
+    A leaf has an input and no children; without inputs (`inputs = 0`) there are biases in the place of W x.
+    """
+
+    def __init__(self, inputs: int, hidden: int) -> None:
+        super().__init__()
+        self.hidden = hidden
+        self.of_input = nn.Linear(inputs, 4 * hidden) if inputs else None  # i, o, u, f
+        self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
+
+    def leaves(self, inputs: Tensor) -> Nodes:
+        """Return the states of leaves from their inputs, shape (n, inputs)."""
+        assert self.of_input is not None
+        i, o, u, _ = self.of_input(inputs).chunk(4, dim=-1)
+        c = i.sigmoid() * u.tanh()
+        return Nodes(o.sigmoid() * c.tanh(), c)
+
+    def merge(self, left: Nodes, right: Nodes, inputs: Tensor | None = None) -> Nodes:
+        """Return the states of nodes above pairs of nodes, with their inputs, shape (…, inputs), if they have any.
+
+        One input for all, shape (inputs,), is multiplied once.
+        """
+        gates = self.of_children(torch.cat([left.h, right.h], dim=-1))
+        if self.of_input is not None and inputs is not None:
+            x = self.of_input(inputs)
+            gates = gates + torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # f's for both children
+        i, o, u, f_left, f_right = gates.chunk(5, dim=-1)
+        c = f_left.sigmoid() * left.c + f_right.sigmoid() * right.c + i.sigmoid() * u.tanh()
+        return Nodes(o.sigmoid() * c.tanh(), c)
+
+
+@dataclass(frozen=True)
+class Forest:
+    """The trees of a batch, their nodes in the order in which they can be made: leaves first, then level by level.
+
+    Attributes:
+        leaves: of each leaf its sentence and its place in it, shape (leaves, 2).
+        levels: of each level above, the positions of the left and the right child of each node, shape (nodes, 2).
+        places: of each sentence its nodes' positions, its own leaves first and the root last, shape (b, 2 t − 1);
+            0 behind them.
+        mask: where `places` is one, shape (b, 2 t − 1).
+        roots: of each sentence its root's position, shape (b,).
+    """
+
+    leaves: Tensor
+    levels: tuple[Tensor, ...]
+    places: Tensor
+    mask: Tensor
+    roots: Tensor
+
+    @classmethod
+    def of(cls, trees: Sequence[Merges], lengths: Sequence[int], device: Any = None) -> "Forest":
+        """Arrange trees over sentences of these lengths, none of them 0."""
+        heights = [_heights(merges, n) for merges, n in zip(trees, lengths, strict=True)]
+        height = np.concatenate(heights)
+        sentence = np.repeat(np.arange(len(trees)), [len(each) for each in heights])
+        starts = np.concatenate([[0], np.cumsum([len(each) for each in heights])])
+        order = np.lexsort((np.arange(len(height)), height))
+        position = np.empty(len(order), dtype=np.int64)
+        position[order] = np.arange(len(order))
+        children = np.zeros((len(height), 2), dtype=np.int64)
+        for start, merges, n in zip(starts, trees, lengths, strict=False):
+            if merges:
+                children[start + n : start + n + len(merges)] = position[np.asarray(merges) + start]
+        by_height: list[NDArray[np.int64]] = np.split(
+            order, np.searchsorted(height[order], np.arange(1, height.max() + 1))
+        )
+        widest = max(len(each) for each in heights)
+        places = np.zeros((len(trees), widest), dtype=np.int64)
+        mask = np.zeros((len(trees), widest), dtype=bool)
+        for row, (start, each) in enumerate(zip(starts, heights, strict=False)):
+            places[row, : len(each)] = position[start : start + len(each)]
+            mask[row, : len(each)] = True
+        leaves = np.stack([sentence[by_height[0]], by_height[0] - starts[sentence[by_height[0]]]], axis=1)
+        roots = position[starts[1:] - 1]
+
+        def tensor(array: NDArray[Any]) -> Tensor:
+            return torch.from_numpy(array).to(device)
+
+        levels = tuple(tensor(children[level]) for level in by_height[1:])
+        return cls(tensor(leaves), levels, tensor(places), tensor(mask), tensor(roots))
+
+    def states(self, cell: TreeLstmCell, inputs: Tensor, inner: Tensor | None = None) -> Tensor:
+        """Return h of every node, shape (nodes, hidden), in the order of the forest: one step a level.
+
+        Args:
+            cell: the tree-LSTM.
+            inputs: of the leaves by sentence, shape (b, t, inputs); or of all nodes in the forest's order, (nodes,
+                inputs).
+            inner: of every inner node the same, shape (inputs,), where `inputs` has those of leaves only.
+        """
+        n = len(self.leaves)
+        own = inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n]
+        nodes = cell.leaves(own)
+        for level in self.levels:
+            left, right = (Nodes(nodes.h[level[:, i]], nodes.c[level[:, i]]) for i in (0, 1))
+            done = len(nodes.h)
+            given = inner if inner is not None else inputs[done : done + len(level)]
+            made = cell.merge(left, right, given)
+            nodes = Nodes(torch.cat([nodes.h, made.h]), torch.cat([nodes.c, made.c]))
+        return nodes.h
+
+    def by_sentence(self, nodes: Tensor) -> Tensor:
+        """Return values of nodes by sentence, shape (b, 2 t − 1, …), zeros behind them."""
+        return nodes[self.places] * self.mask[..., None]
+
+    def in_order(self, values: Tensor) -> Tensor:
+        """Return values by sentence, shape (b, 2 t − 1, d), in the forest's order, shape (nodes, d)."""
+        flat = torch.empty(int(self.mask.sum()), dtype=torch.long, device=values.device)
+        flat[self.places[self.mask]] = self.mask.flatten().nonzero().flatten()
+        return values.flatten(0, 1)[flat]
+
+
+def _heights(merges: Merges, leaves: int) -> NDArray[np.int64]:
+    """Return how many merges are between each node and its furthest leaf."""
+    heights = [0] * leaves
+    for left, right in merges:
+        heights.append(1 + max(heights[left], heights[right]))
+    return np.array(heights)

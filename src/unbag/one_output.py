@@ -1,0 +1,121 @@
+"""Models of one output (rerankers, fact checkers, hallucination detectors): a score, and where entailment begins.
+
+A score is read as entailment against the rest: `labels.TWO_WAY`. Where it begins is a threshold that the user states, a
+share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where none is known, the user says
+`ranking`: on each set as many pairs are taken for entailment as are labelled so, those of the highest scores.
+"""
+
+import math
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from typing_extensions import TypedDict  # pydantic reads records by it
+
+from unbag.answers import Answers
+from unbag.labels import ENTAILMENT, NOT_ENTAILMENT
+from unbag.scoring.ranking import area_under_curve, break_even
+
+RANKING: Final = "ranking"
+
+Threshold = float | Literal["ranking"]
+
+
+class Ranking(TypedDict):
+    """What a score's order says on one set.
+
+    Attributes:
+        auc: how often a pair labelled entailment scores above one that is not, ties counting half; None where the set
+            has one kind only.
+        threshold: the share from which on a pair was taken for entailment on this set; None where no pair was.
+        taken: how many pairs were.
+        pairs: how many there are.
+    """
+
+    auc: float | None
+    threshold: float | None
+    taken: int
+    pairs: int
+
+
+def checked_threshold(threshold: Any) -> Threshold:
+    """Return a threshold as the user states it, a number or its text.
+
+    Raises:
+        ValueError: if it is neither between 0 and 1 nor `ranking`.
+
+    >>> checked_threshold("0.5"), checked_threshold("ranking")
+    (0.5, 'ranking')
+    """
+    if threshold == RANKING:
+        return "ranking"
+    try:
+        share = float(threshold)
+    except (TypeError, ValueError):
+        share = math.nan
+    if not 0 < share < 1:
+        raise ValueError(
+            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {RANKING}; found "
+            f"{threshold!r}"
+        )
+    return share
+
+
+def logit_of(threshold: Threshold) -> float:
+    """Return the output at which entailment begins; 0 where a set's own ranking will say.
+
+    >>> logit_of(0.5)
+    0.0
+    """
+    return 0.0 if threshold == RANKING else math.log(threshold / (1 - threshold))
+
+
+def ranked(answers: Answers, labels: ArrayLike, threshold: Threshold) -> tuple[Answers, Ranking]:
+    """Return the answers of a model of one output on a set, and what the order of its scores says there.
+
+    Args:
+        answers: in `labels.TWO_WAY`, of n pairs.
+        labels: the pairs' gold ids, shape (n,).
+        threshold: the one the answers were made with; for `ranking` they are made here.
+    """
+    entailed = list(answers.label_space).index(ENTAILMENT)
+    scores = scores_of(answers.probabilities, answers.label_space)
+    positive = answers.gold(labels) == entailed
+    share: float | None = None if threshold == RANKING else threshold
+    if threshold == RANKING:
+        least = break_even(scores, positive)
+        takes = scores >= least
+        columns = np.where(takes, entailed, 1 - entailed)
+        answers = answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
+        share = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
+    taken = int((answers.predicted == entailed).sum())
+    return answers, Ranking(auc=area_under_curve(scores, positive), threshold=share, taken=taken, pairs=len(scores))
+
+
+def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
+    """Return the log odds of entailment, shape (n,): in order even where the probabilities round to 1 and 0."""
+    values = np.asarray(probabilities, dtype=np.float64)
+    smallest = np.finfo(np.float32).tiny
+    logs = np.log(np.maximum(values, smallest))
+    for_it, against = list(label_space).index(ENTAILMENT), list(label_space).index(NOT_ENTAILMENT)
+    odds: NDArray[np.float64] = logs[:, for_it] - logs[:, against]
+    return odds
+
+
+def sentence(model: str, ranking: Ranking, threshold: str) -> str:
+    """Return what is to be said of a model of one output beside its scores on a set."""
+    share = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
+    how = (
+        f"as no threshold is known, as many pairs are taken for entailment as are labelled so, those it scores highest "
+        f"({ranking['taken']:,} of {ranking['pairs']:,}, from {share} on). The scores above rest on that number, "
+        "which no user knows"
+        if threshold == RANKING
+        else f"entailment begins at {share} ({ranking['taken']:,} of {ranking['pairs']:,} pairs)"
+    )
+    area = (
+        "All pairs here are labelled alike, so the order of its outputs says nothing."
+        if ranking["auc"] is None
+        else f"Whatever the threshold, a pair labelled entailment scores above one that is not in "
+        f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."
+    )
+    return f"{model} has one output, read as entailment or not: {how}. {area}"

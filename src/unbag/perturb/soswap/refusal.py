@@ -1,0 +1,38 @@
+"""Why a premise cannot be swapped."""
+
+from enum import StrEnum
+
+
+class Refusal(StrEnum):
+    """Why a premise cannot be swapped."""
+
+    DETERMINER = "a determiner that does not fit its noun"
+    QUESTION = "a question"
+    IMPERATIVE = "an imperative"
+    EXPLETIVE = "an expletive (there is, here we have)"
+    PASSIVE = "a passive"
+    COPULA = "a copula"
+    NO_VERB = "a noun phrase, or another phrase without a verb at its top"
+    NO_SUBJECT = "a verb without a subject"
+    PREPOSITIONAL = "objects of prepositions only"
+    NO_OBJECT = "a verb without an object"
+    LATER_VERB = "an object of another verb than the subject's (sits and reads)"
+    PLACE = "an object that is a preposition's (walks down the road)"
+    BROKEN = "a phrase with a gap, out of order, or cut off"
+    ATTACHED = "a phrase that may be the object's or the verb's (carries a plate with food)"
+    DISAGREES = "a verb that does not agree with its subject"
+    PUNCTUATED = "punctuation within a phrase"
+    HEAD = "a phrase that is not headed by a noun or pronoun"
+    BARE = "a phrase that lacks its determiner"
+    CAPITAL = "a first word that may be a name"
+    PRONOUN = "a pronoun that cannot move"
+    REFLEXIVE = "a reflexive or reciprocal"
+    REFERS_BACK = "a phrase that refers to the other (another, own)"
+    HAPPENING = "an object that is no thing (play a game, take a nap)"
+    BODY = "an object that is a part of the body (raise a hand)"
+    TWO_OBJECTS = "an indirect object before the direct one"
+    CONTRACTED = "a contracted verb"
+    MODAL = "a modal verb"
+    NEGATED = "a negation"
+    SAME_WORDS = "both phrases have the same words"
+    BOTH_WAYS = "a verb that may hold both ways"

@@ -1,0 +1,97 @@
+"""What gates came to, as a table for a terminal and to paste."""
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from unbag.gates import Checked
+from unbag.report.compared import gap, p_value
+from unbag.report.tables import Exported
+from unbag.report.tables import Table as ToPaste
+from unbag.views.cells import interval
+
+_STYLES = {"passes": "green", "fails": "bold red", "cannot be told": "yellow"}
+
+
+def view(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) -> RenderableType:
+    """Return a row for each gate, and whether a build goes on."""
+    tested = any(each.p is not None for each in checked)
+    columns = ("number", "asked", "value [95 %]", "n", *(["p"] if tested else []), "")
+    table = Table(*columns, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))  # which fits 80 columns
+    table.columns[0].overflow = "fold"
+    table.columns[1].no_wrap = True
+    for column in table.columns[2:]:
+        column.justify, column.no_wrap = "right", True
+    for each in checked:
+        p = [p_value(each.p) if each.against else ""] if tested else []
+        outcome = Text(each.outcome, style=_STYLES[each.outcome])
+        same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
+        name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
+        table.add_row(name, each.asked, _value(each), f"{each.estimate.n:,}", *p, outcome)
+    said = [*_remarks(checked), *(f"{note}." for note in notes)]
+    return Group(
+        table, *(Text(line, style="dim") for line in said), Text(verdict(checked, strict=strict), style="bold")
+    )
+
+
+def verdict(checked: Sequence[Checked], *, strict: bool) -> str:
+    """Return what a build is told, in a sentence.
+
+    >>> from unbag.scoring.bootstrap import Estimate
+    >>> undecided = Checked("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "cannot be told")
+    >>> verdict([undecided], strict=False)
+    'Passed: no gate fails; of 1 of 1 it cannot be told.'
+    >>> verdict([undecided], strict=True)
+    'Failed, since strict: of 1 of 1 it cannot be told.'
+    """
+    total = len(checked)
+    failed = sum(each.outcome == "fails" for each in checked)
+    unknown = sum(each.outcome == "cannot be told" for each in checked)
+    untold = f"of {unknown} of {total} it cannot be told"
+    if failed:
+        return f"Failed: {failed} of {total} gate{'' if total == 1 else 's'}" + (f"; {untold}." if unknown else ".")
+    if unknown:
+        return f"Failed, since strict: {untold}." if strict else f"Passed: no gate fails; {untold}."
+    return f"Passed: {'the one gate' if total == 1 else f'all {total} gates'}."
+
+
+def exported(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) -> Exported:
+    """Return the gates in all forms to paste."""
+    rows = [
+        (
+            f"{each.set} · {each.data}",
+            each.label,
+            each.asked,
+            _value(each),
+            f"{each.estimate.n:,}",
+            p_value(each.p) if each.against else "",
+            each.outcome,
+        )
+        for each in checked
+    ]
+    said = verdict(checked, strict=strict)
+    passed = not any(each.stops(strict=strict) for each in checked)
+    records = [each.as_json() for each in checked]
+    flat = [
+        {name: value for name, value in record.items() if name != "estimate"} | record["estimate"] for record in records
+    ]
+    sentences = (*_remarks(checked), *(f"{note}." for note in notes), said)
+    columns = ("set", "number", "asked", "value [95 %]", "n", "p (Holm)", "verdict")
+    table = ToPaste("Gates", columns, [rows], words=3, words_last=1, names=frozenset({0}), notes=sentences)
+    as_json = {"passed": passed, "strict": strict, "gates": records, "notes": list(notes), "verdict": said}
+    return Exported([table], flat, as_json)
+
+
+def _value(each: Checked) -> str:
+    """Return the number, or the difference to the run that it is held against."""
+    return gap(each.estimate) if each.against else interval(each.estimate)
+
+
+def _remarks(checked: Sequence[Checked]) -> list[str]:
+    """Return whom gates are held against, and why of some it cannot be told."""
+    names = dict.fromkeys(each.against for each in checked if each.against)
+    against = [f"No worse: than {name} (A), pair by pair; values are differences to it." for name in names]
+    return against + [f"{each.set}:{each.number}: {each.why}." for each in checked if each.why]

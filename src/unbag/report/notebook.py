@@ -1,0 +1,114 @@
+"""A run as a notebook shows it: a fragment of HTML with styles of its own, for light and dark, without a script."""
+
+from collections.abc import Sequence
+from html import escape
+from typing import Final
+
+from unbag import challenge_sets, numbers, verdict
+from unbag.report import summary
+from unbag.results import LeftOut, Result
+from unbag.verdict import SetVerdict, Standing
+from unbag.views.cells import interval
+
+# Of a lightness that can be told from white and from black.
+_GREY: Final = "#7d868e"
+_COLOURS: Final[dict[Standing, str]] = {
+    "better": "#2a8a4a",
+    "no better": _GREY,
+    "worse": "#cf4a26",
+    "cannot be told": _GREY,
+}
+_WIDTH, _HEIGHT, _MARGIN = 180, 18, 6  # pixels
+_CELL: Final = "padding:.2em 1em .2em 0;border:0;background:none"
+_NUMBER: Final = f"{_CELL};text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums"
+_WORDS: Final = f"{_CELL};text-align:left"
+_BETTER: Final = {True: "higher is better", False: "lower is better", None: ""}
+_QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
+
+
+def fragment(results: Sequence[Result], left_out: Sequence[LeftOut] = ()) -> str:
+    """Return the verdict on a model, its score beyond words on each set, and all numbers folded away.
+
+    Args:
+        results: of one model.
+        left_out: sets without a result.
+    """
+    standings = verdict.of_model(results)
+    parts = ['<div style="font-family:system-ui,sans-serif;line-height:1.4;max-width:52em">']
+    if results:
+        name = escape(str(results[0].model["name"]))
+        parts += [
+            f'<p style="margin:.3em 0"><b>{name}</b>: {escape(verdict.sentence(standings))}</p>',
+            _table(standings, results),
+            f'<p style="{_QUIET}">{escape(verdict.scale(standings))}</p>',
+            *(_numbers(result, results) for result in results),
+        ]
+    parts += [f'<p style="{_QUIET}">Left out: {escape(each.set)} ({escape(each.reason)})</p>' for each in left_out]
+    return "\n".join([*parts, "</div>"])
+
+
+def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
+    bounds = [bound for each in standings for bound in each.score[:3] if bound is not None]
+    low, high = min([0.0, *bounds]), max([1.0, *bounds])
+    heads = "".join(
+        f'<th scope="col" style="{style};font-weight:600">{head}</th>'
+        for head, style in (
+            ("set", _WORDS),
+            ("beyond words [95 %]", _NUMBER),
+            ("", _WORDS),
+            ("rows", _NUMBER),
+            ("standing", _WORDS),
+        )
+    )
+    rows = "".join(
+        f'<tr style="background:none"><th scope="row" style="{_WORDS};font-weight:400">'
+        f"{escape(summary.name_of(each.result, results))}</th>"
+        f'<td style="{_NUMBER}">{interval(each.score)}</td>'
+        f'<td style="{_WORDS}">{_bar(each, low, high)}</td>'
+        f'<td style="{_NUMBER}">{each.score.n:,}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
+        for each in standings
+    )
+    return (
+        '<table style="border-collapse:collapse;margin:.3em 0;border:0">'
+        f'<thead><tr style="background:none;border-bottom:1px solid {_GREY}">{heads}</tr></thead>'
+        f"<tbody>{rows}</tbody></table>"
+    )
+
+
+def _bar(standing: SetVerdict, low: float, high: float) -> str:
+    """Draw a score with its interval on a line from the least to the most; 0 and 1 are marked."""
+    score, middle = standing.score, _HEIGHT / 2
+    if score.value is None:
+        return ""
+
+    def x(value: float) -> str:
+        return f"{_MARGIN + (value - low) / (high - low) * (_WIDTH - 2 * _MARGIN):.1f}"
+
+    colour = _COLOURS[standing.standing]
+    shapes = [f'<line x1="{x(at)}" x2="{x(at)}" y1="1" y2="{_HEIGHT - 1}" stroke="{_GREY}"/>' for at in (0, 1)]
+    if score.low is not None and score.high is not None:
+        shapes.append(
+            f'<line x1="{x(score.low)}" x2="{x(score.high)}" y1="{middle}" y2="{middle}" stroke="{colour}" '
+            'stroke-width="3" stroke-linecap="round"/>'
+        )
+    shapes.append(f'<circle cx="{x(score.value)}" cy="{middle}" r="5" fill="{colour}"/>')
+    return (
+        f'<svg width="{_WIDTH}" height="{_HEIGHT}" viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" '
+        f'aria-label="{escape(interval(score))}" style="vertical-align:middle">{"".join(shapes)}</svg>'
+    )
+
+
+def _numbers(result: Result, results: Sequence[Result]) -> str:
+    """Return all numbers of a set, folded away."""
+    rows = "".join(
+        f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
+        f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
+        f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
+        for number in numbers.of_result(result).values()
+    )
+    title = escape(f"{summary.name_of(result, results)}: {challenge_sets.get(result.set).question}")
+    return (
+        f'<details style="margin:.1em 0"><summary style="cursor:pointer">{title}</summary>'
+        '<table style="border-collapse:collapse;border:0;margin:.2em 0 .5em 1em">'
+        f"<tbody>{rows}</tbody></table></details>"
+    )

@@ -1,0 +1,15 @@
+"""What is to be said of a model beside its scores on a set: how its output was read, and what code it ran."""
+
+from unbag.one_output import sentence
+from unbag.results import Result
+
+
+def remarks(result: Result) -> list[str]:
+    """Return a sentence or two for each thing that a reader of a result must know of its model; most have none."""
+    model = result.model
+    said = []
+    if ranking := model.get("ranking"):
+        said.append(sentence(str(model["name"]), ranking, str(model.get("threshold"))))
+    if "trusted_code" in model:
+        said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")
+    return said

@@ -1,0 +1,86 @@
+"""The numbers of runs as tables to paste: a column for each model, a row for each number."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from unbag import challenge_sets, numbers
+from unbag.numbers import Number
+from unbag.report.compared import LOWER
+from unbag.report.html.gathered import Gathered, gather
+from unbag.report.tables import Exported, Table
+from unbag.results import Result
+from unbag.verdict import SetVerdict, of_model, scale
+from unbag.views.cells import directed, interval
+from unbag.views.group import Group, Model
+
+
+def exported(folders: Sequence[Path]) -> Exported:
+    """Return the numbers of the results in some folders, models side by side, in all forms to paste.
+
+    The tables have the numbers that cards quote; the records have all that a set's description names.
+
+    Raises:
+        ValueError: as `gathered.gather`.
+    """
+    gathered = gather(folders)
+    verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}
+    told = numbers.told(verdicts)
+    everything = [each for of_one in verdicts.values() for each in of_one]
+    notes = (
+        f"Values with 95 % intervals. Of the score beyond words {scale(everything)}",
+        LOWER,
+        *(f"Verdict on {name}: {said}" for name, said in told["verdicts"].items()),
+    )
+    return Exported([_table(gathered, notes)], told["numbers"], told)
+
+
+def subject(folders: Sequence[Path]) -> list[SetVerdict]:
+    """Return how the model stands that a report on these folders is about."""
+    gathered = gather(folders)
+    return of_model(_results(gathered, gathered.subject))
+
+
+def _results(gathered: Gathered, model: Model) -> list[Result]:
+    return [each.result for _, each in gathered.of_model(model)]
+
+
+def _table(gathered: Gathered, notes: tuple[str, ...]) -> Table:
+    models = [model.name for model in gathered.models]
+    groups = [rows for group in gathered.groups if (rows := _rows(group, models))]
+    return Table(
+        "Numbers of " + ", ".join(models),
+        ("set", "number", *models, "n"),
+        groups,
+        words=2,
+        names=frozenset({0}),
+        notes=notes,
+    )
+
+
+def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
+    """Return the rows of one set and its data."""
+    by_model = {each.model.name: numbers.of_result(each.result) for each in group.scored}
+    rows: list[tuple[str, ...]] = []
+    for name, label, better in _quoted(group.scored[0].result):
+        found = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
+        if any(number.estimate.value is not None for number in found.values()):
+            title = "" if rows else f"{group.set} · {group.title}"
+            cells = (interval(found[model].estimate) if model in found else "" for model in models)
+            rows.append((title, directed(label, better), *cells, _counts(list(found.values()))))
+    return rows
+
+
+def _quoted(result: Result) -> list[tuple[str, str, bool]]:
+    described = challenge_sets.get(result.set)
+    quoted = described.of_role("quoted")
+    return [
+        (name, quantity.label, quantity.higher_is_better)
+        for name, quantity in numbers.quantities(result.set).items()
+        if quantity in quoted
+    ]
+
+
+def _counts(found: Sequence[Number]) -> str:
+    """Return how many examples a number rests on: one count where it is the same of all models, else one each."""
+    counts = list(dict.fromkeys(f"{number.estimate.n:,}" for number in found))
+    return counts[0] if len(counts) == 1 else " / ".join(f"{number.estimate.n:,}" for number in found)

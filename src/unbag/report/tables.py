@@ -1,0 +1,127 @@
+"""Tables to paste: Markdown, LaTeX, CSV and JSON of the same numbers, for every command that shows any."""
+
+import csv
+import io
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+from unbag.report import latex
+
+Format = Literal["md", "csv", "latex", "json"]
+
+_MARKS: Final = re.compile(r"[\\|*`<]|(?<!\w)_|_(?!\w)")  # an underscore within a word is no emphasis
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table of text, in groups of rows.
+
+    Attributes:
+        title: what it shows.
+        columns: the headings.
+        groups: rows of cells; between groups there is some room.
+        words: so many columns are words, the others numbers; and so are the last ones, `words_last`.
+        words_last: how many.
+        names: columns of somebody's names, which have no formulas in them, as headings have none.
+        notes: sentences below it.
+    """
+
+    title: str
+    columns: tuple[str, ...]
+    groups: Sequence[Sequence[tuple[str, ...]]]
+    words: int = 1
+    words_last: int = 0
+    names: frozenset[int] = frozenset()
+    notes: tuple[str, ...] = ()
+
+    def is_number(self, column: int) -> bool:
+        """Tell whether a column is of numbers."""
+        return self.words <= column < len(self.columns) - self.words_last
+
+
+@dataclass(frozen=True)
+class Exported:
+    """What a command has to show, in all forms.
+
+    Attributes:
+        tables: for people.
+        records: for spreadsheets, one a number; all have the same keys.
+        as_json: for scripts.
+    """
+
+    tables: Sequence[Table]
+    records: Sequence[Mapping[str, Any]]
+    as_json: Any
+
+    def text(self, form: Format) -> str:
+        """Return it in a form, with a newline at the end."""
+        if form == "json":
+            return json.dumps(self.as_json, ensure_ascii=False) + "\n"
+        if form == "csv":
+            return _csv(self.records)
+        return "\n".join(map(_markdown if form == "md" else _latex, self.tables))
+
+
+def _csv(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return records as CSV; a truth value as `true` or `false`, nothing for None, numbers in full."""
+    file = io.StringIO()
+    writer = csv.writer(file, lineterminator="\n")
+    writer.writerow(records[0] if records else ())
+    writer.writerows([_plain(value) for value in record.values()] for record in records)
+    return file.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    return str(value).lower() if isinstance(value, bool) else value
+
+
+def _markdown(table: Table) -> str:
+    rules = ["---:" if table.is_number(column) else "---" for column in range(len(table.columns))]
+    rows = [table.columns, *(row for group in table.groups for row in group)]
+    lines = [f"| {' | '.join(map(_marked, row))} |" for row in rows]
+    lines.insert(1, f"|{'|'.join(rules)}|")
+    parts = [f"**{_marked(table.title)}**", "\n".join(lines), *map(_marked, table.notes)]
+    return "\n\n".join(parts) + "\n"
+
+
+def _marked(text: str) -> str:
+    r"""Return text that Markdown shows as it is.
+
+    >>> print(_marked("a|b_c_d *e*"))
+    a\|b_c_d \*e\*
+    """
+    return _MARKS.sub(lambda found: f"\\{found.group()}", " ".join(text.split()))
+
+
+def _latex(table: Table) -> str:
+    """Return a `table` with the rules of booktabs."""
+    kinds = "".join("r" if table.is_number(column) else "l" for column in range(len(table.columns)))
+
+    def cells(row: Sequence[str]) -> str:
+        escaped = (
+            latex.text(cell) if column in table.names else latex.numbers_and_labels(cell)
+            for column, cell in enumerate(row)
+        )
+        return f"{' & '.join(escaped)} \\\\"
+
+    body = "\n\\addlinespace\n".join("\n".join(map(cells, group)) for group in table.groups)
+    lines = [
+        "% needs \\usepackage{booktabs}",
+        "\\begin{table}",
+        "\\centering",
+        "\\small",
+        f"\\caption{{{latex.text(table.title)}}}",
+        f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}",
+        "\\toprule",
+        f"{' & '.join(map(latex.text, table.columns))} \\\\",
+        "\\midrule",
+        *([body] if body else []),
+        "\\bottomrule",
+        "\\end{tabular}",
+        *(f"\\par\\smallskip {latex.numbers_and_labels(note)}" for note in table.notes),
+        "\\end{table}",
+    ]
+    return "\n".join(lines) + "\n"

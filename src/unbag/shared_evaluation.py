@@ -1,0 +1,305 @@
+"""An evaluation that processes share which nothing connects: what they predict, and the scores at the end.
+
+    <predictions>/tasks/000-001.json   what was asked of the first model on the second set, and where the answers are
+    <predictions>/claims/scoring.json  who scores
+    <predictions>/<key>/…              the answers (`inference.store`), claimed in pieces (`inference.sharded`)
+
+Each process makes what is left of each task, waits until all is there, and one of them scores. With the tasks written
+down, `score_tasks` does that without the model.
+"""
+
+import json
+import re
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from unbag import schemas
+from unbag.addresses import Folder
+from unbag.asked_model import AskedModel
+from unbag.failures import Failure
+from unbag.inference.claims import Claims
+from unbag.inference.predictions import Predictions
+from unbag.inference.sharded import CLAIMS, Shard, predict_shard, work_of
+from unbag.inference.store import PREDICTIONS, Store, StoreError
+from unbag.inference.work import Work, asked_of, part_hashes
+from unbag.one_output import Threshold
+from unbag.progress import OnProgress
+from unbag.request import BuiltSet, Request, build
+from unbag.results import Result
+from unbag.scored import Scored, score_predictions, write
+from unbag.word_counter import WordCounter, Words
+
+_TASKS: Final = "tasks"
+_SCORING: Final = "scoring"
+_MOST_NAMED: Final = 10  # parts that a message names
+_SCHEMA: Final = 1
+_KEY: Final = re.compile(r"[0-9a-f]{64}")
+
+
+class _Turn(NamedTuple):
+    """One model on one set, as this process began it."""
+
+    file: str  # of the task
+    name: str  # the set's
+    model: str
+    work: Work
+    progress: Callable[[int, int], None] | None
+
+
+class Sharing:
+    """The part of one process in a shared evaluation.
+
+    Args:
+        shard: which of the processes this is.
+        predictions: the folder of the answers, which all of them see; a path or an address.
+        places: of all tasks: the number of a model and of a set, which the results are in the order of.
+        fitted_to: what the lexical model is fitted to (`WordCounter`); None where none is asked.
+    """
+
+    def __init__(
+        self,
+        shard: Shard,
+        predictions: str | Path,
+        places: Sequence[tuple[int, int]],
+        fitted_to: Mapping[str, Any] | None,
+    ) -> None:
+        self._shard, self._folder, self._fitted_to = shard, Folder(predictions), fitted_to
+        self._turns: list[_Turn] = []
+        self._built: dict[str, BuiltSet] = {}
+        tasks = self._folder / _TASKS
+        for name in set(tasks.names()) - {_file(place) for place in places}:  # of another command
+            tasks.remove(name)
+
+    def begin(
+        self,
+        place: tuple[int, int],
+        item: BuiltSet,
+        model: AskedModel,
+        known: Mapping[str, Any],
+        progress: Callable[[int, int], None] | None,
+    ) -> None:
+        """Write a task down and predict what of it nobody else does, without waiting for them.
+
+        Args:
+            place: of the task.
+            item: the set.
+            model: the model.
+            known: its record.
+            progress: told how far it is.
+
+        Raises:
+            ValueError: if the answers are no probabilities, or nothing says what decides them.
+        """
+        work = work_of(item.rows, model.predictor, str(self._folder))
+        task = Task(
+            request=_plain(asdict(item.request)),
+            model=dict(known),
+            threshold=getattr(model.predictor, "threshold", None),
+            key=work.store.key,
+            fitted_to=_plain(self._fitted_to),
+        )
+        self._built[_known_by(task)] = item
+        (self._folder / _TASKS).write(_file(place), (json.dumps(asdict(task), ensure_ascii=False) + "\n").encode())
+        predict_shard(work, self._shard, wait=False, progress=progress)
+        self._turns.append(_Turn(_file(place), item.request.name, model.name, work, progress))
+
+    def finish(
+        self,
+        out: Path,
+        failures: Sequence[Failure],
+        *,
+        on_progress: OnProgress | None,
+        on_result: Callable[[Result], None] | None,
+        on_failure: Callable[[str, Exception, str | None], None],
+    ) -> list[Result]:
+        """Wait until all that was begun is there, do what others leave undone, and score if nobody else does.
+
+        Args:
+            out: the folder for the results.
+            failures: the sets that have none.
+            on_progress: see `progress.OnProgress`.
+            on_result: see `evaluation.OnResult`.
+            on_failure: told of a set, what went wrong with it, and with which model.
+
+        Returns:
+            The results; none where another process scores.
+        """
+        if not self._turns:  # of no set: why, the failures say
+            return []
+        predicted = []
+        for turn in self._turns:
+            try:
+                predict_shard(turn.work, self._shard, progress=turn.progress)
+            except Exception as error:
+                on_failure(turn.name, error, turn.model)
+            else:
+                predicted.append(turn)
+        with Claims(self._folder / CLAIMS, f"shard {self._shard}", self._shard.lease) as claims:
+            if not claims.take(_SCORING):
+                return []
+            for turn in predicted:
+                for part in turn.work.missing():  # damaged since
+                    turn.work.make(*turn.work.store.pieces([part]))
+            return score_tasks(
+                self._folder,
+                out=out,
+                left_out=failures,
+                only={turn.file for turn in predicted},
+                built=self._built,
+                on_progress=on_progress,
+                on_result=on_result,
+                on_failure=lambda failure: on_failure(failure.set, failure.error, failure.model),
+            )
+
+
+@dataclass(frozen=True)
+class Task:
+    """What is asked of one model on one set, as it is written down.
+
+    Attributes:
+        request: the fields of the set's `Request`.
+        model: the model's record.
+        threshold: of a model of one output.
+        key: of the store of its answers.
+        fitted_to: what the lexical model is fitted to; None where none is asked.
+        schema: the version of this record.
+    """
+
+    request: dict[str, Any]
+    model: dict[str, Any]
+    threshold: Threshold | None
+    key: str
+    fitted_to: dict[str, Any] | None
+    schema: int = _SCHEMA
+
+    @classmethod
+    def read(cls, folder: Folder, name: str) -> "Task":
+        """Read one.
+
+        Raises:
+            ValueError: if it is none.
+        """
+        what = f"{folder.where(name)}: expected a task of `unbag evaluate --shard`"
+        try:
+            record = json.loads(folder.read(name))
+        except (ValueError, RecursionError) as error:
+            raise ValueError(f"{what} ({error})") from None
+        checked = schemas.checked(record, schemas.TaskRecord, what)
+        if checked["schema"] != _SCHEMA:
+            raise ValueError(
+                f"{what} of version {_SCHEMA}, found version {checked['schema']}; start the shards again with this "
+                "version of unbag"
+            )
+        task = cls(**{**_known(cls, checked), "request": _known(Request, checked["request"])})
+        if not _KEY.fullmatch(task.key):  # it becomes the name of a folder
+            raise ValueError(f"{what}, found the key {task.key!r:.80}")
+        return task
+
+
+def score_tasks(
+    predictions: Folder,
+    *,
+    out: Path,
+    left_out: Sequence[Failure] = (),
+    only: Collection[str] | None = None,
+    built: Mapping[str, BuiltSet] | None = None,
+    on_progress: OnProgress | None = None,
+    on_result: Callable[[Result], None] | None = None,
+    on_failure: Callable[[Failure], None] | None = None,
+) -> list[Result]:
+    """Score what shards have predicted, without the models; leave `results.json` and the examples in a folder.
+
+    Args:
+        predictions: the folder of the answers.
+        out: the folder to write to.
+        left_out: what has no result, for the record.
+        only: the names of the tasks that are scored; all by default. Of the others it is known why not, or they are an
+            earlier command's.
+        built: sets that are built already.
+        on_progress: see `progress.OnProgress`; of the lexical model.
+        on_result: see `evaluation.OnResult`.
+        on_failure: told of each model and set of which answers are missing; without it the first ends it.
+
+    Raises:
+        ValueError: if no shard was at work there, or answers are missing.
+    """
+    names = (predictions / _TASKS).names()
+    if not names:
+        raise ValueError(
+            f"{predictions}: expected what `unbag evaluate --shard` leaves in the {PREDICTIONS} of its --out, found no "
+            "tasks"
+        )
+    done: list[Scored] = []
+    failures = list(left_out)
+    items = dict(built or {})
+    counters: dict[str, WordCounter] = {}
+    words: dict[tuple[str, str], Words] = {}
+    for task in (Task.read(predictions / _TASKS, name) for name in names if only is None or name in only):
+        asked, fitted_to = _known_by(task), json.dumps(task.fitted_to)
+        try:
+            found = Predictions.open(predictions / task.key)
+            if asked not in items:
+                items[asked] = build(Request(**task.request))
+            item = items[asked]
+            _require_whole(found.store, item)
+            if (asked, fitted_to) not in words:
+                counter = counters.setdefault(fitted_to, WordCounter(task.fitted_to or {}, on_progress))
+                words[asked, fitted_to] = Words() if task.fitted_to is None else counter.of(item, str(predictions))
+            each = score_predictions(item, found, task.model, threshold=task.threshold, words=words[asked, fitted_to])
+        except Exception as error:
+            if on_failure is None:
+                raise
+            failures.append(Failure(task.request["name"], error, task.model["name"]))
+            on_failure(failures[-1])
+            continue
+        done.append(each)
+        if on_result is not None:
+            on_result(each[0])
+    return write(done, out, failures)
+
+
+def _require_whole(store: Store, item: BuiltSet) -> None:
+    """Refuse to score what is not all there.
+
+    Raises:
+        StoreError: naming the parts that are missing or of other rows, and who is at work on them.
+    """
+    if len(item.rows) != store.rows:
+        raise StoreError(
+            f"{store.folder} has the answers to {store.rows:,} rows, the set has {len(item.rows):,}: is it made of the "
+            "same pairs here?"
+        )
+    hashes = part_hashes(asked_of(item.rows), store)
+    missing = [part for part, sha256 in enumerate(hashes) if not store.holds(part, sha256)]
+    if missing:
+        named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")
+        raise StoreError(
+            f"{len(missing):,} of {store.parts:,} parts are missing in {store.folder}: {named}; start a shard again "
+            "(unbag evaluate … --shard 0/1), or wait for those at work"
+        )
+
+
+def _file(place: tuple[int, int]) -> str:
+    model, of_set = place
+    return f"{model:03}-{of_set:03}.json"
+
+
+def _known_by(task: Task) -> str:
+    """Return what a task's set is known by."""
+    return json.dumps(task.request, sort_keys=True)
+
+
+def _known(kind: Any, record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a record says of the fields of a dataclass; a later version may have put more in it."""
+    return {field.name: record[field.name] for field in fields(kind)}
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as JSON has it, with paths as text."""
+    if isinstance(value, Mapping):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return str(value) if isinstance(value, Path) else value

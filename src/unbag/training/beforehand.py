@@ -1,0 +1,85 @@
+"""What of a training can be told to fail before it begins: names of what is not there, or cannot be written."""
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+from unbag import extras, suite
+from unbag.corpora import CORPORA
+from unbag.extras import EXTRA_OF
+from unbag.hub_names import require_repo
+from unbag.labels import parse_label_map
+from unbag.lexical import embeddings
+from unbag.outside import require_file, require_writable
+from unbag.predictors import require_model
+from unbag.request import check as check_set
+from unbag.rows import is_hub_id
+from unbag.text import pipeline as pipelines
+from unbag.text.tokens import SEGMENTER, is_segmented, require_words
+from unbag.training import augment_option
+from unbag.training.config import TrainConfig, weighted
+from unbag.training.data import require_readable
+from unbag.wordnet.database import require_installed
+
+
+def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
+    """Refuse what would only fail after corpora are read, models fetched, or hours of training.
+
+    Args:
+        config: of a training.
+        sets: challenge sets that the model is evaluated on at the end.
+
+    Raises:
+        ValueError: if a name is none of what it should be one of, or something cannot be read or written.
+        ImportError: if a package is missing; the message names the extra.
+    """
+    require_writable(config.out, folder=True)
+    require_model(config.model)
+    if config.revision is not None and Path(config.model).expanduser().is_dir():
+        raise ValueError(f"{config.model} is a folder, which has no revision {config.revision!r}; leave it out")
+    if config.label_map:
+        parse_label_map(config.label_map)
+    _check_pairs(config)
+    for name in sets:
+        check_set(suite.request(name))
+    require_trackers(config.trackers)
+    for option in ("embeddings", "rearranged_by"):  # of recipes that have them
+        if table := getattr(config, option, None):
+            embeddings.require(table)
+    if (file := getattr(config, "file", None)) is not None and not file.is_dir():
+        require_file(file)
+    if config.push_checkpoints is not None:
+        require_repo(config.push_checkpoints)
+    if config.resume is not None and not is_hub_id(config.resume) and not Path(config.resume).is_dir():
+        raise ValueError(f"expected a folder with a checkpoint, or a Hub repository; found no folder {config.resume}")
+
+
+def require_trackers(names: Iterable[str]) -> None:
+    """Refuse trackers that are not installed.
+
+    Raises:
+        ImportError: naming them, and the extra that brings them where one does.
+    """
+    if missing := [name for name in names if not pipelines.is_installed(name)]:
+        packages = {f"'unbag[{EXTRA_OF[name]}]'" if name in EXTRA_OF else name for name in missing}
+        raise ImportError(f"expected {', '.join(missing)} to be installed: pip install {' '.join(sorted(packages))}")
+
+
+def _check_pairs(config: TrainConfig) -> None:
+    if not config.reads_corpora:
+        return
+    require_readable(config.corpus, config.validation)
+    languages = {
+        CORPORA[name].language if name in CORPORA else config.language for name, _ in map(weighted, config.corpus)
+    }
+    if config.augment:
+        augment_option.require_english(languages)
+        pipelines.require(pipelines.PIPELINE)
+        if augment_option.asks_wordnet(config.augment):
+            require_installed()
+    if config.order != "natural":
+        for language in languages:
+            require_words(language)
+        if any(map(is_segmented, languages)):
+            extras.require(SEGMENTER)
+    if config.order != "natural" and len(languages) > 1:
+        raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")

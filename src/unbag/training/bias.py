@@ -1,0 +1,204 @@
+"""What a biased model says of each training pair: log-probabilities of the labels, by pure functions of the pairs."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.fingerprint import text_hash
+from unbag.inference.predictions import Predictions
+from unbag.inference.run import predict_rows
+from unbag.labels import LABELS
+from unbag.lexical.cross_fitting import FLOOR, CrossFitted
+from unbag.prediction_files import label_space_of_file
+from unbag.rows import DataError, open_file
+from unbag.sources import Example
+
+LEXICAL: Final = "lexical"
+HYPOTHESIS: Final = "hypothesis"
+BOTH: Final = "both"
+_MANIFEST: Final = "manifest.json"  # of a store of predictions
+
+
+class Bias(Protocol):
+    """A model that knows too little: its answers are what another model shall not learn."""
+
+    @property
+    def identity(self) -> str:
+        """All that decides its answers."""
+        ...
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Return the logarithms of the probabilities of `labels.LABELS`, none below that of `FLOOR`, shape (n, 3)."""
+        ...
+
+
+def of_words(name: str, examples: Sequence[Example], *, language: str) -> Bias:
+    """Return a bag of words cross-fitted to pairs: of both sentences, of the hypothesis, or the product of the two.
+
+    Raises:
+        ValueError: see `CrossFitted`.
+    """
+    models = [
+        CrossFitted(examples, language=language, hypothesis_only=only == HYPOTHESIS)
+        for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
+    ]
+    return Remembered(Product(models) if name == BOTH else models[0])
+
+
+class Product:
+    """The product of several models' probabilities, normalised: what they say together, were they independent."""
+
+    def __init__(self, models: Sequence[Bias]) -> None:
+        self._models = models
+        self.identity = " × ".join(model.identity for model in models)
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Return log-probabilities, shape (n, 3)."""
+        return _normalised(np.sum([model.log_probabilities(examples) for model in self._models], axis=0))
+
+
+class Remembered:
+    """A model that is asked of each pair of sentences once."""
+
+    def __init__(self, model: Bias) -> None:
+        self._model = model
+        self.identity = model.identity
+        self._known: dict[tuple[str, str], NDArray[np.float32]] = {}
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Return log-probabilities, shape (n, 3)."""
+        new = {(e.premise, e.hypothesis): e for e in examples if (e.premise, e.hypothesis) not in self._known}
+        if new:
+            self._known |= zip(new, self._model.log_probabilities(list(new.values())), strict=True)
+        found = [self._known[example.premise, example.hypothesis] for example in examples]
+        return np.array(found, dtype=np.float32).reshape(len(examples), len(LABELS))
+
+
+class Network:
+    """A classifier, whose answers are kept as they are made and shared among the processes.
+
+    Args:
+        model: its folder.
+        store: where its answers are kept.
+        max_length: most tokens of a pair.
+    """
+
+    def __init__(self, model: Path, store: Path, *, max_length: int | None = None) -> None:
+        from unbag.inference.transformer import TransformerPredictor
+
+        self._predictor = TransformerPredictor.load(model, max_length=max_length)
+        found = self._predictor.label_space
+        if set(found) != set(LABELS):
+            raise ValueError(f"expected a network of {', '.join(LABELS)} in {model}, found {', '.join(found)}")
+        self._store = store
+        self.identity = f"network {text_hash(sorted((self._predictor.identity or {}).items()))}"
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Return log-probabilities, shape (n, 3); called in every process at once."""
+        from datasets import Dataset
+
+        ids = [str(number) for number in range(len(examples))]
+        columns = {"id": ids, "source_id": ids}
+        columns |= {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
+        predicted = predict_rows(Dataset.from_dict(columns), self._predictor, self._store)
+        return _logarithms(predicted.array(LABELS))
+
+
+class Unseen:
+    """A network that was trained on some pairs: of those it says nothing, which is that all labels are as likely."""
+
+    def __init__(self, model: Bias, seen: Sequence[Example]) -> None:
+        self._model = model
+        self._seen = {(example.premise, example.hypothesis) for example in seen}
+        self.identity = f"{model.identity}, not of {text_hash(sorted(self._seen))}"
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Return log-probabilities, shape (n, 3)."""
+        found = self._model.log_probabilities(examples).copy()
+        found[[(example.premise, example.hypothesis) in self._seen for example in examples]] = -np.log(len(LABELS))
+        return found
+
+
+class Stored:
+    """Predictions made before, by id: of `unbag evaluate`, or in a file.
+
+    A copy of a pair, that a weight above 1 makes, has what the pair has.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Read them.
+
+        Args:
+            path: a folder that holds the store of one model's predictions on one set, or a file of probabilities.
+
+        Raises:
+            ValueError: if there are none, or several of one id.
+        """
+        self._path = path
+        ids, probabilities = _read_file(path) if path.is_file() else _read_store(path)
+        self._row = {name: row for row, name in enumerate(ids)}
+        if len(self._row) < len(ids):
+            raise ValueError(
+                f"{path}: expected one prediction for each id, found {len(ids):,} for {len(self._row):,}; name the "
+                "folder of one model's predictions on one set"
+            )
+        self._logarithms = _logarithms(probabilities)
+        rows = zip(ids, probabilities.tolist(), strict=True)
+        self.identity = f"predictions {text_hash((name, *map(str, said)) for name, said in rows)}"
+
+    def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
+        """Return log-probabilities, shape (n, 3).
+
+        Raises:
+            ValueError: if a pair has none.
+        """
+        ids = [example.source_id for example in examples]
+        rows = [self._row.get(name, self._row.get(name.rpartition("#")[0], -1)) for name in ids]
+        if missing := [name for name, row in zip(ids, rows, strict=True) if row < 0]:
+            raise ValueError(
+                f"{self._path}: {len(missing):,} of {len(examples):,} training pairs have no prediction, first "
+                f"{missing[0]!r}; predict the pairs that are trained on, by their ids"
+            )
+        return self._logarithms[rows]
+
+
+def _read_file(path: Path) -> tuple[list[str], NDArray[np.float32]]:
+    if label_space_of_file(path) != LABELS:
+        raise DataError(f"{path}: expected the columns id, {', '.join(LABELS)}: a bias is probabilities, not labels")
+    rows = list(open_file(path).read())
+    try:
+        probabilities = np.array([[float(row.values[label]) for label in LABELS] for row in rows], dtype=np.float32)
+    except (TypeError, ValueError) as error:
+        raise DataError(f"{path}: expected probabilities ({error})") from None
+    return [str(row.values["id"]) for row in rows], probabilities
+
+
+def _read_store(folder: Path) -> tuple[list[str], NDArray[np.float32]]:
+    stores = sorted(manifest.parent for manifest in folder.rglob(_MANIFEST))
+    if len(stores) != 1:
+        found = f"{len(stores)}: {', '.join(str(store) for store in stores[:3])}" if stores else "none"
+        raise ValueError(
+            f"{folder}: expected one model's predictions on one set, a folder with {_MANIFEST}, or a model, a folder "
+            f"with config.json; found {found}"
+        )
+    predictions = Predictions.open(stores[0])
+    if set(predictions.label_space) != set(LABELS) or not predictions.has_probabilities:
+        raise ValueError(f"{stores[0]}: expected probabilities of {', '.join(LABELS)}, found others, or labels alone")
+    return predictions.table(["source_id"])["source_id"].to_pylist(), predictions.array(LABELS)
+
+
+def _logarithms(probabilities: NDArray[Any]) -> NDArray[np.float32]:
+    if not ((probabilities >= 0) & (probabilities <= 1 + 1e-3)).all():
+        raise ValueError("expected probabilities from 0 to 1 for a bias, found others")
+    logarithms: NDArray[np.float32] = np.log(np.maximum(probabilities, FLOOR)).astype(np.float32)
+    return logarithms
+
+
+def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
+    shifted = logarithms - logarithms.max(axis=1, keepdims=True)
+    total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
+    normed: NDArray[np.float32] = np.maximum(shifted - total, np.log(FLOOR)).astype(np.float32)
+    return normed

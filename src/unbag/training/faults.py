@@ -1,0 +1,54 @@
+"""What a machine does to a training, as one line that says what to set: no memory, no disk, a worker that died."""
+
+import errno
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from unbag.exhausted import is_disk_full
+from unbag.inference.memory import OutOfMemoryError, is_out_of_memory
+from unbag.secrets import first_line
+from unbag.training.config import TrainConfig
+
+_GOES_ON = "give the same command again, and it goes on from its last checkpoint"
+
+
+class WorkerError(ValueError):
+    """A process that prepared batches died."""
+
+
+@contextmanager
+def told(config: TrainConfig) -> Iterator[None]:
+    """Turn what libraries raise within this block into one line.
+
+    Nothing is changed by itself to make a step fit: what a step learns from is the user's to say.
+
+    Raises:
+        OutOfMemoryError: where there is no memory for a step.
+        WorkerError: where a worker died.
+        OSError: where a disk is full, with its number.
+    """
+    try:
+        yield
+    except OutOfMemoryError:  # which says it
+        raise
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise OutOfMemoryError(_no_memory(config, error)) from error
+        if isinstance(error, RuntimeError) and "DataLoader worker" in str(error):
+            raise WorkerError(
+                f"a process that prepares batches died ({first_line(error)}), killed for want of memory perhaps; take "
+                f"fewer of them (--workers, found {config.workers}; with 0 there are none), and {_GOES_ON}"
+            ) from error
+        if is_disk_full(error) and not isinstance(error, OSError):
+            raise OSError(errno.ENOSPC, first_line(error)) from error
+        raise
+
+
+def _no_memory(config: TrainConfig, error: Exception) -> str:
+    more = min(2 * config.accumulation, config.batch_size)
+    parts = f"compute the same pairs in more parts (--accumulation {more}), " if more > config.accumulation else ""
+    return (
+        f"no memory for a step ({first_line(error, longest=200)}); {parts}let the model read less (--max-length), or "
+        f"take --precision bf16. A smaller --batch-size than {config.batch_size} fits too, but a step learns from so "
+        "many pairs"
+    )

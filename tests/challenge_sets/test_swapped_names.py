@@ -1,0 +1,31 @@
+"""The swapped set's numbers have one name each, the same on every surface."""
+
+import pytest
+from rich.console import Console
+
+from unbag import challenge_sets
+from unbag.challenge_sets.swapped import figures, table
+from unbag.report import terminal
+from unbag.results import Result
+from unbag.scoring.swap_consistency import swap_consistency_of_pairs
+
+# gold e n c n: before e n c c, after – n n c. Exchanged are three pairs, of the whole set there are four.
+SCORES = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2], resamples=20)
+
+
+def test_accuracy_exchanged_is_that_of_the_exchanged_pairs_and_the_whole_set_has_another_name():
+    by_name = {name: estimate.value for name, _, estimate in figures.measures(SCORES)}
+    assert by_name["accuracy, exchanged"] == pytest.approx(1 / 3)
+    assert by_name["accuracy on the whole set, Table 1"] == pytest.approx(2 / 4)
+    assert by_name == {each.label: each.value(SCORES).value for each in challenge_sets.get("swapped").quantities}
+
+
+def test_no_two_numbers_of_the_table_share_row_and_column():
+    data = {"name": "snli", "split": "test", "rows": 4, "left_out": {}}
+    console = Console(width=80, highlight=False)
+    with console.capture() as capture:
+        terminal.show([table.table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)
+    shown = " ".join(capture.get().split())
+    assert "accuracy as given exchanged drop" in shown
+    assert "both labels 0.667 0.333" in shown
+    assert "accuracy on the whole set, these as given both times (Table 1): 0.750 before, 0.500 after" in shown

@@ -1,0 +1,93 @@
+"""The reader in NumPy: what torch makes of the same weights, which are those that the tool makes."""
+
+import json
+
+import numpy as np
+import pytest
+from safetensors import safe_open
+
+from unbag import demo
+from unbag.demo import reader
+from unbag.demo.reader import ReaderPredictor
+from unbag.labels import label_id
+
+PAIRS = list(demo.pairs("validation"))
+ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A dog.", "")]
+
+
+@pytest.fixture(scope="module")
+def predictor():
+    return ReaderPredictor()
+
+
+def asked(pairs):
+    return [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
+
+
+def test_it_is_torchs_network(predictor):
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import load_file
+
+    from tools.demo_reader.network import Reader
+
+    weights = {name: tensor.float() for name, tensor in load_file(reader.WEIGHTS).items()}
+    network = Reader(len(weights["words.weight"]))
+    network.load_state_dict(weights)
+    premises, hypotheses = (list(side) for side in zip(*zip(*asked(PAIRS[:100]), strict=True), *ODD, strict=True))
+    with safe_open(reader.WEIGHTS, framework="np") as file:
+        known = {word: n for n, word in enumerate(json.loads(file.metadata()[reader.RECORD])["words"], reader.FIRST)}
+    with torch.no_grad():
+        logits = network.eval()(*(torch.from_numpy(reader.numbers(side, known)) for side in (premises, hypotheses)))
+    np.testing.assert_allclose(predictor.predict(premises, hypotheses), logits.softmax(dim=1), atol=1e-5)
+
+
+def test_the_weights_are_of_these_pairs_and_this_tool():
+    pytest.importorskip("torch")
+    from tools.demo_reader.__main__ import made_by
+
+    with safe_open(reader.WEIGHTS, framework="np") as file:
+        record = json.loads(file.metadata()[reader.RECORD])
+    assert record["made_by"] == made_by(), "run `python -m tools.demo_reader`"
+
+
+def test_it_reads_what_the_grammar_wrote(predictor):
+    gold = np.array([label_id(pair.label) for pair in PAIRS])
+    assert (predictor.predict(*asked(PAIRS)).argmax(axis=1) == gold).mean() > 0.9
+
+
+def test_it_sees_who_does_what_to_whom(predictor):
+    premise = "A girl is chasing a dog in the park."
+    same = ["The girl is chasing the dog.", "A dog is being chased by a girl.", "There is a girl running after a dog."]
+    turned = [
+        "The dog is chasing the girl.",
+        "A girl is being chased by a dog.",
+        "There is a dog running after a girl.",
+    ]
+    answers = predictor.predict([premise] * 6, same + turned)
+    assert [demo_label(row) for row in answers] == ["entailment"] * 3 + ["contradiction"] * 3
+
+
+def demo_label(row):
+    return ReaderPredictor.label_space[int(row.argmax())]
+
+
+def test_what_is_asked_beside_a_pair_does_not_matter(predictor):
+    premises, hypotheses = asked(PAIRS[:30])
+    together = predictor.predict([*premises, "a " * 200], [*hypotheses, "."])
+    alone = [
+        predictor.predict([premise], [hypothesis]) for premise, hypothesis in zip(premises, hypotheses, strict=True)
+    ]
+    np.testing.assert_allclose(together[:30], np.concatenate(alone), atol=1e-5)
+
+
+def test_any_text_gets_probabilities_and_none_is_no_error(predictor):
+    answers = predictor.predict(*zip(*ODD, strict=True))
+    assert answers.shape == (4, 3)
+    assert answers.dtype == np.float32
+    np.testing.assert_allclose(answers.sum(axis=1), 1, atol=1e-6)
+    assert predictor.predict([], []).shape == (0, 3)
+
+
+def test_a_pair_that_is_no_text_is_refused(predictor):
+    with pytest.raises(ValueError, match="expected every hypothesis to be text, found None in row 0"):
+        predictor.predict(["A dog."], [None])

@@ -1,0 +1,12 @@
+"""The start page's notebook."""
+
+import json
+
+from tools.notebook import NOTEBOOK, PAGE, notebook
+
+
+def test_the_notebook_is_the_start_page():
+    made = notebook(PAGE.read_text(encoding="utf-8"))
+    assert json.loads(NOTEBOOK.read_text(encoding="utf-8")) == made, "python -m tools.notebook"
+    code = [cell["source"] for cell in made["cells"] if cell["cell_type"] == "code"]
+    assert [source.split()[0] for source in code] == ["import", "%%writefile", "!unbag", "import"]

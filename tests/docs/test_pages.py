@@ -1,0 +1,70 @@
+"""The documentation's pages: what they tell to run runs, and no command has an option that there is not."""
+
+import os
+import re
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from tools.notebook import BLOCK
+from unbag import cli
+
+ROOT = Path(__file__).parents[2]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+PAGES += sorted((ROOT / "docs" / "papers").glob("*.md"))
+RUN = [ROOT / "docs" / "start.md", *sorted((ROOT / "docs" / "tutorials").glob("*.md"))]
+
+
+def _told(text):
+    """Return the commands of a page: in its blocks, and between backticks."""
+    blocks = "\n".join(block for _, _, block in BLOCK.findall(text))
+    inline = re.findall(r"`(unbag [a-z][^`]*)`", BLOCK.sub("", text))
+    return [*re.findall(r"^(?:\$ )?(?:.* -m )?(unbag [a-z][^#\n]*)", blocks, re.MULTILINE), *inline]
+
+
+def _name(page):
+    return page.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=_name)
+def test_a_page_names_commands_and_options_that_there_are(page):
+    commands = typer.main.get_command(cli.app)
+    for line in _told(page.read_text(encoding="utf-8")):
+        words = re.split(r"[\s|]+", line.replace("…", " ").rstrip("\\").strip())[1:]
+        command, path = commands, ["unbag"]
+        while words and words[0] in getattr(command, "commands", {}):
+            path.append(words[0])
+            command = command.commands[words.pop(0)]
+        assert len(path) > 1 or words[0].startswith("-") or words[0].isupper(), (
+            f"{_name(page)}: no such command: {line}"
+        )
+        known = {option for parameter in command.params for option in (*parameter.opts, *parameter.secondary_opts)}
+        unknown = [word for word in words if re.fullmatch(r"--[a-z-]+", word) and word not in known | {"--help"}]
+        assert not unknown or hasattr(command, "commands"), f"{_name(page)}: {' '.join(path)} has no {unknown}: {line}"
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", RUN, ids=_name)
+def test_what_a_page_tells_to_run_runs(page, tmp_path, monkeypatch):
+    if page.name != "start.md" and not os.environ.get("UNBAG_DOCS"):
+        pytest.skip("tutorials are run by `make docs`")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    names = {}
+    for language, file, text in BLOCK.findall(page.read_text(encoding="utf-8")):
+        if file:
+            (tmp_path / file).write_text(text, encoding="utf-8")
+            sys.modules.pop(Path(file).stem, None)
+        elif language == "python":
+            exec(compile(text, _name(page), "exec"), names)
+        elif language == "console":
+            for command in re.findall(r"^\$ (.*(?:\n {2,}.*)*)", text, re.MULTILINE):
+                words = shlex.split(command.replace("\\\n", " "))
+                assert words[0] == "unbag"
+                run = subprocess.run([sys.executable, "-m", *words], capture_output=True, text=True, timeout=600)
+                assert run.returncode == 0, f"{command}\n{run.stdout}{run.stderr}"

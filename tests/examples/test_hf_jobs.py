@@ -1,0 +1,58 @@
+"""The script for `hf jobs`: what it hands over is what the Hub's client takes, and runs commands that there are."""
+
+import shlex
+import shutil
+
+import pytest
+import typer.main
+
+from tests.examples.programs import run_script
+from unbag import cli
+
+HF = shutil.which("hf")
+
+
+def handed_over(folder, *arguments):
+    """Return the command of the job that the client would submit, as the client itself says it."""
+    dry = f'[ "$1 $2" = "jobs run" ] || exit 9\nshift 2\nexec "{HF}" jobs run --dry-run --format human "$@"'
+    done = run_script("hf_jobs.sh", *arguments, programs={"hf": dry}, folder=folder, HF_TOKEN="hf_of_nobody")
+    assert done.returncode == 0, done.stderr
+    [line] = [line for line in done.stdout.splitlines() if line.split()[:1] == ["command"]]
+    return shlex.split(line)[1:]
+
+
+def parsed(words):
+    """Return the command that the command line takes these words for, having parsed them all."""
+    command = typer.main.get_command(cli.app)
+    context = command.make_context("unbag", list(words))
+    while hasattr(command, "commands"):
+        name, command, rest = command.resolve_command(context, [*context._protected_args, *context.args])
+        context = command.make_context(name, rest, parent=context)
+    return context
+
+
+@pytest.mark.skipif(HF is None, reason="needs the command hf")
+@pytest.mark.parametrize(
+    ("arguments", "command", "values"),
+    [
+        (("build", "org", "permuted", "--corpus", "snli"), "dataset", {"yes": True, "num_proc": 8, "to": "org"}),
+        (("evaluate", "org", "org/model", "--full"), "evaluate", {"push_results": "org", "models": ["org/model"]}),
+        (
+            ("train", "org/name", "finetune", "--model", "org/pretrained"),
+            "finetune",
+            {"push_results": "org/name", "push_checkpoints": "org/name-checkpoints", "model": "org/pretrained"},
+        ),
+    ],
+)
+def test_a_job_is_one_that_the_client_takes_and_its_command_one_of_ours(tmp_path, arguments, command, values):
+    words = handed_over(tmp_path, *arguments)
+    assert words[:3] == ["bash", "-c", 'pip install --quiet "unbag[models]" && exec unbag "$@"']
+    context = parsed(words[4:])
+    assert context.info_name == command
+    assert {name: context.params[name] for name in values} == values
+
+
+def test_another_job_is_refused(tmp_path):
+    done = run_script("hf_jobs.sh", "dance", "org", programs={}, folder=tmp_path)
+    assert done.returncode == 2
+    assert "expected build, evaluate or train" in done.stderr

@@ -1,0 +1,117 @@
+"""The Space to try a pair on: what it needs of ours is copied beside it, and says what the library says."""
+
+import importlib.util
+import sys
+
+import numpy as np
+import pytest
+
+from unbag.hub import pair_page
+from unbag.hub.pair_page import Asked, Lexical, html, summary, variants
+from unbag.hub.pair_space import pair_space
+from unbag.labels import LABELS
+from unbag.lexical.bag import all_words
+from unbag.lexical.model import LexicalModel, fit_lexical_model
+from unbag.perturb.permutation import Permuter
+from unbag.text.tokens import tokenize
+
+WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
+RECORD = {
+    "language": "en",
+    "tags": "type",
+    "pipeline": "a",
+    "training": [{"origin": "/home/me/pairs.csv"}],
+    "pairs": 60,
+}
+
+
+@pytest.fixture(scope="module")
+def lexical(tmp_path_factory):
+    """Give the folder of a lexical model fitted to pairs drawn by a seed."""
+    rng = np.random.default_rng(1)
+    pairs = [tuple(tuple(sorted(set(rng.choice(WORDS, 3)))) for _ in range(2)) for _ in range(60)]
+    folder = tmp_path_factory.mktemp("lexical")
+    model = fit_lexical_model(pairs, rng.choice(LABELS, 60).tolist(), l2=1.0)
+    LexicalModel(model.vocabulary, model.regression, model.record | RECORD).save(folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def space(lexical, tmp_path_factory):
+    """Give the folder of the Space."""
+    folder = tmp_path_factory.mktemp("space")
+    for path, content in pair_space("org/try-a-pair", "org/model", lexical).files.items():
+        (folder / path).write_bytes(content if isinstance(content, bytes) else content.read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="module")
+def ours(space):
+    """Give the module of our functions that lies beside the page, loaded without unbag."""
+    spec = importlib.util.spec_from_file_location("unbag_words", space / "unbag_words.py")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["unbag_words"] = module
+    spec.loader.exec_module(module)
+    yield module
+    del sys.modules["unbag_words"]
+
+
+def test_the_space_names_no_module_of_unbag_and_no_file_of_this_machine(space):
+    for path in space.iterdir():
+        content = path.read_bytes()
+        assert b"/home/me" not in content
+        assert not path.name.endswith(".py") or b"\nfrom unbag." not in content
+    assert "fitted to 60 pairs of pairs.csv" in (space / "README.md").read_text()
+    required = {line.split(">")[0] for line in (space / "requirements.txt").read_text().splitlines()}
+    assert required == {"numpy", "safetensors", "scipy", "spacy", "torch", "transformers"}
+
+
+def test_its_lexical_model_is_the_librarys(space, ours, lexical):
+    pairs = [("The dog sleeps.", "A cat runs."), ("A man runs.", "A man sleeps, too."), ("Nothing known.", "At all.")]
+    words = [tuple(all_words(side, "en") for side in pair) for pair in pairs]
+    there, model = Lexical(ours, space), LexicalModel.load(lexical)
+    np.testing.assert_allclose(there.probabilities(pairs), model.probabilities(words), atol=1e-6)
+    for pair, each in zip(pairs, words, strict=True):
+        for label in LABELS:
+            [expected] = model.misleading([each], [label], pair_page.TOP)
+            assert [tuple(found) for found in there.pull(pair, label)] == [tuple(one) for one in expected]
+
+
+def test_the_orders_are_those_of_the_permuted_set(ours):
+    premise, hypothesis = "Two dogs chase a red ball in the park.", "Some animals play with a toy today."
+    made = variants(ours, premise, hypothesis)
+    assert [pair for _, pair in made[:2]] == [(premise, hypothesis), (hypothesis, premise)]
+    expected = Permuter(pair_page.PERMUTATIONS).texts("the pair", tokenize(premise), tokenize(hypothesis))
+    assert [pair for _, pair in made[2:5]] == expected
+    assert {pair[0] for _, pair in made[5:]} == {premise}
+    assert len(variants(ours, "Yes.", "No.")) == 2, "no other order"
+
+
+def test_what_is_said_counts_the_answers_that_stay():
+    answers = np.eye(3)
+    asked = [
+        Asked("as given", ("a", "b"), answers[0], answers[1]),
+        Asked("premise and hypothesis exchanged", ("b", "a"), answers[2], answers[2]),
+        Asked("the words of both in another order", ("a", "b"), answers[0], answers[1]),
+        Asked("the words of the hypothesis in another order", ("a", "b"), answers[2], answers[1]),
+    ]
+    said = summary(asked, LABELS)
+    assert "answers entailment" in said
+    assert "the same 1 of 2 times; the lexical model, which knows of no order, 2 of 2." in said
+    assert "too short" in summary(asked[:2], LABELS)
+    shown = html([Asked("as given", ("<b>", "&"), answers[0], answers[1])], LABELS, [], None)
+    assert "&lt;b&gt;" in shown
+    assert "speaks against its own answer, neutral" in shown
+
+
+def test_a_model_that_is_no_name_of_the_hub_is_refused():
+    with pytest.raises(ValueError, match="expected a model of the Hub as organisation/name"):
+        pair_page.transformer("../../etc", lambda labels: labels)
+
+
+@pytest.mark.parametrize("other", [{"language": "zh"}, {"tags": "context"}])
+def test_a_lexical_model_that_the_page_cannot_ask_is_refused(lexical, tmp_path, other):
+    model = LexicalModel.load(lexical)
+    LexicalModel(model.vocabulary, model.regression, model.record | other).save(tmp_path)
+    with pytest.raises(ValueError, match="expected a lexical model in English, of words by their type"):
+        pair_space("org/try-a-pair", "org/model", tmp_path)

@@ -1,0 +1,90 @@
+"""`--push-results`: what a run leaves is on the Hub at its end, and what could not be is told before it begins."""
+
+import json
+
+import pyarrow.parquet as pq
+import pytest
+
+from tests.hub.conftest import Commands
+from tests.hub_server.accounts import ALICE
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.training.conftest import pairs_file, pretrained  # noqa: F401
+
+MAJORITY = ("evaluate", "majority", "--training", "snli", "--sets", "plain,swapped", "--corpus", "snli", "--no-lexical")
+
+
+@pytest.fixture(scope="module")
+def commands(tiny_hub, tmp_path_factory):
+    return Commands(tiny_hub, tmp_path_factory.mktemp("pusher"))
+
+
+def files(hub, repo, kind):
+    from huggingface_hub import HfApi
+
+    api = HfApi(hub.endpoint, token=ALICE)
+    commits = [commit.title for commit in api.list_repo_commits(repo, repo_type=kind)]
+    return api, set(api.list_repo_files(repo, repo_type=kind)), commits
+
+
+def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_id, tmp_path):
+    commands(*MAJORITY, "--out", tmp_path / "run", "--push-results", repo_id)
+    api, there, commits = files(tiny_hub, repo_id, "dataset")
+    assert "data/train-00000-of-00001.parquet" in there
+    assert commits.count("Add results") == 1
+    assert api.repo_info(repo_id, repo_type="dataset").private
+    [path] = [path for path in there if path.endswith(".parquet")]
+    rows = pq.read_table(api.hf_hub_download(repo_id, path, repo_type="dataset", cache_dir=tmp_path / "cache"))
+    assert {(row["model"], row["set"]) for row in rows.to_pylist()} == {("majority", "plain"), ("majority", "swapped")}
+    out = commands(*MAJORITY, "--out", tmp_path / "run", "--push-results", repo_id, "--json")
+    assert json.loads(out)["results"], "what was pushed is said on standard error"
+    assert files(tiny_hub, repo_id, "dataset")[2] == commits, "the same again makes no commit"
+
+
+def test_a_training_publishes_its_model_with_the_evaluation(
+    commands,
+    tiny_hub,
+    repo_id,
+    tmp_path,
+    pretrained,  # noqa: F811
+    pairs_file,  # noqa: F811
+):
+    training = ("train", "finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file)
+    short = ("--max-steps", "4", "--batch-size", "12", "--evaluate", "swapped")
+    commands(*training, *short, "--out", tmp_path / "model", "--push-results", repo_id)
+    api, there, commits = files(tiny_hub, repo_id, "model")
+    assert {"model.safetensors", "training.json", "README.md", "evaluation/results.json"} <= there
+    assert sum("recipe finetune" in title for title in commits) == 1
+    assert api.repo_info(repo_id).private
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
+        (("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"), "not those on pairs.csv"),
+        (("evaluate", "majority", "--push-results", "org", "--offline"), "leave out --offline"),
+        (("train", "finetune", "--model", "m", "--out", "o", "--push-results", "a/b/c"), "expected a repository"),
+        (("train", "finetune", "--model", "m", "--out", "o", "--push-results", "org", "--seeds", "1,2"), "one model"),
+    ],
+)
+def test_what_cannot_be_pushed_is_told_beforehand(arguments, told, capsys, monkeypatch):
+    from unbag import cli
+    from unbag.cli.running import run
+
+    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)  # or all that follow would be
+
+    assert run(cli.app, arguments) == 2
+    assert told in " ".join(capsys.readouterr().err.replace("│", " ").split())
+
+
+def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys):
+    from unbag import cli
+    from unbag.cli.running import run
+
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
+    assert run(cli.app, [*MAJORITY, "--out", str(tmp_path / "run"), "--push-results", "org"]) == 1
+    assert "expected a token, found none" in capsys.readouterr().err
+    assert not (tmp_path / "run").exists()

@@ -1,0 +1,45 @@
+"""What is counted of the rows of a published set."""
+
+import pyarrow as pa
+import pytest
+
+from unbag.hub.statistics import Statistics
+from unbag.labels import LABELS
+
+ROWS = {
+    "source_id": ["a", "a", "b"],
+    "premise": ["A man  sleeps. ", "ab", "ab"],
+    "hypothesis": ["He rests.", "c", "c"],
+    "label": [0, 2, 2],
+}
+
+
+def test_counts_are_those_by_hand_however_the_rows_are_cut():
+    table = pa.table(ROWS)
+    whole, cut = Statistics(LABELS, "en"), Statistics(LABELS, "en")
+    whole.add(table)
+    cut.add(table[:2])
+    cut.add(table[2:])
+    assert whole.record() == cut.record()
+    assert whole.record() == {
+        "rows": 3,
+        "examples": 2,
+        "labels": {"entailment": 1, "neutral": 0, "contradiction": 2},
+        "unique_pairs": 2,
+        "lengths": {"unit": "words", "premise": [1, 1.7, 3], "hypothesis": [1, 1.3, 2]},
+    }
+
+
+@pytest.mark.parametrize(("sides", "unique"), [((("ab", "c"), ("a", "bc")), 2), ((("ab", "c"), ("ab", "c")), 1)])
+def test_pairs_are_told_apart_by_both_sides(sides, unique):
+    counted = Statistics(LABELS, "en")
+    premises, hypotheses = zip(*sides, strict=True)
+    counted.add(pa.table({"source_id": ["a", "b"], "premise": premises, "hypothesis": hypotheses, "label": [0, 0]}))
+    assert counted.record()["unique_pairs"] == unique
+
+
+def test_chinese_is_measured_in_characters_and_no_rows_are_none():
+    counted = Statistics(LABELS, "zh")
+    counted.add(pa.table({"source_id": ["a"], "premise": ["他在睡觉"], "hypothesis": ["他"], "label": [1]}))
+    assert counted.record()["lengths"] == {"unit": "characters", "premise": [4, 4.0, 4], "hypothesis": [1, 1.0, 1]}
+    assert Statistics(LABELS, "en").record()["unique_pairs"] == 0

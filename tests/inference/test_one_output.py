@@ -1,0 +1,188 @@
+"""Models of one output: entailment from a stated threshold on, or by rank; and code that a repository brings along."""
+
+import json
+import re
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+import torch
+import transformers
+
+from tests.inference.conftest import PAIRS, MakeModel
+from unbag import evaluate, one_output
+from unbag.answers import Answers
+from unbag.inference import ModelError, TransformerPredictor
+from unbag.inference.probe import probe
+from unbag.labels import TWO_WAY, LabelError
+from unbag.report.remarks import remarks
+from unbag.report.rerun import rerun
+
+PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
+REVERSED = {"0": "not_entailment", "1": "entailment"}
+
+
+@pytest.fixture(scope="module")
+def scorer(make_model: MakeModel):
+    """Return the folder of a tiny BERT of one output."""
+    return make_model(order=("LABEL_0",))
+
+
+def sigmoids(folder):
+    """Return what transformers' own forward gives, one pair at a time."""
+    model = transformers.AutoModelForSequenceClassification.from_pretrained(folder).eval()
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.backend_tokenizer.no_truncation()
+    with torch.inference_mode():
+        logits = [model(**tokenizer(*pair, return_tensors="pt")).logits.item() for pair in PAIRS]
+    return 1 / (1 + np.exp(-np.array(logits)))
+
+
+def test_without_a_threshold_it_is_refused_and_told_what_to_say(scorer):
+    with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5.*--threshold ranking"):
+        TransformerPredictor.load(scorer)
+
+
+def test_a_threshold_is_for_one_output_and_between_0_and_1(scorer, tiny_bert):
+    with pytest.raises(ModelError, match="has 3 outputs"):
+        TransformerPredictor.load(tiny_bert, threshold=0.5)
+    for wrong in (0, 1, 1.5, "half", float("nan")):
+        with pytest.raises(ValueError, match="between 0 and 1"):
+            TransformerPredictor.load(scorer, threshold=wrong)
+
+
+def test_at_a_half_it_is_the_sigmoid(scorer):
+    predictor = TransformerPredictor.load(scorer, threshold=0.5)
+    expected = sigmoids(scorer)
+    assert predictor.label_space == TWO_WAY
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES)[:, 0], expected, atol=1e-5)
+    assert not predictor.has_probabilities
+    assert predictor.identity["threshold"] == "0.5"
+
+
+def test_entailment_is_what_reaches_the_threshold(scorer):
+    expected = np.sort(sigmoids(scorer))
+    for number, between in enumerate((expected[1:] + expected[:-1]) / 2, start=1):
+        taken = TransformerPredictor.load(scorer, threshold=between).predict(PREMISES, HYPOTHESES).argmax(axis=1) == 0
+        assert taken.sum() == len(expected) - number
+        assert np.array_equal(taken, sigmoids(scorer) >= between)
+
+
+def test_a_score_of_something_else_than_entailment_is_named_so(scorer, make_model):
+    plain = TransformerPredictor.load(scorer, threshold=0.5).predict(PREMISES, HYPOTHESES)
+    turned = TransformerPredictor.load(scorer, threshold=0.5, label_map=REVERSED)
+    np.testing.assert_allclose(turned.predict(PREMISES, HYPOTHESES), plain[:, ::-1], atol=1e-6)
+    named = TransformerPredictor.load(make_model(order=("contradiction",)), threshold=0.5)
+    assert named.order == ("not_entailment", "entailment")
+    with pytest.raises(LabelError, match="high scores"):
+        TransformerPredictor.load(scorer, threshold=0.5, label_map={"0": "entailment"})
+
+
+def test_by_rank_as_many_are_entailed_as_are_labelled_so():
+    """Scores .9 .6 .4 .2 with gold entailment at the first and third; ids 0, 1, 2 are entailment, neutral, …"""
+    given = np.array([0.9, 0.6, 0.4, 0.2])
+    answers = Answers(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
+    ranked, said = one_output.ranked(answers, [0, 1, 0, 2], "ranking")
+    assert ranked.predicted.tolist() == [0, 0, 1, 1]
+    assert said == {"auc": 0.75, "threshold": pytest.approx(0.6), "taken": 2, "pairs": 4}
+    same, said = one_output.ranked(answers, [0, 1, 0, 2], 0.5)
+    assert same is answers
+    assert said == {"auc": 0.75, "threshold": 0.5, "taken": 2, "pairs": 4}
+    none, said = one_output.ranked(answers, [1, 1, 2, 2], "ranking")
+    assert none.predicted.tolist() == [1, 1, 1, 1]
+    assert said == {"auc": None, "threshold": None, "taken": 0, "pairs": 4}
+
+
+def test_scores_that_round_to_1_keep_their_order():
+    logits = torch.tensor([[40.0, 0.0], [30.0, 0.0], [20.0, 0.0], [-40.0, 0.0]])
+    odds = one_output.scores_of(logits.softmax(dim=-1).numpy(), TWO_WAY)
+    np.testing.assert_allclose(odds, [40, 30, 20, -40], rtol=1e-5)
+
+
+def test_the_probe_ranks_too(scorer):
+    report = probe(TransformerPredictor.load(scorer, threshold="ranking"))
+    assert report.pairs == 12
+    assert report.right_declared % 2 == 0  # four of twelve are taken: each wrong one is two
+
+
+@pytest.mark.parametrize("threshold", [0.5, "ranking"])
+def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path, threshold):
+    lines = [
+        {"premise": p, "hypothesis": h, "label": label}
+        for (p, h), label in zip(PAIRS, ["entailment", "neutral", "contradiction"] * 2, strict=True)
+    ]
+    data = tmp_path / "pairs.jsonl"
+    data.write_text("\n".join(map(json.dumps, lines)))
+    report = evaluate(
+        str(scorer), "plain", data=str(data), threshold=threshold, lexical=False, trust_labels=True, progress=False
+    )
+    [result] = report.results
+    assert result.model["options"]["threshold"] == threshold
+    assert result.model["ranking"]["pairs"] == 6
+    if threshold == "ranking":
+        assert result.model["ranking"]["taken"] == 2
+    [said] = remarks(result)
+    assert "one output" in said
+    assert ("no threshold is known" in said) == (threshold == "ranking")
+    assert f"--threshold {threshold}" in rerun(result).command
+
+
+CODE = """
+from transformers import BertConfig, BertForSequenceClassification
+from pathlib import Path
+Path({ran!r}).touch()
+class OwnConfig(BertConfig):
+    model_type = "own-bert"
+class OwnForSequenceClassification(BertForSequenceClassification):
+    config_class = OwnConfig
+"""
+
+
+@pytest.fixture
+def with_code(tiny_bert, tmp_path):
+    """Return a folder of a model that names code of its own, and the file that this code leaves when it runs."""
+    folder, ran = tmp_path / "own", tmp_path / "ran"
+    transformers.AutoModelForSequenceClassification.from_pretrained(tiny_bert).save_pretrained(folder)
+    transformers.AutoTokenizer.from_pretrained(tiny_bert).save_pretrained(folder)
+    (folder / "own.py").write_text(CODE.format(ran=str(ran)))
+    auto_map = {"AutoConfig": "own.OwnConfig", "AutoModelForSequenceClassification": "own.OwnForSequenceClassification"}
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "own-bert", "auto_map": auto_map}))
+    return folder, ran
+
+
+def test_code_of_a_repository_is_run_only_where_it_is_trusted(with_code, tiny_bert):
+    folder, ran = with_code
+    with pytest.raises(ModelError, match=r"needs code of its own repository.*--trust-remote-code"):
+        TransformerPredictor.load(folder)
+    assert not ran.exists()
+    trusted = TransformerPredictor.load(folder, trust_remote_code=True)
+    assert ran.exists()
+    assert trusted.identity["trusted_code"].startswith("sha256:")
+    expected = TransformerPredictor.load(tiny_bert)
+    assert "trusted_code" not in expected.identity
+    np.testing.assert_allclose(trusted.predict(PREMISES, HYPOTHESES), expected.predict(PREMISES, HYPOTHESES), atol=1e-5)
+    (folder / "own.py").write_text((folder / "own.py").read_text() + "# another\n")
+    assert TransformerPredictor.load(folder, trust_remote_code=True).identity != trusted.identity
+
+
+def test_code_of_another_repository_is_refused_however_trusted(with_code):
+    folder, ran = with_code
+    config = json.loads((folder / "config.json").read_text())
+    config["auto_map"]["AutoConfig"] = "someone/else--own.OwnConfig"
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(ModelError, match=re.escape("code of another repository, someone/else")):
+        TransformerPredictor.load(folder, trust_remote_code=True)
+    assert not ran.exists()
+
+
+def test_a_file_of_options_cannot_trust_code(tmp_path):
+    from typer.testing import CliRunner
+
+    from unbag import cli
+
+    (tmp_path / "run.yaml").write_text("models: [org/model]\ntrust-remote-code: true\n")
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--config", str(tmp_path / "run.yaml")])
+    assert done.exit_code == 2
+    assert "no option 'trust-remote-code'" in done.output

@@ -1,0 +1,64 @@
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import torch
+from torch import nn
+
+from tests.inference.conftest import PAIRS, MakeModel
+from unbag.inference import TransformerPredictor
+from unbag.inference.packed_weights import PackedLinear, use_packed_weights
+
+PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
+
+
+def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object, **options: object) -> TransformerPredictor:
+    with monkeypatch.context() as patched:
+        patched.setattr("unbag.inference.transformer.use_packed_weights", lambda model, inputs, rows: False)
+        return TransformerPredictor.load(folder, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("bfloat16", 2e-2)])
+@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "mpnet"])
+def test_equals_the_plain_weights(make_model: MakeModel, monkeypatch, kind: str, dtype, atol):
+    folder = make_model(kind)
+    packed, plain = TransformerPredictor.load(folder, dtype=dtype), plain_forward(monkeypatch, folder, dtype=dtype)
+    assert packed.identity["layout"] == "packed"
+    assert plain.identity["layout"] == "plain"
+    expected = plain.predict(PREMISES, HYPOTHESES)
+    np.testing.assert_allclose(packed.predict(PREMISES, HYPOTHESES), expected, atol=atol)
+    sizes = [sum(weights.numel() for weights in each.model.parameters()) for each in (packed, plain)]
+    assert sizes[0] == sizes[1]
+
+
+def test_equals_the_plain_weights_of_the_real_model(shared_model, monkeypatch):
+    pairs = ["A man sleeps.", "Two dogs run over a wide green field in the rain.", "It rains."]
+    packed, plain = TransformerPredictor.load(shared_model), plain_forward(monkeypatch, shared_model)
+    np.testing.assert_allclose(packed.predict(pairs, pairs[::-1]), plain.predict(pairs, pairs[::-1]), atol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
+@pytest.mark.parametrize("shape", [(24,), (3, 24), (2, 3, 24), (0, 24)])
+def test_a_layer_maps_as_the_one_it_is_made_of(dtype, shape):
+    layer = nn.Linear(24, 5).to(dtype)
+    inputs = torch.randn(shape).to(dtype)
+    with torch.inference_mode():
+        torch.testing.assert_close(PackedLinear(layer, 100)(inputs), layer(inputs), atol=1e-2, rtol=1e-2)
+    assert type(layer) is nn.Linear
+
+
+def test_a_model_that_reads_the_weights_itself_is_left_alone(make_model: MakeModel, monkeypatch):
+    model = plain_forward(monkeypatch, make_model()).model
+    head = model.classifier
+    dense = model.bert.pooler.dense
+    model.bert.pooler.forward = lambda hidden: nn.functional.linear(hidden[:, 0], model.bert.pooler.dense.weight)
+    inputs = {"input_ids": torch.tensor([[2, 7, 8, 3]]), "attention_mask": torch.ones(1, 4, dtype=torch.long)}
+    assert not use_packed_weights(model, inputs, 100)
+    assert model.classifier is head
+    assert model.bert.pooler.dense is dense
+    assert model(**inputs).logits.isfinite().all()
+
+
+def test_half_precision_without_such_operators_is_left_alone(make_model: MakeModel):
+    assert TransformerPredictor.load(make_model(), dtype="float16").identity["layout"] == "plain"

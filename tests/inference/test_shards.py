@@ -1,0 +1,228 @@
+"""Shards: processes that only a folder connects make each row once, and together what one process makes."""
+
+import threading
+import time
+
+import pytest
+
+from tests.inference.test_run import ROWS, WHO, Counting
+from unbag.addresses import Folder
+from unbag.inference import CallablePredictor, predict_rows
+from unbag.inference.claims import Claims, told
+from unbag.inference.sharded import Shard, predict_shard, work_of
+from unbag.inference.work import Work
+from unbag.labels import LABELS
+
+CHUNK = 9  # 12 parts of 100 rows
+
+
+def parts(store):
+    return {name: store.folder.read(name) for name in store.folder.names() if name.startswith("part-")}
+
+
+def run_shard(folder, index, of, predictor, lease=30.0):
+    return predict_shard(work_of(ROWS, predictor, folder, chunk_rows=CHUNK), Shard(index, of, lease))
+
+
+@pytest.fixture(scope="module")
+def unbroken(tmp_path_factory):
+    found = predict_rows(ROWS, Counting(), tmp_path_factory.mktemp("unbroken"), chunk_rows=CHUNK)
+    return parts(found.store)
+
+
+@pytest.mark.parametrize("kind", ["a path", "memory"])
+def test_three_shards_make_each_row_once_and_together_what_one_process_makes(tmp_path, kind, unbroken):
+    folder = tmp_path if kind == "a path" else f"memory://{tmp_path.name}"
+    predictors, found = [Counting() for _ in range(3)], [None] * 3
+
+    def run(index):
+        found[index] = run_shard(folder, index, 3, predictors[index])
+
+    threads = [threading.Thread(target=run, args=(index,)) for index in range(3)]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)  # on `memory://` a claim is two steps, which threads must not take at once
+    for thread in threads:
+        thread.join()
+    assert sum(sum(predictor.calls) for predictor in predictors) == 100, "each row is asked once"
+    assert all(parts(one.store) == unbroken for one in found)
+    assert (found[0].store.folder / "claims").names() == []
+
+
+def test_a_shard_begins_with_its_own_and_goes_on_with_those_of_shards_that_never_come(tmp_path, unbroken, caplog):
+    asked = []
+
+    def noting(premises, hypotheses):
+        asked.append(ROWS["premise"][:].index(premises[0]) // CHUNK)
+        return Counting().predict(premises, hypotheses)
+
+    found = run_shard(tmp_path, 1, 4, CallablePredictor(noting, identity=WHO))
+    assert asked[:3] == [1, 5, 9]
+    assert sorted(asked) == list(range(12))
+    assert parts(found.store) == unbroken
+    assert "sees no other shard at work" in caplog.text
+
+
+def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, unbroken):
+    class Killed(BaseException):
+        pass
+
+    def dies(premises, hypotheses):
+        dead.append(len(premises))
+        if len(dead) == 3:
+            raise Killed
+        return Counting().predict(premises, hypotheses)
+
+    dead, lease, predictor = [], 0.5, Counting()
+    work = work_of(ROWS, CallablePredictor(dies, identity=WHO), tmp_path, chunk_rows=CHUNK)
+    real_exit, Claims.__exit__ = Claims.__exit__, lambda claims, *_: claims._ended.set()  # nothing is given up
+    try:
+        with pytest.raises(Killed):
+            predict_shard(work, Shard(0, 2, lease))
+    finally:
+        Claims.__exit__ = real_exit
+    folder = work.store.folder / "claims"
+    assert len(folder.names()) == 2, "the piece that was being made, and the shard"
+    found = run_shard(tmp_path, 1, 2, predictor, lease)
+    assert sum(predictor.calls) == 100 - 2 * CHUNK, "what was stored is not made again"
+    assert parts(found.store) == unbroken
+
+
+def test_who_lives_keeps_what_it_claims(tmp_path):
+    folder = Folder(tmp_path)
+    with Claims(folder, "one", lease=0.4) as one, Claims(folder, "other", lease=0.4) as other:
+        assert one.take("a")
+        assert one.take("a")
+        deadline = time.monotonic() + 1.5
+        while time.monotonic() < deadline:
+            assert not other.take("a")
+            time.sleep(0.02)
+        assert told(folder.read("a.json")).startswith("one (process ")
+        one.release("a")
+        assert other.take("a")
+        one.release("a")
+        assert told(folder.read("a.json")).startswith("other")
+    assert folder.names() == []
+
+
+def test_where_claims_cannot_be_exclusive_they_are_looked_at_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(Folder, "is_exclusive", False)
+    folder = Folder(tmp_path)
+    with Claims(folder, "one", lease=6) as one, Claims(folder, "other", lease=6) as other:
+        taken = []
+        threads = [threading.Thread(target=lambda who=who: taken.append(who.take("a"))) for who in (one, other)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert taken.count(True) == 1
+
+
+@pytest.mark.parametrize("kind", ["a function", "a model"])
+def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, request):
+    def predictor():
+        if kind == "a model":
+            from unbag.inference import TransformerPredictor
+
+            folder = request.getfixturevalue("tiny_bert")
+            return TransformerPredictor.load(folder, max_length=14, batch_tokens=60)
+        return Counting()
+
+    whole = predict_rows(ROWS, predictor(), tmp_path / "a", chunk_rows=60)
+    work = Work.of(ROWS, predictor(), tmp_path / "b", chunk_rows=60)
+    pieces = work.store.pieces(range(2), 3)
+    assert sum(map(work.size, pieces)) == 100
+    for piece in pieces[::-1]:
+        work.make(piece, save_every=0)
+    assert parts(work.store) == parts(whole.store)
+    assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
+    # Begun by three and ended by one.
+    again = Work.of(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
+    again.make(pieces[1])
+    resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
+    assert parts(resumed.store) == parts(whole.store)
+    assert (resumed.store.folder / "unfinished").names() == []
+
+
+def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    work = work_of(ROWS, Counting(), tmp_path, chunk_rows=60)
+    assert work.shares(2) == 8
+    monkeypatch.setattr(Work, "join", lambda self, part: None)  # as if killed before it
+    for piece in work.store.pieces([0, 1], 8):
+        work.make(piece)
+    monkeypatch.undo()
+    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    later = Counting()
+    found = predict_shard(work_of(ROWS, later, tmp_path, chunk_rows=60), Shard(1, 2))
+    assert later.calls == []
+    assert found.table().equals(predict_rows(ROWS, Counting(), tmp_path / "b", chunk_rows=60).table())
+
+
+def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    predictor, told = Counting(), []
+    work = work_of(ROWS, predictor, tmp_path, chunk_rows=60)
+    predict_shard(work, Shard(0, 2), progress=lambda done, _: told.append((done, sum(predictor.calls))))
+    assert len(predictor.calls) == 2 * 8
+    assert told == sorted(set(told)), "it only grows"
+    assert all(abs(done - asked) < 8 for done, asked in told), "a share tells of no other's rows"
+    assert told[-1] == (100, 100)
+
+
+def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_missing(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    work = work_of(ROWS, Counting(), tmp_path, chunk_rows=10)
+    assert work.shares(8) > 1
+    monkeypatch.setattr(Claims, "take", lambda *_: False)  # others make everything
+    listings, names = [], Folder.names
+    monkeypatch.setattr(Folder, "names", lambda folder: listings.append(folder) or names(folder))
+    predict_shard(work, Shard(0, 8), wait=False)
+    assert len(listings) < 10
+
+
+def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp_path):
+    def shares(rows, processes, chunk_rows=4096):
+        work = Work.of(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
+        return work.shares(processes)
+
+    assert shares(100, 8) == 1, "less is not worth the tokens that are made twice"
+    assert shares(2_000, 1) == 1
+    assert shares(2_000, 8) == 7
+    assert shares(10_000, 8) == 16
+    assert shares(10_000, 2) == 6
+    assert shares(10_000, 8, chunk_rows=100) == 1
+
+
+def test_what_is_no_shard_is_refused():
+    assert (Shard.parsed("2/3").index, Shard.parsed("2/3").of) == (2, 3)
+    for text in ("3/3", "1", "0/0", "-1/3", "a/b", "1/3/4"):
+        with pytest.raises(ValueError, match="expected a shard as i/n"):
+            Shard.parsed(text)
+
+
+def closure(answer):
+    return lambda premises, hypotheses: [answer] * len(premises)
+
+
+class Always:
+    def predict(self, premises, hypotheses):
+        return ["neutral"] * len(premises)
+
+
+@pytest.mark.parametrize(
+    "fn",
+    [print, closure("neutral"), Always().predict, lambda premises, hypotheses: ["neutral"] * len(premises)],
+    ids=["in no file", "a closure", "a method", "a lambda"],
+)
+def test_a_predictor_that_nobody_would_know_again_is_refused(tmp_path, fn):
+    with pytest.raises(ValueError, match="must know that they ask the same model"):
+        work_of(ROWS, CallablePredictor(fn), tmp_path)
+
+
+def test_a_function_is_known_by_its_file_and_what_its_outputs_mean(tmp_path):
+    one, other = (work_of(ROWS, CallablePredictor(parts), tmp_path).store.key for _ in range(2))
+    assert one == other
+    maps = [dict(zip("012", labels, strict=True)) for labels in (LABELS, LABELS[::-1])]
+    right, wrong = (work_of(ROWS, CallablePredictor(parts, label_map=each), tmp_path).store.key for each in maps)
+    assert len({one, right, wrong}) == 3, "a label map that was mended finds no answers of the one before"

@@ -1,0 +1,82 @@
+"""Processes that do not see the same folder are told before anything is computed."""
+
+import threading
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from unbag.addresses import Folder
+from unbag.inference import shared_folder
+from unbag.inference.process_group import ProcessGroup
+from unbag.inference.shared_folder import require_shared
+
+
+@dataclass(frozen=True)
+class Threads(ProcessGroup):
+    """A process group of threads."""
+
+    barrier: Any
+    values: dict
+
+    def gather(self, values):
+        self.values[self.rank] = values
+        self.barrier.wait(30)
+        found = [value for rank in range(self.world) for value in self.values[rank]]
+        self.barrier.wait(30)
+        return found
+
+    def broadcast(self, value):
+        return self.gather([value])[0]
+
+
+def told(folders, monkeypatch):
+    monkeypatch.setattr(shared_folder, "_PATIENCE", 0.5)
+    barrier, values, found = threading.Barrier(len(folders)), {}, {}
+
+    def run(rank):
+        try:
+            require_shared(Folder(folders[rank]), Threads(rank, len(folders), barrier, values))
+        except ValueError as error:
+            found[rank] = str(error)
+
+    threads = [threading.Thread(target=run, args=(rank,)) for rank in range(len(folders))]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return found
+
+
+def test_processes_that_see_each_other_go_on(tmp_path, monkeypatch):
+    assert told([tmp_path / "a", tmp_path / "a"], monkeypatch) == {}
+    assert list((tmp_path / "a").iterdir()) == []
+
+
+def test_processes_with_folders_of_their_own_are_all_refused_and_leave_nothing(tmp_path, monkeypatch):
+    found = told([tmp_path / "a", tmp_path / "b"], monkeypatch)
+    assert "process 0 on" in found[0]
+    assert "does not see what process 1 on" in found[0]
+    assert "does not see what process 0 on" in found[1]
+    assert "--out" in found[1]
+    assert [*(tmp_path / "a").iterdir(), *(tmp_path / "b").iterdir()] == []
+
+
+def test_one_process_writes_nothing(tmp_path):
+    require_shared(Folder(tmp_path / "a"), ProcessGroup(0, 1))
+    assert not (tmp_path / "a").exists()
+
+
+@pytest.mark.slow
+def test_a_launched_group_with_folders_of_their_own_fails_before_it_computes(tmp_path):
+    pytest.importorskip("accelerate", reason="needs unbag[models]")
+    from tests.fork_server import PYTHON
+    from tests.inference.test_process_group import CHILD, ROOT, TORCHRUN
+
+    calls = tmp_path / "calls"
+    (tmp_path / "0").mkdir()
+    (tmp_path / "1").mkdir()
+    failed = PYTHON.run(*TORCHRUN, "-m", CHILD, f"{tmp_path}/{{rank}}", "--calls", calls, cwd=ROOT)
+    assert failed.returncode != 0
+    assert "does not see what process" in failed.stderr
+    assert not calls.exists()

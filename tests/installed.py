@@ -1,0 +1,219 @@
+"""Every extra alone: what a wheel with it does in a fresh environment, and what it says is missing for the rest.
+
+    python -m tests.installed                 # the plain installation, then each extra, then all of them
+    python -m tests.installed zh wordnet      # some; `none` is the plain installation
+
+It takes `uv` and a package registry, minutes, and gigabytes for those with torch; `UV_*` variables say which registry,
+and `UV_TORCH_BACKEND=cpu` which torch. Nothing else is reached: the clients of the Hub are offline. One line of JSON an
+environment: what was tried, how long installing and trying took, and how large it is.
+"""
+
+import argparse
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from tests.llm_server.running import running_endpoint
+
+ROOT: Final = Path(__file__).parents[1]
+NONE: Final = "none"
+
+_PAIRS: Final = """
+import csv
+from unbag.demo import pairs
+with open("pairs.csv", "w", newline="", encoding="utf-8") as file:
+    writer = csv.writer(file)
+    writer.writerow(["premise", "hypothesis", "label"])
+    writer.writerows([pair.premise, pair.hypothesis, pair.label] for pair, _ in zip(pairs("validation"), range(60)))
+with open("chinese.csv", "w", newline="", encoding="utf-8") as file:
+    writer = csv.writer(file)
+    writer.writerow(["premise", "hypothesis", "label"])
+    writer.writerow(["两只大狗今天在田野上奔跑，孩子们在看着。", "今天有一些动物在田野上奔跑。", "entailment"])
+with open("yes.py", "w") as file:
+    file.write("def says(premises, hypotheses):\\n    return ['entailment'] * len(premises)\\n")
+"""
+_METRIC: Final = """
+import evaluate
+from unbag import scripts
+metric = evaluate.load(str(scripts.ROOT / "metrics" / "swap_consistency"))
+print(metric.compute(predictions=[0, 1], references=[0, 1], source_id=["a", "a"], swapped=[False, True]))
+"""
+_ASKED: Final = ("--data", "pairs.csv", "--sets", "plain", "--no-lexical")
+
+
+class Use(NamedTuple):
+    """Something that a user does: the extras that it takes, and its commands, `unbag …` or `python …`."""
+
+    name: str
+    needs: frozenset[str]
+    commands: tuple[tuple[str, ...], ...]
+
+
+def uses(endpoint: str) -> tuple[Use, ...]:
+    """Return what is tried in every environment, in an order in which the later may use what the earlier leave."""
+    tuned = ("unbag", "train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv")
+    tuned += ("--max-steps", "2")
+    asked = ("unbag", "evaluate", "endpoint:tiny", "--base-url", endpoint, *_ASKED, "--examples", "3")
+    return (
+        Use(
+            "build, ask a function, score, report",
+            frozenset(),
+            (
+                ("unbag", "build", "swapped", "--data", "pairs.csv", "--out", "swapped.parquet"),
+                ("unbag", "evaluate", "yes:says", *_ASKED, "--out", "said"),
+                ("unbag", "report", "said", "--out", "said.html"),
+            ),
+        ),
+        Use("the demonstration", frozenset(), (("unbag", "demo"),)),
+        Use(
+            "make, train and ask a model",
+            frozenset({"models"}),
+            (
+                ("unbag", "models", "make", "dan", "--corpus", "pairs.csv", "--out", "dan"),
+                (*tuned, "--out", "tuned"),
+                ("unbag", "evaluate", "./tuned", *_ASKED, "--out", "asked"),
+            ),
+        ),
+        Use(
+            "train under trackers",
+            frozenset({"models", "trackers"}),
+            ((*tuned, "--trackers", "tensorboard", "--trackers", "trackio", "--out", "tracked"),),
+        ),
+        Use(
+            "permute Chinese",
+            frozenset({"zh"}),
+            (("unbag", "build", "permuted", "--data", "chinese.csv", "--language", "zh", "--out", "chinese.parquet"),),
+        ),
+        Use(
+            "ask WordNet",
+            frozenset({"wordnet"}),
+            (
+                ("python", "-m", "unbag.wordnet.install"),
+                ("unbag", "evaluate", "wordnet", *_ASKED, "--out", "known"),
+            ),
+        ),
+        Use("ask an endpoint", frozenset({"llm"}), ((*asked, "--out", "answered"),)),
+        Use("compute a metric by evaluate", frozenset({"metrics"}), (("python", "-c", _METRIC),)),
+    )
+
+
+def brought_by(extra: str) -> frozenset[str]:
+    """Return the extras that installing one brings, itself among them."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    named = re.findall(r"unbag\[([^]]*)\]", " ".join(project["optional-dependencies"].get(extra, [])))
+    others = [each for names in named for each in names.split(",")]
+    return frozenset({extra} - {NONE}).union(*map(brought_by, others))
+
+
+def extras() -> list[str]:
+    """Return the names of all extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    return list(project["optional-dependencies"])
+
+
+def tried(extra: str, wheel: Path, endpoint: str) -> dict[str, object]:
+    """Install the wheel with an extra in a new environment, do everything there, and return what came of it.
+
+    Raises:
+        AssertionError: if something fails that should not, or does not name the extra that it takes.
+    """
+    has = brought_by(extra)
+    with _folder() as folder:
+        began = time.monotonic()
+        environment = folder / "environment"
+        # With pip: WordNet is installed by it.
+        _done("uv", "venv", "--quiet", "--seed", "--python", sys.executable, str(environment))
+        wanted = str(wheel) if extra == NONE else f"{wheel}[{extra}]"
+        programs = environment / ("Scripts" if os.name == "nt" else "bin")
+        _done("uv", "pip", "install", "--quiet", "--python", str(programs / "python"), wanted)
+        installed = time.monotonic()
+        variables = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+        variables |= {"HF_HUB_OFFLINE": "1", "HF_HOME": str(folder / "hub"), "UNBAG_CACHE": str(folder / "cache")}
+        work = folder / "work"
+        work.mkdir()
+
+        def run(*command: str) -> subprocess.CompletedProcess[str]:
+            return subprocess.run(
+                [str(programs / command[0]), *command[1:]], capture_output=True, text=True, cwd=work, env=variables
+            )
+
+        made = run("python", "-c", _PAIRS)
+        assert made.returncode == 0, made.stderr
+        done, refused = [], []
+        for use in uses(endpoint):
+            lacking = use.needs - has
+            if not use.needs and extra not in (NONE, "all"):
+                continue  # it is seen to work without any
+            commands = use.commands
+            if lacking:  # the first is refused, and the others are of what it leaves
+                commands = tuple(command for command in commands if command[0] == "unbag")[:1]
+            for command in commands:
+                result = run(*command)
+                said = f"{extra}: {' '.join(command)}\n{result.stdout[-2000:]}{result.stderr[-2000:]}"
+                if not lacking:
+                    assert result.returncode == 0, said
+                    continue
+                named = set(re.findall(r"pip install 'unbag\[(\w+)\]'", result.stderr))
+                assert result.returncode != 0, said
+                assert named, said
+                assert named <= lacking, said
+                assert "Traceback" not in result.stderr, said
+            if commands:
+                (refused if lacking else done).append(use.name)
+        size = sum(path.stat().st_size for path in environment.rglob("*") if path.is_file() and not path.is_symlink())
+        return {
+            "extra": extra,
+            "does": done,
+            "names what it takes": refused,
+            "install_seconds": round(installed - began, 1),
+            "try_seconds": round(time.monotonic() - installed, 1),
+            "megabytes": round(size / 1e6),
+        }
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="unbag.installed.") as folder:
+        yield Path(folder)
+
+
+def _done(*command: str) -> None:
+    run = subprocess.run(command, capture_output=True, text=True)
+    assert run.returncode == 0, f"{' '.join(command)}\n{run.stdout}{run.stderr}"
+
+
+def main() -> None:
+    """Try the extras that are named, or all; the exit code is 1 if one of them falls short."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("extras", nargs="*", default=[NONE, *extras()], metavar="EXTRA")
+    wanted = parser.parse_args().extras
+    if unknown := sorted(set(wanted) - {NONE, *extras()}):
+        parser.error(f"expected extras ({', '.join((NONE, *extras()))}), found {', '.join(unknown)}")
+    if shutil.which("uv") is None:
+        parser.error("this takes uv: pip install uv")
+    failed = False
+    with _folder() as folder, running_endpoint() as endpoint:
+        _done("uv", "build", "--quiet", "--wheel", "--out-dir", str(folder), str(ROOT))
+        [wheel] = folder.glob("*.whl")
+        for extra in wanted:
+            try:
+                sys.stdout.write(json.dumps(tried(extra, wheel, endpoint.base_url)) + "\n")
+            except AssertionError as error:
+                failed = True
+                sys.stderr.write(f"{error}\n")
+            sys.stdout.flush()
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()

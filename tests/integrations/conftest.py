@@ -1,0 +1,42 @@
+"""Pairs that a tiny model can be trained on, and the challenge sets that are made from them."""
+
+import json
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+from tests.inference.conftest import WORDS, make_model, tiny_bert  # noqa: F401  (fixtures)
+from unbag.labels import LABELS
+from unbag.request import Request
+
+
+@pytest.fixture(scope="session")
+def pairs_file(tmp_path_factory):
+    """Give a file of 60 pairs of nine words a sentence, twenty of each label."""
+    draw = np.random.default_rng(0)
+    sentences = [" ".join(draw.choice(WORDS, size=9, replace=False)) for _ in range(120)]
+    path = tmp_path_factory.mktemp("pairs") / "pairs.jsonl"
+    rows = [
+        {"premise": premise, "hypothesis": hypothesis, "label": LABELS[number % 3]}
+        for number, (premise, hypothesis) in enumerate(zip(sentences[::2], sentences[1::2], strict=True))
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _own_cache(tmp_path_factory):
+    """Keep built sets for this session."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
+        yield
+
+
+@pytest.fixture(scope="session")
+def requests(pairs_file):
+    """Give what is asked: permuted pairs and swapped ones."""
+    data = {"data": str(pairs_file)}
+    return [Request("permuted", options={**data, "q": 4}, examples=30), Request("swapped", options=data)]

@@ -1,0 +1,82 @@
+"""Predictions that a Trainer collected are scored as a model's own answers are."""
+
+import numpy as np
+import pytest
+
+import unbag
+from unbag.api import evaluate
+from unbag.inference.function import CallablePredictor
+from unbag.integrations.asked import requested
+from unbag.labels import LABELS, LabelError
+from unbag.request import build
+
+ORDER = ("contradiction", "entailment", "neutral")
+ID2LABEL = dict(enumerate(ORDER))
+
+
+@pytest.fixture
+def rows(requests):
+    return build(requests[0]).rows
+
+
+def _logits(rows):
+    return np.random.default_rng(0).normal(size=(len(rows), 3))
+
+
+def _gold(rows):
+    return np.array([ORDER.index(LABELS[label]) for label in rows["label"]])
+
+
+def test_the_numbers_are_those_of_an_evaluation(rows, requests, tmp_path):
+    logits = _logits(rows)
+    found = unbag.compute_metrics("permuted", rows, ID2LABEL)((logits, _gold(rows)))
+    shares = np.exp(logits) / np.exp(logits).sum(axis=1, keepdims=True)
+    ours = dict(zip(zip(rows["premise"], rows["hypothesis"], strict=True), shares, strict=True))
+    columns = [ORDER.index(label) for label in LABELS]
+    predictor = CallablePredictor(lambda p, h: [ours[pair][columns] for pair in zip(p, h, strict=True)])
+    [result] = evaluate(predictor, requests[:1], out=tmp_path, lexical=False)
+    assert found["p_c"] == result.scores["p_c"].value
+    assert found["p_c_high"] == result.scores["p_c"].high
+    assert found["beyond_guessing"] == result.scores["beyond_words"]["score"].value
+    assert all(type(value) is float for value in found.values())
+
+
+def test_outputs_may_be_the_likeliest_alone(rows):
+    logits, metrics = _logits(rows), unbag.compute_metrics("permuted", rows, ID2LABEL)
+    assert metrics((logits.argmax(axis=1), _gold(rows))) == metrics(((logits, "hidden states"), None))
+
+
+def test_a_constant_answer_is_a_guess(rows):
+    metrics = unbag.compute_metrics("permuted", rows, ID2LABEL)
+    assert metrics((np.full(len(rows), 1), None))["beyond_guessing"] == 0
+
+
+def test_two_labels_fold(requests):
+    swapped = build(requests[1]).rows
+    metrics = unbag.compute_metrics("swapped", swapped, {0: "not_entailment", 1: "entailment"})
+    label_ids = np.array([LABELS[label] == "entailment" for label in swapped["label"]], dtype=int)
+    assert metrics((label_ids, label_ids))["accuracy_after"] == 1
+
+
+def test_other_rows_and_labels_are_refused(rows):
+    metrics = unbag.compute_metrics("permuted", rows, ID2LABEL)
+    n = len(rows)
+    with pytest.raises(ValueError, match=rf"each of the {n} rows of the set, shape \({n}, 3\)"):
+        metrics((_logits(rows)[1:], None))
+    with pytest.raises(ValueError, match="in row 0; evaluate the same rows, with labels as the model counts them"):
+        metrics((_logits(rows), np.array(rows["label"])))
+    with pytest.raises(ValueError, match="the training has diverged"):
+        metrics((_logits(rows) * np.nan, None))
+    with pytest.raises(ValueError, match=r"missing the columns \['lms'\]"):
+        unbag.compute_metrics("cs_lambda", rows, ID2LABEL)
+    with pytest.raises(LabelError, match="expected id2label to name the labels"):
+        unbag.compute_metrics("permuted", rows, {0: "LABEL_0", 1: "LABEL_1", 2: "LABEL_2"})
+
+
+def test_a_set_is_asked_by_its_name_as_a_sample():
+    permuted, cs_lambda = requested(["permuted", "cs_lambda"], 50)
+    assert (permuted.config, permuted.examples) == ("snli-validation", 50)
+    assert cs_lambda.options["pairs"] == 20_000, "the suite's options, by which it is made in seconds"
+    assert requested("swapped", 7) == requested(["swapped"], 7)
+    with pytest.raises(ValueError, match="at least 1 example"):
+        requested("swapped", 0)

@@ -1,0 +1,195 @@
+"""A real `Trainer` run logs what the challenge sets say of the model at each evaluation, and is the same run."""
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import unbag  # noqa: E402
+from tests.fork_server import PYTHON  # noqa: E402
+from tests.integrations.made import trainer_of  # noqa: E402
+from unbag.labels import LabelError  # noqa: E402
+from unbag.request import Request  # noqa: E402
+
+ROOT = Path(__file__).parents[2]
+P_C = "eval_unbag_permuted_p_c"
+
+
+class Tracker(transformers.TrainerCallback):
+    """Keep what trackers are told, in the order in which things happen."""
+
+    def __init__(self):
+        self.told = []
+
+    def on_log(self, args, state, control, logs=None, **kwargs):
+        self.told.append(("log", state.global_step, dict(logs)))
+
+    def on_evaluate(self, args, state, control, metrics=None, **kwargs):
+        self.told.append(("evaluate", state.global_step, dict(metrics)))
+
+
+def asked_by(trainer, requests, **options):
+    callback = unbag.UnbagCallback(trainer, requests, **options)
+    trainer.add_callback(callback)
+    return callback
+
+
+def logged(trainer):
+    """Return the entries of the log with our numbers, by step."""
+    return {entry["step"]: entry for entry in trainer.state.log_history if P_C in entry}
+
+
+def test_the_numbers_reach_the_log_the_trackers_and_the_metrics(tiny_bert, pairs_file, requests, tmp_path):
+    tracker = Tracker()
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, callbacks=[tracker])
+    asked_by(trainer, requests)
+    trainer.train()
+    entries = logged(trainer)
+    assert list(entries) == [2, 4]
+    told = [step for what, step, values in tracker.told if what == "log" and P_C in values]
+    assert told == [2, 4], "also a callback that was there before"
+    at_2 = [(what, P_C in values) for what, step, values in tracker.told if step == 2 and "eval_loss" in values]
+    assert at_2 == [("log", False), ("evaluate", False)], "the evaluation's own log and event come first"
+    returned = trainer.evaluate()
+    assert returned[P_C] == entries[4][P_C]
+    assert {f"{P_C}_low", f"{P_C}_high", "eval_unbag_swapped_beyond_guessing", "eval_loss"} <= set(returned)
+
+
+def test_the_numbers_are_those_of_an_evaluation_of_the_saved_model(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path / "run")
+    asked_by(trainer, requests)
+    trainer.train()
+    returned = trainer.evaluate()
+    trainer.save_model(tmp_path / "saved")
+    results = unbag.evaluate(str(tmp_path / "saved"), requests, out=tmp_path / "out", trust_labels=True)
+    permuted, swapped = (result.scores for result in results)
+    assert returned[P_C] == permuted["p_c"].value
+    assert returned[f"{P_C}_low"] == permuted["p_c"].low
+    assert returned["eval_unbag_swapped_drop"] == swapped["drop"].value
+    assert returned["eval_unbag_swapped_beyond_guessing"] == swapped["beyond_words"]["score"].value
+
+
+def test_a_number_may_choose_the_best_model(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(
+        tiny_bert,
+        pairs_file,
+        tmp_path,
+        save_strategy="best",
+        load_best_model_at_end=True,
+        metric_for_best_model=P_C,
+        greater_is_better=False,
+    )
+    asked_by(trainer, requests)
+    trainer.train()
+    by_step = {step: entry[P_C] for step, entry in logged(trainer).items()}
+    assert trainer.state.best_metric == min(by_step.values())
+    assert trainer.state.best_global_step == min(by_step, key=by_step.get)
+    assert trainer.evaluate()[P_C] == trainer.state.best_metric, "asked anew of the model that was loaded"
+
+
+def test_training_goes_on_as_without_it(tiny_bert, pairs_file, requests, tmp_path):
+    losses = []
+    for with_callback in (False, True):
+        trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+        assert trainer.model.config.hidden_dropout_prob > 0, "else the state of the random numbers would not show"
+        if with_callback:
+            asked_by(trainer, requests)
+        trainer.model.bert.embeddings.eval()  # somebody's frozen part
+        trainer.train()
+        losses.append([entry["loss"] for entry in trainer.state.log_history if "loss" in entry])
+    assert len(losses[0]) == 4
+    assert losses[0] == losses[1]
+
+
+def test_each_module_is_left_in_its_mode(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+    callback = asked_by(trainer, requests)
+    trainer.model.train()
+    trainer.model.bert.embeddings.eval()
+    modes = [module.training for module in trainer.model.modules()]
+    callback.on_evaluate(trainer.args, trainer.state, trainer.control, {}, model=trainer.model)
+    assert [module.training for module in trainer.model.modules()] == modes
+    assert True in modes
+    assert False in modes
+
+
+def test_several_evaluation_sets_ask_once_a_step(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, eval_dataset=lambda rows: {"a": rows, "b": rows})
+    asked_by(trainer, requests)
+    trainer.train()
+    assert [entry["step"] for entry in trainer.state.log_history if P_C in entry] == [2, 4]
+
+
+@pytest.mark.slow
+def test_several_processes_get_what_one_gets(tiny_bert, pairs_file, tmp_path):
+    for number in (1, 2):
+        options = (tiny_bert, pairs_file, tmp_path / str(number))
+        for process in PYTHON.start_group(number, "-m", "tests.integrations.train_child", *options, cwd=ROOT):
+            assert process.wait() == 0, process.communicate()
+    alone, first, second = (
+        json.loads((tmp_path / number / f"rank-{rank}.json").read_text())
+        for number, rank in (("1", 0), ("2", 0), ("2", 1))
+    )
+    assert (alone["processes"], first["processes"]) == (1, 2)
+    assert alone["before"] == first["before"] == second["before"]
+    assert first["after"] == second["after"]
+    assert P_C in first["after"]
+    np.testing.assert_allclose(first["sharded"], alone["sharded"], atol=1e-6)
+
+
+def test_labels_are_known_before_training(make_model, pairs_file, requests, tmp_path):
+    nameless = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
+    trainer = trainer_of(nameless, pairs_file, tmp_path)
+    with pytest.raises(LabelError, match=r"set the model's config.id2label before training"):
+        unbag.UnbagCallback(trainer, requests)
+    named = trainer_of(make_model(), pairs_file, tmp_path)
+    asked_by(named, requests)
+    named.model.config.id2label = {0: "good", 1: "bad", 2: "neutral"}
+    with pytest.raises(LabelError, match=r"found {0: 'good'"):
+        named.train()
+    assert named.state.global_step == 0
+
+
+def test_what_cannot_work_is_refused_at_once(tiny_bert, pairs_file, requests, tmp_path):
+    with pytest.raises(ValueError, match=r"expected the Trainer first.*found list"):
+        unbag.UnbagCallback(["permuted"], ["permuted"])
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, tokenizer=False)
+    with pytest.raises(ValueError, match=r"found none; pass processing_class=tokenizer"):
+        unbag.UnbagCallback(trainer, requests)
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+    for sets in ([], [requests[0], requests[0]]):
+        with pytest.raises(ValueError, match="expected challenge sets, each once"):
+            unbag.UnbagCallback(trainer, sets)
+    with pytest.raises(ValueError, match=r"expected a challenge set of .*'permute'"):
+        unbag.UnbagCallback(trainer, "permute")
+    with pytest.raises(ValueError, match=r"missing\.jsonl"):
+        unbag.UnbagCallback(trainer, Request("swapped", options={"data": "missing.jsonl"}))
+
+
+def test_a_best_metric_that_will_never_come_is_refused(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model="unbag_permuted_pc")
+    with pytest.raises(ValueError, match=rf"one of .*{P_C}, .*found 'unbag_permuted_pc'"):
+        unbag.UnbagCallback(trainer, requests)
+
+
+def test_a_best_metric_in_the_wrong_direction_is_refused(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, metric_for_best_model=P_C)
+    with pytest.raises(ValueError, match=rf"of {P_C} lower is better: expected greater_is_better=False .* found True"):
+        unbag.UnbagCallback(trainer, requests)
+
+
+def test_early_stopping_comes_after(tiny_bert, pairs_file, requests, tmp_path):
+    early = transformers.EarlyStoppingCallback(early_stopping_patience=1)
+    options = {"metric_for_best_model": P_C, "greater_is_better": False, "steps": 40}
+    saved = {"load_best_model_at_end": True, "save_strategy": "best"}
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path, callbacks=[early], **options, **saved)
+    asked_by(trainer, requests)
+    with pytest.raises(ValueError, match=r"expected EarlyStoppingCallback after UnbagCallback"):
+        trainer.train()
+    trainer.remove_callback(early)
+    trainer.add_callback(early)
+    trainer.train()
+    assert trainer.state.global_step < 40, "it stopped by our number"

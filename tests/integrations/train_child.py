@@ -1,0 +1,51 @@
+"""A Trainer with the callback, as one of several processes: `python -m tests.integrations.train_child …`."""
+
+import json
+import os
+import sys
+from pathlib import Path
+
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
+
+import unbag
+from tests.inference.conftest import ORDER, PAIRS
+from tests.integrations.made import trainer_of
+from unbag.inference.live import LiveClassifier
+from unbag.inference.process_group import destroy_process_group, process_group
+from unbag.request import Request
+
+
+def main() -> None:
+    """Evaluate, train two steps, evaluate again, and ask a model cut in pieces; leave all in a file of this process."""
+    folder, pairs, out = map(Path, sys.argv[1:])
+    trainer = trainer_of(folder, pairs, out, steps=2, ddp_backend="gloo" if "RANK" in os.environ else None)
+    requests = [Request("permuted", options={"data": str(pairs), "q": 4}, examples=30)]
+    trainer.add_callback(unbag.UnbagCallback(trainer, requests, batch_tokens=200))
+    found = {"before": trainer.evaluate()}
+    trainer.train()
+    found["after"] = trainer.evaluate()
+    ours = {when: {name: v for name, v in values.items() if "unbag" in name} for when, values in found.items()}
+    record = {**ours, "processes": trainer.args.world_size, "sharded": _asked_in_pieces(folder)}
+    out.mkdir(exist_ok=True, parents=True)
+    (out / f"rank-{process_group().rank}.json").write_text(json.dumps(record))
+    destroy_process_group()
+
+
+def _asked_in_pieces(folder: Path) -> list[list[float]]:
+    """Return the probabilities of a model of whose weights each process has a piece; of one process, all."""
+    model = AutoModelForSequenceClassification.from_pretrained(folder)
+    if (world := process_group().world) > 1:
+        from torch.distributed.device_mesh import init_device_mesh
+        from torch.distributed.fsdp import fully_shard
+
+        mesh = init_device_mesh("cpu", (world,))
+        for layer in (*model.bert.encoder.layer, model):
+            fully_shard(layer, mesh=mesh)
+    classifier = LiveClassifier(model, ORDER, AutoTokenizer.from_pretrained(folder), "cpu", batch_tokens=30)
+    premises, hypotheses = zip(*PAIRS, strict=True)
+    probabilities: list[list[float]] = classifier.ask(classifier.encode(premises, hypotheses)).probabilities.tolist()
+    return probabilities
+
+
+if __name__ == "__main__":
+    main()

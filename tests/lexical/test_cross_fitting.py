@@ -1,0 +1,105 @@
+import numpy as np
+import pytest
+
+from unbag.labels import LABELS
+from unbag.lexical import cross_fitting
+from unbag.lexical.cross_fitting import FLOOR, CrossFitted
+from unbag.sources import Example
+
+WHO, DOES = ("man", "woman", "boy", "dog", "girl", "cat", "bird", "horse"), ("runs", "sleeps", "reads", "eats")
+HYPOTHESES = {"entailment": "the {} is in", "neutral": "the {} hopes", "contradiction": "no {} is in"}
+EXAMPLES = [
+    Example(f"{who}-{does}-{label}", f"a {who} {does}", hypothesis.format(who), label)
+    for who in WHO
+    for does in DOES
+    for label, hypothesis in HYPOTHESES.items()
+]
+
+
+def fitted(tmp_path, examples=EXAMPLES, **options):
+    return CrossFitted(examples, cache=tmp_path, folds=3, **options)
+
+
+def test_it_knows_what_words_tell(tmp_path):
+    found = fitted(tmp_path).log_probabilities(EXAMPLES)
+    gold = [LABELS.index(example.label) for example in EXAMPLES]
+    assert found.shape == (len(EXAMPLES), 3)
+    assert np.exp(found).sum(axis=1) == pytest.approx(1, abs=1e-5)
+    assert (found.argmax(axis=1) == gold).mean() > 0.9
+    assert found.min() >= np.log(np.float32(FLOOR))
+
+
+@pytest.mark.parametrize("only", [False, True])
+def test_no_pair_is_scored_by_a_model_that_saw_its_premise(tmp_path, only):
+    """Other labels of a premise's pairs change what is said of others, and nothing of what is said of them."""
+    turned = [
+        example._replace(label=LABELS[(LABELS.index(example.label) + 1) % 3])
+        if example.premise == EXAMPLES[0].premise
+        else example
+        for example in EXAMPLES
+    ]
+    models = [fitted(tmp_path, pairs, hypothesis_only=only) for pairs in (EXAMPLES, turned)]
+    for model in models:  # with one penalty: what it is chosen by, all pairs, is no part of the law
+        assert model._penalty([], []) == models[0]._penalty([], [])
+    one, other = (model.log_probabilities(EXAMPLES) for model in models)
+    same = np.array([example.premise == EXAMPLES[0].premise for example in EXAMPLES])
+    assert np.array_equal(one[same], other[same])
+    assert (one != other).any()
+
+
+def test_the_order_of_words_and_copies_say_nothing(tmp_path):
+    model = fitted(tmp_path)
+    turned = [
+        Example(f"{each.source_id}#1", " ".join(reversed(each.premise.split())), each.hypothesis, each.label)
+        for each in EXAMPLES
+    ]
+    assert np.array_equal(model.log_probabilities(turned), model.log_probabilities(EXAMPLES))
+
+
+def test_other_pairs_are_scored_too_and_alone(tmp_path):
+    model = fitted(tmp_path)
+    new = [Example("a", EXAMPLES[0].premise, "no man runs a", "contradiction"), Example("b", "x y", "z", "neutral")]
+    found = model.log_probabilities(new)
+    assert np.array_equal(model.log_probabilities(new[1:]), found[1:])
+    assert found[0].argmax() == LABELS.index("contradiction")
+    assert model.log_probabilities([]).shape == (0, 3)
+
+
+def test_models_are_kept_as_they_are_fitted(tmp_path, monkeypatch):
+    whole = fitted(tmp_path / "whole").log_probabilities(EXAMPLES)
+    fit, calls = cross_fitting.fit_lexical_model, []
+
+    def killed(*arguments, **options):
+        if len(calls) == 2:  # the penalty's and the first fold's
+            raise KeyboardInterrupt
+        calls.append(1)
+        return fit(*arguments, **options)
+
+    monkeypatch.setattr(cross_fitting, "fit_lexical_model", killed)
+    with pytest.raises(KeyboardInterrupt):
+        fitted(tmp_path)
+    monkeypatch.setattr(cross_fitting, "fit_lexical_model", lambda *a, **o: (calls.append(1), fit(*a, **o))[1])
+    model = fitted(tmp_path)
+    assert len(calls) == 4, "the other two folds alone"
+    assert np.array_equal(model.log_probabilities(EXAMPLES), whole)
+    fitted(tmp_path)
+    assert len(calls) == 4
+    weights = model._path(1) / "model.safetensors"
+    weights.write_bytes(weights.read_bytes()[:-1] + b"x")
+    assert np.array_equal(fitted(tmp_path).log_probabilities(EXAMPLES), whole), "a damaged model is fitted anew"
+
+
+def test_identities_differ_by_what_decides_them(tmp_path):
+    relabelled = [EXAMPLES[0]._replace(label="neutral"), *EXAMPLES[1:]]
+    renamed = [example._replace(source_id=f"x{i}") for i, example in enumerate(EXAMPLES)]
+    one = fitted(tmp_path).identity
+    assert fitted(tmp_path, renamed).identity == one
+    others = {fitted(tmp_path, relabelled).identity, fitted(tmp_path, hypothesis_only=True).identity}
+    assert len({one, *others, fitted(tmp_path, seed=1).identity}) == 4
+
+
+def test_pairs_that_no_model_can_be_fitted_to_are_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"expected pairs of every label .* found none of"):
+        fitted(tmp_path, EXAMPLES[:3])
+    with pytest.raises(ValueError, match="found none of contradiction"):
+        fitted(tmp_path, [example for example in EXAMPLES if example.label != "contradiction"])

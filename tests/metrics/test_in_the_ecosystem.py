@@ -1,0 +1,65 @@
+"""The modules beside others': by default numbers by name, and columns as the published sets have them."""
+
+import json
+import re
+
+import pyarrow as pa
+import pytest
+
+from unbag import challenge_sets, scripts
+
+evaluate = pytest.importorskip("evaluate")
+
+SETS = {
+    "category_accuracy": "breaking_nli",
+    "compositionality_sensitivity": "cs_lambda",
+    "label_distribution": "soswap_addamod",
+    "natural_logic": "sicck",
+    "permutation_acceptance": "permuted",
+    "swap_consistency": "swapped",
+    "uncertainty_partitions": "resnli",
+}
+"""The set that each metric is of; a measurement of sentences is of none."""
+
+
+def load(name, tmp_path):
+    return evaluate.load(str(scripts.folder("metrics", name)), cache_dir=str(tmp_path))
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_columns_are_named_as_in_the_published_set(name, tmp_path):
+    module = load(name, tmp_path)
+    schema: pa.Schema = challenge_sets.get(SETS[name]).builder_class().SCHEMA
+    assert set(module.features) - {"predictions", "references"} <= set(schema.names)
+
+
+def test_every_metric_is_of_a_set():
+    assert {*SETS, "pos_minitree"} == set(scripts.names("metrics"))
+
+
+def test_two_are_combined_and_saved(tmp_path):
+    rows = {
+        "predictions": [0, 0, 1, 2, 0, 2],
+        "references": [0] * 6,
+        "source_id": list("aaabbb"),
+        "permutation": [-1, 0, 1, -1, 0, 1],
+    }
+    names = ("permutation_acceptance", "label_distribution")
+    combined = evaluate.combine([load(name, tmp_path) for name in names])
+    combined.add_batch(**rows)
+    scores = combined.compute()
+    assert scores["p_c"] == scores["p_c_low"] == 0.5
+    assert scores["permutation_acceptance_accuracy"] == 0.5
+    assert scores["label_distribution_accuracy"] == 0.5
+    assert scores["shares_contradiction"] == pytest.approx(1 / 3)
+    assert all(type(value) in (int, float) for value in scores.values())
+    evaluate.save(tmp_path / "saved.json", **scores)
+    assert json.loads((tmp_path / "saved.json").read_text())["p_c"] == 0.5
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_a_card_calls_its_module_by_the_columns(name):
+    card = (scripts.folder("metrics", name) / "README.md").read_text()
+    call = re.search(r"metric\.compute\((.*?)\n\)", card, flags=re.DOTALL)
+    assert call is not None
+    assert "structured=True" in card

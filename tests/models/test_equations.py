@@ -1,0 +1,348 @@
+"""Each network against its paper's equations, written out for one pair, token by token, without padding or batches."""
+
+import pytest
+import torch
+from torch.nn.functional import conv1d, conv2d, one_hot
+
+from tests.models.tiny import PAIRS, encode, tiny_model, tiny_tokenizer
+
+PAIR = PAIRS[0]
+
+
+def vectors(network, sentence):
+    """Return the embeddings of the tokens of one sentence, the one it begins with first."""
+    ids = tiny_tokenizer()(sentence)["input_ids"]
+    return list(network.embeddings.words.weight[ids])
+
+
+def both(network):
+    return vectors(network, PAIR[0]), vectors(network, PAIR[1])
+
+
+def logits(network):
+    with torch.no_grad():
+        return network(**encode())[0][0]  # beside the other pairs, so that there is padding
+
+
+def step(weights, x, h, c):
+    """Take one step of an LSTM (Hochreiter & Schmidhuber 1997), torch's order of gates: i, f, g, o."""
+    w_ih, w_hh, b_ih, b_hh = weights
+    i, f, g, o = (w_ih @ x + b_ih + w_hh @ h + b_hh).chunk(4)
+    c = f.sigmoid() * c + i.sigmoid() * g.tanh()
+    return o.sigmoid() * c.tanh(), c
+
+
+def bilstm(reader, xs, states=None):
+    """Return the outputs at each token, and the last states of both directions."""
+    lstm = reader.lstm
+    names = [
+        [f"{name}_l0{suffix}" for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")]
+        for suffix in ("", "_reverse")
+    ]
+    outputs, last = [], []
+    for direction, order in enumerate((range(len(xs)), range(len(xs) - 1, -1, -1))):
+        weights = [getattr(lstm, name) for name in names[direction]]
+        zero = torch.zeros(lstm.hidden_size)
+        h, c = (zero, zero) if states is None else states[direction]
+        found = {}
+        for t in order:
+            h, c = step(weights, xs[t], h, c)
+            found[t] = h
+        outputs.append(found)
+        last.append((h, c))
+    return [torch.cat([outputs[0][t], outputs[1][t]]) for t in range(len(xs))], last
+
+
+def position_wise(reader, xs, states=None):
+    return [(reader.linear.weight @ x + reader.linear.bias).relu() for x in xs], None
+
+
+def read(network):
+    return position_wise if getattr(network.config, "bag_of_words", False) else bilstm
+
+
+def mlp(layers, x):
+    """Apply linear layers and activations; dropout does nothing in evaluation."""
+    for layer in layers:
+        x = layer.weight @ x + layer.bias if isinstance(layer, torch.nn.Linear) else layer(x)
+    return x
+
+
+def maximum(xs):
+    return torch.stack(xs).max(dim=0).values
+
+
+def mean(xs):
+    return sum(xs) / len(xs)
+
+
+def matched(u, v):
+    return torch.cat([u, v, abs(u - v), u * v])
+
+
+def softmax(scores):
+    weights = [torch.exp(score) for score in scores]
+    return [weight / sum(weights) for weight in weights]
+
+
+def align(a, b, score):
+    """Return what each token of either side is aligned to: Chen et al. 2017, equations 11 to 13."""
+    e = [[score(i, j) for j in range(len(b))] for i in range(len(a))]
+    to_b = [softmax(row) for row in e]
+    to_a = [softmax([e[i][j] for i in range(len(a))]) for j in range(len(b))]
+    return (
+        [sum(w * y for w, y in zip(weights, b, strict=True)) for weights in to_b],
+        [sum(w * x for w, x in zip(weights, a, strict=True)) for weights in to_a],
+        to_b,
+        to_a,
+    )
+
+
+def compare(own, other):
+    """Chen et al. 2017, equations 14 and 15."""
+    return [torch.cat([x, y, x - y, x * y]) for x, y in zip(own, other, strict=True)]
+
+
+def dan(network):
+    """Iyyer et al. 2015, section 3: the mean of the words, without the token that begins a sentence."""
+    p, h = both(network)
+    return mlp(network.classifier, matched(mean(p[1:]), mean(h[1:])))
+
+
+def infersent(network):
+    """Conneau et al. 2017, section 3.2.2 and figure 1."""
+    u, v = (maximum(bilstm(network.reader, xs)[0]) for xs in both(network))
+    return mlp(network.classifier, matched(u, v))
+
+
+def bilstm_last(network):
+    u, v = (torch.cat([h for h, _ in bilstm(network.reader, xs)[1]]) for xs in both(network))
+    return mlp(network.classifier, matched(u, v))
+
+
+def hypothesis_only(network):
+    return mlp(network.classifier, maximum(bilstm(network.reader, both(network)[1])[0]))
+
+
+def convnet(network):
+    """Conneau et al. 2017, section 3.2.4: u = [u1; u2; u3; u4]."""
+
+    def encode(xs):
+        x, maxima = torch.stack(xs, dim=1), []  # (d, t)
+        for layer in network.convolutions:
+            x = conv1d(x[None], layer.weight, layer.bias, padding=1)[0].relu()
+            maxima.append(x.max(dim=1).values)
+        return torch.cat(maxima)
+
+    return mlp(network.classifier, matched(*map(encode, both(network))))
+
+
+def rse(network):
+    """Nie & Bansal 2017, section 2, with residual connections: x^i = [w; h^1 + … + h^(i-1)]."""
+
+    def encode(xs):
+        outputs = []
+        for layer in network.readers:
+            below = [sum(each) for each in zip(*outputs, strict=True)] if outputs else None
+            inputs = xs if below is None else [torch.cat(each) for each in zip(xs, below, strict=True)]
+            outputs.append(read(network)(layer, inputs)[0])
+        return maximum(outputs[-1])
+
+    return mlp(network.classifier, matched(*map(encode, both(network))))
+
+
+def dam(network):
+    """Parikh et al. 2016, equations 1 to 4; with intra-attention section 3.4."""
+
+    def words(xs):
+        xs = [network.project.weight @ (x / x.norm()) for x in xs]
+        if network.intra is None:
+            return xs
+        f = [mlp(network.intra.project, x) for x in xs]
+        middle = network.intra.distance
+        read = []
+        for i, x in enumerate(xs):
+            scores = [
+                f[i] @ f[j] + network.intra.bias[middle + max(-middle, min(middle, i - j))] for j in range(len(xs))
+            ]
+            read.append(torch.cat([x, sum(w * y for w, y in zip(softmax(scores), xs, strict=True))]))
+        return read
+
+    a, b = map(words, both(network))
+    f_a, f_b = ([mlp(network.attend, x) for x in side] for side in (a, b))
+    beta, alpha, _, _ = align(a, b, lambda i, j: f_a[i] @ f_b[j])
+    v = [
+        sum(mlp(network.compare, torch.cat(each)) for each in zip(own, other, strict=True))
+        for own, other in ((a, beta), (b, alpha))
+    ]
+    return mlp([network.classifier], mlp(network.aggregate, torch.cat(v)))
+
+
+def esim(network):
+    """Chen et al. 2017, equations 1, 2 and 11 to 20."""
+    a, b = (read(network)(network.encode, xs)[0] for xs in both(network))
+    to_b, to_a, _, _ = align(a, b, lambda i, j: a[i] @ b[j])
+    pooled = []
+    for own, other in ((a, to_b), (b, to_a)):
+        outputs, _ = read(network)(network.compose, [mlp([network.project], m).relu() for m in compare(own, other)])
+        pooled += [mean(outputs), maximum(outputs)]
+    return mlp(network.classifier, torch.cat(pooled))
+
+
+def dr_bilstm(network):
+    """Ghaeini et al. 2018, section 2: each side is read after the other."""
+    v, u = both(network)
+
+    def readings(reader, v, u):
+        (v_alone, s_v), (u_alone, s_u) = read(network)(reader, v), read(network)(reader, u)
+        return v_alone, u_alone, read(network)(reader, v, s_u)[0], read(network)(reader, u, s_v)[0]
+
+    _, _, v_hat, u_hat = readings(network.encode, v, u)
+    to_u, to_v, _, _ = align(v_hat, u_hat, lambda i, j: v_hat[i] @ u_hat[j])
+    p = [mlp([network.project], m).relu() for m in compare(v_hat, to_u)]
+    q = [mlp([network.project], m).relu() for m in compare(u_hat, to_v)]
+    p_bar, q_bar, p_hat, q_hat = readings(network.infer, p, q)
+    pooled = []
+    for alone, dependent in ((p_bar, p_hat), (q_bar, q_hat)):
+        larger = [torch.maximum(x, y) for x, y in zip(alone, dependent, strict=True)]
+        pooled += [maximum(larger), mean(larger)]
+    return mlp(network.classifier, torch.cat(pooled))
+
+
+def kim(network):
+    """Chen et al. 2018, sections 3.3 to 3.5: λ for related words, their relations in inference and in pooling."""
+    ids = [tiny_tokenizer()(sentence)["input_ids"] for sentence in PAIR]
+    size = network.config.vocab_size
+    known = dict(zip(network.embeddings.related.tolist(), network.embeddings.relation, strict=True))
+
+    def relation(w, v):
+        return known.get(w * size + v, torch.zeros(5))
+
+    a, b = (bilstm(network.encode, xs)[0] for xs in both(network))
+
+    def score(i, j):
+        return a[i] @ b[j] + network.config.relation_weight * bool(relation(ids[0][i], ids[1][j]).any())
+
+    to_b, to_a, alpha, beta = align(a, b, score)
+    r_a = [sum(w * relation(ids[0][i], ids[1][j]) for j, w in enumerate(row)) for i, row in enumerate(alpha)]
+    r_b = [sum(w * relation(ids[1][j], ids[0][i]) for i, w in enumerate(row)) for j, row in enumerate(beta)]
+    assert any(r.any() for r in r_a), "no words are related, so this test would show nothing"
+    pooled = []
+    for own, other, r in ((a, to_b, r_a), (b, to_a, r_b)):
+        inputs = [torch.cat(each) for each in zip(compare(own, other), r, strict=True)]
+        outputs, _ = bilstm(network.compose, [mlp([network.project], m).relu() for m in inputs])
+        weights = softmax([(network.weigh.weight @ each)[0] for each in r])
+        pooled += [mean(outputs), maximum(outputs), sum(w * x for w, x in zip(weights, outputs, strict=True))]
+    return mlp(network.classifier, torch.cat(pooled))
+
+
+def diin(network):
+    """Gong et al. 2018, section 3: the embedding, encoding, interaction, feature extraction and output layers."""
+    tables, config = network.embeddings, network.config
+    ids = [tiny_tokenizer()(sentence)["input_ids"] for sentence in PAIR]
+
+    def word(number, others):
+        spelt = network.characters.embedding(tables.spelling[number].long()).T
+        convolution = network.characters.convolution
+        characters = conv1d(spelt[None], convolution.weight, convolution.bias, padding=2)[0].relu().max(dim=1).values
+        match = number > 2 and any(other > 2 and tables.stem[number] == tables.stem[other] for other in others)
+        x = torch.cat(
+            [tables.words.weight[number], characters, one_hot(tables.tag[number], config.tags), torch.tensor([match])]
+        )
+        for layer in network.highway:
+            gate = mlp([layer.gate], x).sigmoid()
+            x = gate * mlp([layer.change], x).relu() + (1 - gate) * x
+        return x
+
+    def encode(encoder, xs):
+        encoded = []
+        for x in xs:
+            scores = [(encoder.other.weight @ y + encoder.both.vector @ (x * y))[0] for y in xs]
+            attended = sum(w * y for w, y in zip(softmax(scores), xs, strict=True))
+            pair = torch.cat([x, attended])
+            z, r, f = (
+                mlp([encoder.new], pair).tanh(),
+                mlp([encoder.keep], pair).sigmoid(),
+                mlp([encoder.add], pair).sigmoid(),
+            )
+            encoded.append(r * x + f * z)
+        return encoded
+
+    p, h = (
+        encode(encoder, [word(number, other) for number in own])
+        for encoder, own, other in zip(network.encoders, ids, ids[::-1], strict=True)
+    )
+    x = torch.zeros(1, len(p[0]), config.length, config.length)
+    for i, one in enumerate(p):
+        for j, other in enumerate(h):
+            x[0, :, i, j] = one * other
+    first, *blocks = network.extract
+    x = conv2d(x, first.weight, first.bias)
+    for block, transition in zip(blocks[::2], blocks[1::2], strict=True):
+        for layer in block.layers:
+            x = torch.cat([x, conv2d(x, layer.weight, layer.bias, padding=1).relu()], dim=1)
+        x = conv2d(x, transition.convolution.weight, transition.convolution.bias).relu()
+        x = x.unfold(2, 2, 2).unfold(3, 2, 2).amax(dim=(4, 5))
+    return mlp([network.classifier], x.flatten())
+
+
+FORMULATIONS = {
+    "dan": dan,
+    "hypothesis-only": hypothesis_only,
+    "infersent": infersent,
+    "bilstm-last": bilstm_last,
+    "convnet": convnet,
+    "rse": rse,
+    "rse-bow": rse,
+    "dam": dam,
+    "dam-intra": dam,
+    "esim": esim,
+    "esim-bow": esim,
+    "dr-bilstm": dr_bilstm,
+    "dr-bilstm-bow": dr_bilstm,
+    "kim": kim,
+    "diin": diin,
+}
+
+
+@pytest.mark.parametrize("name", FORMULATIONS)
+def test_is_what_its_paper_says(name):
+    network = tiny_model(name)
+    with torch.no_grad():
+        torch.testing.assert_close(logits(network), FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
+
+
+def test_two_words_averaged_by_hand():
+    """DAN's features of (the man, dog): u = (1, 4), v = (3, 2); [u; v; |u − v|; u ⊙ v]."""
+    from unbag.models.network import matched as features
+
+    u, v = torch.tensor([[1.0, 4.0]]), torch.tensor([[3.0, 2.0]])
+    assert features(u, v).tolist() == [[1, 4, 3, 2, 2, 2, 3, 8]]
+
+
+def test_alignment_by_hand():
+    """Scores ln 3 and 0 for two words: weights ¾ and ¼; what is masked has none."""
+    from unbag.models.layers import aligned
+
+    scores = torch.tensor([[[torch.log(torch.tensor(3.0)), 0.0, 9.0]]])
+    found = aligned(scores, torch.tensor([[True]]), torch.tensor([[True, True, False]]))
+    torch.testing.assert_close(found.premise, torch.tensor([[[0.75, 0.25, 0.0]]]))
+    assert found.hypothesis.tolist() == [[[1.0], [1.0], [1.0]]]
+
+
+def test_what_a_distance_adds_is_shared_by_the_far():
+    """Parikh et al. 2016, section 3.4: "all distances greater than 10 words share the same bias"."""
+    from unbag.models.dam import IntraAttention
+
+    attention = IntraAttention(2, distance=1, dropout=0.0)
+    with torch.no_grad():
+        for layer in attention.project:
+            if isinstance(layer, torch.nn.Linear):
+                layer.weight.zero_()
+                layer.bias.zero_()
+        attention.bias.copy_(torch.log(torch.tensor([3.0, 1.0, 2.0])))  # of words after, the word itself, before
+    words = torch.eye(4)[None, :, :2].clone()
+    words[0, 2:] = 0
+    weights = attention(words, torch.ones(1, 4, dtype=torch.bool))[0, :, 2:]  # of words 0 and 1
+    torch.testing.assert_close(weights[0], torch.tensor([1.0, 3.0]) / 10)
+    torch.testing.assert_close(weights[3], torch.tensor([2.0, 2.0]) / 7)

@@ -1,0 +1,191 @@
+"""What holds for each of them: padding, batches, gradients, learning, files, HEX, and the laws of order."""
+
+from pathlib import Path
+
+import pytest
+import torch
+from transformers import AutoConfig, AutoModelForSequenceClassification
+
+from tests.models.tiny import LABELS, PAIRS, encode, sides, tiny_model, tiny_tokenizer
+from unbag.models import KINDS
+from unbag.models.network import SentenceEncoder
+from unbag.untrained.size import parameters
+
+BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
+ENCODERS = ("dan", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")
+DOCUMENTED = (Path(__file__).parents[2] / "docs" / "models.md").read_text(encoding="utf-8")
+every_model = pytest.mark.parametrize("name", KINDS)
+
+
+@every_model
+def test_a_pairs_logits_do_not_depend_on_padding_or_neighbours(name):
+    network = tiny_model(name)
+    with torch.no_grad():
+        together = network(**encode()).logits
+        alone = torch.cat([network(**encode([pair])).logits for pair in PAIRS])
+        turned = network(**encode(PAIRS[::-1])).logits.flip(0)
+        padded = {
+            "input_ids": torch.nn.functional.pad(encode()["input_ids"], (0, 5)),
+            "attention_mask": torch.nn.functional.pad(encode()["attention_mask"], (0, 5)),
+        }
+        more = network(**padded).logits
+    assert together.std(dim=0).min() > 1e-4, "all pairs alike, so this test would show nothing"
+    for other in (alone, turned, more):
+        torch.testing.assert_close(other, together, atol=1e-5, rtol=1e-4)
+
+
+@every_model
+def test_no_side_is_ever_too_short(name):
+    network = tiny_model(name)
+    assert network(**encode([("", "a dog"), ("a dog", ""), ("", "")])).logits.isfinite().all()
+
+
+@every_model
+def test_every_parameter_gets_a_gradient(name):
+    network = tiny_model(name).train()
+    torch.manual_seed(1)
+    network(**encode(), labels=LABELS).loss.backward()
+    gradients = {key: parameter.grad for key, parameter in network.named_parameters()}
+    assert gradients
+    assert {key for key, gradient in gradients.items() if gradient is None or not gradient.any()} == set()
+    assert all(gradient.isfinite().all() for gradient in gradients.values())
+
+
+@every_model
+def test_learns_sixty_four_pairs_by_heart(name):
+    """Of random words with random labels, which nothing but the words of each pair tells."""
+    generator = torch.Generator().manual_seed(3)
+    ids = torch.randint(3, 27, (64, 7), generator=generator)
+    ids[:, 0] = ids[:, 3] = 2
+    labels = torch.randint(0, 3, (64,), generator=generator)
+    network = tiny_model(name, hidden_size=24, embedding_size=16, length=8).train()
+    optimizer = torch.optim.AdamW(network.parameters(), lr=1e-2, weight_decay=0.0)
+    torch.manual_seed(0)
+    right = torch.zeros(())
+    for step in range(400):
+        optimizer.zero_grad()
+        network(ids, torch.ones_like(ids), labels=labels).loss.backward()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 1.0)
+        optimizer.step()
+        if step % 10 == 9:
+            with torch.no_grad():
+                right = (network.eval()(ids).logits.argmax(dim=1) == labels).float().mean()
+            network.train()
+            if right >= _RIGHT.get(name, 1.0):
+                return
+    pytest.fail(f"{right:.2f} of the pairs are right after {step + 1} steps")
+
+
+_RIGHT = {"hypothesis-only": 0.9}  # two of the hypotheses may be the same
+
+
+@every_model
+def test_comes_back_from_a_folder_with_what_is_known_of_its_words(name, tmp_path):
+    network = tiny_model(name, train_embeddings=False)
+    network.save_pretrained(tmp_path)
+    loaded, info = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    assert type(loaded) is KINDS[name].network
+    assert not loaded.get_input_embeddings().weight.requires_grad, "what is not trained stays untrained"
+    torch.testing.assert_close(loaded.eval()(**encode()).logits, network(**encode()).logits, atol=1e-6, rtol=1e-5)
+    assert {key: value.shape for key, value in network.state_dict().items()} == {
+        key: value.shape for key, value in loaded.state_dict().items()
+    }
+    assert AutoConfig.from_pretrained(tmp_path).to_dict() == loaded.config.to_dict()
+
+
+@pytest.mark.parametrize("name", ["esim", "kim", "diin", "g-tlstm"])
+def test_comes_back_from_several_files(name, tmp_path):
+    network = tiny_model(name)
+    network.save_pretrained(tmp_path, max_shard_size="1KB")
+    assert len(list(tmp_path.glob("model-*.safetensors"))) > 1
+    loaded = AutoModelForSequenceClassification.from_pretrained(tmp_path).eval()
+    torch.testing.assert_close(loaded(**encode()).logits, network(**encode()).logits, atol=1e-6, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", [name for name, kind in KINDS.items() if kind.published])
+def test_is_as_large_as_its_paper_says(name):
+    """Within a twentieth; where not, what they count otherwise."""
+    published = KINDS[name].published
+    other = {
+        "infersent": 8_650_755,  # theirs is the encoder's count, without the classifier above it
+        "kim": 360_000,  # the weighted sums of both sides, on their way into the classifier
+    }.get(name, 0)
+    assert parameters(KINDS[name]) - other == pytest.approx(published, rel=0.05)
+
+
+@every_model
+def test_the_table_of_the_documentation_says_the_same(name):
+    kind = KINDS[name]
+    [row] = [line for line in DOCUMENTED.splitlines() if line.startswith(f"| {name} |")]
+    cells = [cell.strip() for cell in row.strip("|").split("|")]
+    assert cells[1] == f"[{kind.paper}]({kind.url})"
+    assert cells[2] == kind.sees
+    assert cells[3] == f"{parameters(kind) / 1e6:.2f} M"
+    published = f"{kind.published / 1e6:g} M{'' if kind.looked_up else ' *'}" if kind.published else ""
+    assert cells[4] == published
+
+
+def permuted(pairs):
+    """Turn the words of both sides round."""
+    return [tuple(" ".join(side.split()[::-1]) for side in pair) for pair in pairs]
+
+
+@pytest.mark.parametrize("name", BAGS)
+def test_a_bag_of_words_is_blind_to_order(name):
+    network = tiny_model(name)
+    torch.testing.assert_close(
+        network(**encode(permuted(PAIRS))).logits, network(**encode()).logits, atol=1e-5, rtol=1e-4
+    )
+
+
+@pytest.mark.parametrize("name", sorted(set(KINDS) - set(BAGS)))
+def test_the_others_are_not(name):
+    network = tiny_model(name)
+    apart = network(**encode(permuted(PAIRS))).logits - network(**encode()).logits
+    assert apart.abs().max() > 1e-4
+
+
+@every_model
+def test_a_sentence_encoder_reads_each_side_by_itself(name):
+    network = tiny_model(name)
+    assert isinstance(network, SentenceEncoder) == (name in ENCODERS)
+    if not isinstance(network, SentenceEncoder):
+        return
+    one, other = [("a dog runs", "the man eats")], [("a dog runs", "no old woman sees the cat in red .")]
+    torch.testing.assert_close(
+        network.encode(sides(network, one)[0]), network.encode(sides(network, other)[0]), atol=1e-6, rtol=1e-5
+    )
+    same = [("a dog runs", "a dog runs")]
+    premise, hypothesis = sides(network, same)
+    torch.testing.assert_close(network.encode(premise), network.encode(hypothesis))
+
+
+def test_the_hypothesis_only_model_never_sees_the_premise():
+    network = tiny_model("hypothesis-only")
+    others = [(premise, hypothesis) for (premise, _), (_, hypothesis) in zip(PAIRS[::-1], PAIRS, strict=True)]
+    torch.testing.assert_close(network(**encode(others)).logits, network(**encode()).logits, atol=1e-6, rtol=1e-5)
+
+
+@every_model
+def test_hex_finds_its_last_layer_and_its_words(name):
+    from unbag.training.hex import Hex
+    from unbag.training.options import HexOptions
+
+    network = tiny_model(name)
+    network.config.id2label = dict(enumerate("abc"))
+    objective = Hex(network, tiny_tokenizer(), HexOptions(warm_start=0)).train()
+    loss = objective(LABELS, **encode())
+    loss.loss.backward()
+    assert loss.loss.isfinite()
+    assert all(parameter.grad is not None for parameter in objective.parameters())
+    assert objective.branch.table.is_word.sum() == len(tiny_tokenizer()) - 3
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_bfloat16_changes_little(name):
+    network = tiny_model(name)
+    expected = network(**encode()).logits.softmax(dim=-1)
+    found = network.to(torch.bfloat16)(**encode()).logits.float().softmax(dim=-1)
+    assert (found - expected).abs().mean() < 0.1

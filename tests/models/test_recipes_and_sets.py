@@ -1,0 +1,112 @@
+"""Every recipe trains them, and the permuted set finds what their architecture says, exactly."""
+
+import pytest
+import torch
+
+from tests.models.tiny import tiny_model, tiny_tokenizer
+from tests.training.conftest import pairs_file  # noqa: F401  (fixture)
+from unbag import demo, evaluate, scripts
+from unbag.models.word_tokenizer import vocabulary_of, word_tokenizer
+from unbag.training.run import run
+
+BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
+SHAPES = ("dan", "convnet", "kim", "diin", "s-tlstm", "g-tlstm")
+"""One of each way to be built: a bag, convolutions, recurrences with relations, facts of words, two kinds of trees."""
+LABELS = {0: "contradiction", 1: "entailment", 2: "neutral"}
+
+
+def saved(name, folder):
+    """Leave a tiny model in a folder, as `unbag train` does."""
+    labels = {"id2label": LABELS, "label2id": {label: i for i, label in LABELS.items()}}
+    tiny_model(name, **labels).save_pretrained(folder)
+    tiny_tokenizer().save_pretrained(folder)
+    return folder
+
+
+def undecided(name, folder):
+    """Leave a tiny model that knows the demonstration's words and favours no label."""
+    pairs = list(demo.pairs("validation"))
+    words = vocabulary_of(text for pair in pairs for text in (pair.premise, pair.hypothesis))
+    tokenizer = word_tokenizer(words)
+    network = tiny_model(name, vocab_size=len(tokenizer), id2label=LABELS, hidden_size=12)
+    asked = [pair.premise for pair in pairs[:40]], [pair.hypothesis for pair in pairs[:40]]
+    last = [each for each in network.modules() if isinstance(each, torch.nn.Linear)][-1]
+    with torch.no_grad():
+        last.bias -= network(**tokenizer(*asked, padding=True, return_tensors="pt")).logits.mean(dim=0)
+    network.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    return folder
+
+
+def trained(name, recipe, pairs, folder, **options):
+    from accelerate.state import AcceleratorState
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    chosen = scripts.file("trainers", recipe).RECIPE
+    given = {"batch_size": 12, "max_steps": 3, "learning_rate": 1e-2, "validation_examples": 6, **options}
+    corpus = (str(pairs),)
+    out = folder / "out"
+    model = saved(name, folder / "model")
+    run(chosen, chosen.config(model=str(model), corpus=corpus, validation=corpus, out=out, **given))
+    AcceleratorState._reset_state(reset_partial_state=True)
+    return [weights(each) for each in (model, out)]
+
+
+def weights(folder):
+    from safetensors.torch import load_file
+
+    return load_file(folder / "model.safetensors")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", SHAPES)
+@pytest.mark.parametrize(
+    ("recipe", "options"),
+    [
+        ("finetune", {"order": "shuffled"}),
+        ("finetune", {"order": "permuted"}),
+        ("hex", {"warm_start": 0.5}),
+        ("max_entropy", {}),
+    ],
+)
+def test_every_recipe_trains_it(name, recipe, options, pairs_file, tmp_path):  # noqa: F811
+    before, after = trained(name, recipe, pairs_file, tmp_path, **options)
+    assert set(before) == set(after)
+    assert all(value.isfinite().all() for value in after.values() if value.is_floating_point())
+    assert any(not torch.equal(value, after[key]) for key, value in before.items())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["s-tlstm", "diin"])
+def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    from unbag.text.parses import Parser
+
+    pipeline = shared / "hub/models/spacy/en_core_web_sm"
+    monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))
+    before, after = trained(
+        name, "finetune", demo.file("train"), tmp_path, examples=200, augment=("soswap", "addamod"), augment_pairs=6
+    )
+    assert any(not torch.equal(value, after[key]) for key, value in before.items())
+
+
+@pytest.mark.parametrize("name", [*BAGS, "infersent", "esim", "g-tlstm"])
+def test_the_permuted_set_finds_what_a_bag_of_words_is_and_what_not(name, tmp_path):
+    """Of a bag of words P^c = 1, and no pair that it gets wrong is right in any other order: Ω_max = A."""
+    report = evaluate(
+        undecided(name, tmp_path / "model"),
+        "permuted",
+        data=demo.file("validation"),
+        examples=50,
+        options={"q": 10},
+        out=tmp_path / "out",
+        lexical=False,
+        trust_labels=True,
+        progress=False,
+    )
+    scores = report.results[0].scores
+    assert scores["accuracy"].n == 50
+    assert 0 < scores["accuracy"].value < 1, "one answer to all would show nothing"
+    bag = (1, None, scores["accuracy"].value)  # no pair is flipped, so that P^f is of none
+    found = tuple(scores[key].value for key in ("p_c", "p_f", "omega_max"))
+    assert (found == bag) == (name in BAGS)

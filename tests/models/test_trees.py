@@ -1,0 +1,238 @@
+"""Tree-LSTMs: level by level as node by node; the trees that are parsed, and those that are made up."""
+
+from itertools import pairwise
+
+import pytest
+import torch
+
+from tests.models.tiny import PAIRS, NoParser, encode, right_branching, sides, tiny_model
+from unbag.models.binarised import binarised
+from unbag.models.layers import Alignment, enhanced
+from unbag.models.tree_lstm import Forest, Nodes, TreeLstmCell
+
+TREES = [right_branching(5), [(0, 1), (2, 3), (4, 5)], [], [(0, 1)], [(0, 1), (3, 2)]]
+LENGTHS = [5, 4, 1, 2, 3]
+
+
+def check_tree(merges, leaves):
+    """Refuse what is no binary tree over so many leaves.
+
+    Raises:
+        ValueError: if a node is taken twice or before it is there, or more than the root is left.
+    """
+    taken: set[int] = set()
+    for made, pair in enumerate(merges, start=leaves):
+        if any(not 0 <= node < made for node in pair) or len({*pair}) < 2 or not taken.isdisjoint(pair):
+            raise ValueError(f"expected a binary tree over {leaves} leaves, found {list(merges)}: {pair} is no merge")
+        taken |= {*pair}
+    if len(merges) != leaves - 1:
+        raise ValueError(f"expected {leaves - 1} merges of {leaves} leaves, found {len(merges)}")
+
+
+def merged(cell, left, right, x):
+    """Return h and c of one node: the equations of Chen et al. 2017, section 3.1, gate by gate."""
+    d = cell.hidden
+    w, u = cell.of_input, cell.of_children.weight
+    h = torch.cat([left[0], right[0]])
+    x = w.weight @ x + w.bias
+
+    def gate(k, of_input):  # i, o, u, f of the input; i, o, u, fL, fR of the children
+        return x[of_input * d : (of_input + 1) * d] + u[k * d : (k + 1) * d] @ h
+
+    i, o, new = gate(0, 0).sigmoid(), gate(1, 1).sigmoid(), gate(2, 2).tanh()
+    f_left, f_right = gate(3, 3).sigmoid(), gate(4, 3).sigmoid()
+    c = f_left * left[1] + f_right * right[1] + i * new
+    return o * c.tanh(), c
+
+
+def leaf(cell, x):
+    d = cell.hidden
+    x = cell.of_input.weight @ x + cell.of_input.bias
+    c = x[:d].sigmoid() * x[2 * d : 3 * d].tanh()
+    return x[d : 2 * d].sigmoid() * c.tanh(), c
+
+
+def node_by_node(cell, merges, inputs, inner):
+    nodes = [leaf(cell, x) for x in inputs]
+    for left, right in merges:
+        nodes.append(merged(cell, nodes[left], nodes[right], inner))
+    return torch.stack([h for h, _ in nodes])
+
+
+def test_level_by_level_is_node_by_node():
+    torch.manual_seed(0)
+    cell = TreeLstmCell(3, 4)
+    words, inner = torch.randn(5, 5, 3), torch.randn(3)
+    forest = Forest.of(TREES, LENGTHS)
+    states = forest.states(cell, words, inner)
+    found = forest.by_sentence(states)
+    for row, (merges, n) in enumerate(zip(TREES, LENGTHS, strict=True)):
+        expected = node_by_node(cell, merges, words[row, :n], inner)
+        torch.testing.assert_close(found[row, : 2 * n - 1], expected)
+        assert not found[row, 2 * n - 1 :].any()
+        torch.testing.assert_close(states[forest.roots[row]], expected[-1])
+    assert len(forest.levels) == 4, "as many steps as the highest tree has levels"
+    assert torch.equal(forest.in_order(found), states)
+
+
+def test_a_right_branching_chain_is_a_recurrence():
+    """h_t from leaf t and h_{t+1}, right to left: what the tree-LSTM comes to on (w₀ (w₁ (w₂ …)))."""
+    torch.manual_seed(1)
+    cell = TreeLstmCell(3, 4)
+    words, inner = torch.randn(1, 6, 3), torch.randn(3)
+    forest = Forest.of([right_branching(6)], [6])
+    state = leaf(cell, words[0, 5])
+    for t in range(4, -1, -1):
+        state = merged(cell, leaf(cell, words[0, t]), state, inner)
+    torch.testing.assert_close(forest.states(cell, words, inner)[forest.roots[0]], state[0])
+
+
+def test_s_tlstm_is_esim_over_the_nodes_of_trees():
+    """Chen et al. 2017, equations 3 to 20 of tree-LSTMs, for one pair without padding."""
+    network = tiny_model("s-tlstm")
+    encoded = []
+    for sentence, side in zip(PAIRS[0], sides(network, PAIRS[:1]), strict=True):
+        n = int(side.mask.sum())
+        assert n == len(sentence.split()) + 1
+        [merges] = network.trees(side, [n])
+        check_tree(merges, n)
+        words = network.embeddings.words.weight[side.ids[0, :n]]
+        encoded.append((merges, node_by_node(network.encode, merges, words, network.inner.vector)))
+    (merges_a, a), (merges_b, b) = encoded
+    e = a @ b.T
+    alignment = Alignment(e.softmax(dim=1), e.T.softmax(dim=1))
+    pooled = []
+    for merges, own, other in ((merges_a, a, alignment.premise @ b), (merges_b, b, alignment.hypothesis @ a)):
+        inputs = network.project(enhanced(own, other)).relu()
+        nodes = [leaf(network.compose, x) for x in inputs[: len(merges) + 1]]
+        for x, (left, right) in zip(inputs[len(merges) + 1 :], merges, strict=True):
+            nodes.append(merged(network.compose, nodes[left], nodes[right], x))
+        h = torch.stack([each for each, _ in nodes])
+        pooled += [h.mean(dim=0), h.max(dim=0).values, h[-1]]
+    expected = network.classifier(torch.cat(pooled))
+    torch.testing.assert_close(network(**encode()).logits[0], expected, atol=1e-5, rtol=1e-4)
+
+
+def test_s_tlstm_encodes_each_side_by_itself():
+    """Its co-attention comes after: the nodes' states do not know the other sentence."""
+    network = tiny_model("s-tlstm")
+    states = []
+    for hypothesis in ("the man eats", "no old woman sees the cat in red ."):
+        side, _ = sides(network, [("a dog runs", hypothesis)])
+        states.append(network.encoded(side, network._forest(side)))
+    torch.testing.assert_close(states[0], states[1])
+
+
+def test_the_words_that_are_parsed_are_those_of_the_vocabulary(monkeypatch):
+    asked = []
+
+    class Listening(NoParser):
+        def trees(self, sentences):
+            asked.extend(sentences)
+            return super().trees(sentences)
+
+    monkeypatch.setattr("unbag.models.s_tlstm.tree_parser", lambda pipeline: Listening())
+    tiny_model("s-tlstm")(**encode([("The dog isn't old", "")]))
+    assert asked == [["the", "dog", "is", "unknown", "old"]]
+
+
+def test_the_parser_is_part_of_what_decides_an_answer(tmp_path):
+    from tests.models.tiny import tiny_tokenizer
+    from unbag.inference import TransformerPredictor
+
+    for name, decided_by in (("s-tlstm", {"parser": "no parser"}), ("esim", {})):
+        network = tiny_model(name, id2label={0: "entailment", 1: "neutral", 2: "contradiction"})
+        network.save_pretrained(tmp_path / name)
+        tiny_tokenizer().save_pretrained(tmp_path / name)
+        identity = TransformerPredictor.load(tmp_path / name).identity
+        assert {key: identity[key] for key in identity if key == "parser"} == decided_by
+
+
+def g_tlstm_by_hand(network, sentence):
+    """Merge the two neighbours whose parent is likest the query, until one is left (Choi et al. 2018)."""
+    [side, _] = sides(network, [(sentence, "")])
+    cell = network.leaf.cell
+    state, row = None, []
+    for x in network.embeddings.words.weight[side.ids[0, : int(side.mask.sum())]]:
+        state = cell(x[None], state)
+        row.append(Nodes(state[0][0], state[1][0]))
+    while len(row) > 1:
+        parents = [network.merge.merge(*each) for each in pairwise(row)]
+        best = max(range(len(parents)), key=lambda k: (parents[k].h @ network.query.vector).item())
+        row[best : best + 2] = [parents[best]]
+    return row[0].h
+
+
+def test_g_tlstm_merges_what_its_query_likes_best():
+    network = tiny_model("g-tlstm")
+    for row, (premise, _) in enumerate(PAIRS):
+        side, _ = sides(network)
+        torch.testing.assert_close(network.encode(side)[row], g_tlstm_by_hand(network, premise), atol=1e-5, rtol=1e-4)
+
+
+def test_the_merge_of_g_tlstm_gate_by_gate():
+    """Choi et al. 2018: [i; f_l; f_r; o; g] of [h_l; h_r], c = f_l ⊙ c_l + f_r ⊙ c_r + i ⊙ g, h = o ⊙ tanh(c)."""
+    torch.manual_seed(2)
+    cell = TreeLstmCell(0, 2)
+    left, right = (Nodes(torch.randn(2), torch.randn(2)) for _ in range(2))
+    i, o, g, f_l, f_r = (cell.of_children.weight @ torch.cat([left.h, right.h]) + cell.of_children.bias).chunk(5)
+    c = f_l.sigmoid() * left.c + f_r.sigmoid() * right.c + i.sigmoid() * g.tanh()
+    torch.testing.assert_close(cell.merge(left, right), Nodes(o.sigmoid() * c.tanh(), c))
+
+
+@pytest.mark.parametrize("training", [False, True])
+def test_the_trees_of_g_tlstm_are_trees_of_neighbours(training):
+    network = tiny_model("g-tlstm").train(training)
+    side, _ = sides(network)
+    for merges, n in zip(network.trees(side), side.mask.sum(dim=1).tolist(), strict=True):
+        check_tree(merges, n)
+        spans = [(place, place) for place in range(n)]
+        for left, right in merges:
+            assert spans[left][1] + 1 == spans[right][0], "not neighbours"
+            spans.append((spans[left][0], spans[right][1]))
+        assert spans[-1] == (0, n - 1)
+
+
+def test_what_is_no_tree_is_refused():
+    for merges, n in (([(0, 0)], 2), ([(0, 1), (0, 2)], 3), ([(0, 3)], 2), ([(0, 1)], 3)):
+        with pytest.raises(ValueError, match="expected"):
+            check_tree(merges, n)
+
+
+@pytest.mark.parametrize(
+    ("heads", "tree"),
+    [
+        ([0], []),
+        ([1, 1], [(0, 1)]),
+        ([1, 2, 2], [(0, 1), (3, 2)]),  # (a dog) runs
+        ([1, 2, 2, 4, 2], [(0, 1), (3, 4), (5, 2), (7, 6)]),  # ((a man) sees) (a dog): of two as near, the left first
+        ([0, 1], [(0, 1)]),  # two roots
+        ([2, 3, 2, 3], [(1, 3), (2, 4), (0, 5)]),  # crossing, and two roots
+    ],
+)
+def test_a_dependency_parse_becomes_a_binary_tree(heads, tree):
+    check_tree(binarised(heads), len(heads))
+    assert binarised(heads) == tree
+
+
+def test_a_real_parser_makes_trees_once(shared, tmp_path, monkeypatch):
+    pytest.importorskip("spacy")
+    from unbag.models.trees import TreeParser
+
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+    sentences = [
+        ["a", "man", "sees", "the", "old", "dog", "."],
+        ["dogs"],
+        ["a", "man", "sees", "the", "old", "dog", "."],
+    ]
+    parser = TreeParser(pipeline)
+    trees = parser.trees(sentences)
+    for merges, words in zip(trees, sentences, strict=True):
+        check_tree(merges, len(words))
+    assert trees[0] == trees[2]
+    assert (0, 1) in trees[0]
+    assert (4, 5) in trees[0]
+    again = TreeParser(pipeline)
+    again._nlp = None  # it would fail if it were asked
+    assert again.trees(sentences) == trees

@@ -1,0 +1,76 @@
+"""Words: what they are, that order does not change them, and that transformers reads the tokenizer by itself."""
+
+import json
+from collections import Counter
+
+import pytest
+
+from tests.fork_server import PYTHON
+from tests.models.tiny import tiny_tokenizer
+from unbag.models.word_tokenizer import SPECIAL, vocabulary_of, word_tokenizer, words_of
+from unbag.text.tokens import tokenize
+
+SENTENCES = [
+    "A man isn't here; he can't be.",
+    "The dog's owners' T-shirts cost $5.50 (or 10km at 5pm).",
+    "I cannot, dont, gonna or wont; it's Mr. O'Neil's \"thing\"...",
+    "They're we've I'm you'd she'll 'em.",
+    "Im gotta ask whats that, youre late and hes not.",
+    "Ça va, naïve café — “quoted” words/slashes and under_scores?!",
+]
+
+
+def test_a_pair_begins_twice():
+    encoded = tiny_tokenizer()("The dog runs", "A unicorn runs.")
+    assert tiny_tokenizer().convert_ids_to_tokens(encoded["input_ids"]) == [
+        *("[BOS]", "the", "dog", "runs"),
+        *("[BOS]", "a", "[UNK]", "runs", "."),
+    ]
+    assert set(encoded) == {"input_ids", "attention_mask"}
+
+
+@pytest.mark.parametrize("sentence", SENTENCES)
+def test_no_word_reaches_over_what_is_permuted(sentence):
+    """So a sentence has the words of its tokens, in whichever order they stand."""
+    pytest.importorskip("spacy")
+    tokens = tokenize(sentence).texts
+    assert Counter(words_of(sentence)) == Counter(word for token in tokens for word in words_of(token))
+    assert Counter(words_of(" ".join(tokens[::-1]))) == Counter(words_of(sentence))
+
+
+def test_nor_in_real_sentences(shared):
+    pytest.importorskip("spacy")
+    import pandas
+
+    folder = shared / "hub/datasets/stanfordnlp/snli/plain_text"
+    pairs = pandas.read_parquet(folder / "validation-00000-of-00001.parquet")
+    sentences = sorted(set(pairs.premise) | set(pairs.hypothesis))[::5]
+    assert len(sentences) > 2000
+    others = [
+        text
+        for text in sentences
+        if Counter(words_of(text)) != Counter(word for token in tokenize(text).texts for word in words_of(token))
+    ]
+    assert others == []
+
+
+def test_the_vocabulary_is_by_frequency_then_alphabet():
+    assert vocabulary_of(["b a a", "A c b"]) == ["a", "b", "c"]
+    assert vocabulary_of(["b a a", "A c b"], least=2) == ["a", "b"]
+
+
+def test_loads_without_any_code_of_ours(tmp_path):
+    word_tokenizer(["dog", "isn't", "runs"]).save_pretrained(tmp_path)
+    script = """
+import json, sys
+sys.modules["unbag"] = None  # whoever imports it fails
+from transformers import AutoTokenizer
+tokenizer = AutoTokenizer.from_pretrained(sys.argv[1])
+encoded = tokenizer(["Dog runs"], ["cat"])
+print(json.dumps([encoded["input_ids"], tokenizer.pad_token_id, tokenizer.all_special_ids]))
+"""
+    done = PYTHON.run("-c", script, tmp_path, check=True)
+    ids, pad, special = json.loads(done.stdout)
+    assert ids == [[2, 3, 5, 2, 1]]
+    assert pad == 0
+    assert sorted(special) == list(range(len(SPECIAL)))

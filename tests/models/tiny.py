@@ -1,0 +1,103 @@
+"""Tiny models of every kind over a small vocabulary, with all that is known of its words made up."""
+
+import numpy as np
+import torch
+
+from unbag.models import KINDS
+from unbag.models.word_tokenizer import SPECIAL, word_tokenizer
+from unbag.untrained.word_facts import spelling
+
+WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
+PAIRS = [
+    ("the old man reads .", "a man reads ."),
+    ("a dog runs and a cat sleeps on the red dog .", "a cat sleeps"),
+    ("the boy eats .", "the young boy eats with the old woman and the dog and the cat"),
+    ("no woman sees the man", "a woman sees the man in red"),
+    ("a cat", "dog"),
+    ("the woman is young and the man is old and the dog is not red", "the boy is not in"),
+]
+LABELS = torch.tensor([1, 0, 2, 2, 0, 1])
+_SMALL = {
+    "classifier_size": 7,
+    "projected_size": 6,
+    "dropout": 0.0,
+    "word_dropout": 0.0,
+    "length": 24,
+    "character_features": 8,
+    "character_size": 3,
+    "block_layers": 2,
+    "growth": 3,
+    "blocks": 2,
+    "train_embeddings": True,
+}
+_TAGS = 4
+
+
+class NoParser:
+    """Right-branching trees in the place of a parser's, for tests that need no syntax."""
+
+    identity = "no parser"
+
+    def trees(self, sentences):
+        return [right_branching(len(words)) for words in sentences]
+
+
+def right_branching(n):
+    """Return the tree (w₀ (w₁ (w₂ …)))."""
+    return [(n - 2 - k, n - 1 if k == 0 else n + k - 1) for k in range(n - 1)]
+
+
+def tiny_tokenizer():
+    return word_tokenizer(WORDS)
+
+
+def tables(kind):
+    """Return the tables that a kind needs, and what its config says of them."""
+    rng = np.random.default_rng(5)
+    size = len(SPECIAL) + len(WORDS)
+    made, config = {}, {}
+    if "spelling" in kind.needs:
+        made |= spelling(WORDS)
+        config["spelling"] = made["spelling"].shape[1]
+    if "stems" in kind.needs:
+        made["stem"] = rng.permutation(np.arange(size) // 2)
+        config["stems"] = True
+    if "tags" in kind.needs:
+        made["tag"] = rng.integers(0, _TAGS, size)
+        config["tags"] = _TAGS
+    if "relations" in kind.needs:
+        made["related"] = np.unique(rng.integers(0, size * size, 300))
+        made["relation"] = rng.random((len(made["related"]), 5)).astype(np.float32)
+        config["relations"] = len(made["related"])
+    return {name: torch.from_numpy(table) for name, table in made.items()}, config
+
+
+def tiny_model(name, *, seed=0, **options):
+    """Return a random model of a kind, in evaluation mode, with logits and biases of the order of 1."""
+    kind = KINDS[name]
+    made, config = tables(kind)
+    known = {key: value for key, value in _SMALL.items() if hasattr(kind.config, key)}
+    torch.manual_seed(seed)
+    given = {"vocab_size": len(SPECIAL) + len(WORDS), "embedding_size": 8, "hidden_size": 6, "num_labels": 3}
+    network = kind.network(kind.config(**{**given, **known, **kind.options, **config, **options}))
+    network.embeddings.load_state_dict(made, strict=False)
+    with torch.no_grad():
+        network.embeddings.table.weight.normal_()
+        network.embeddings.table.weight[0] = 0
+        for parameter in network.parameters():
+            if parameter.ndim == 1:
+                parameter.normal_(std=0.3)
+    return network.eval()
+
+
+def encode(pairs=PAIRS):
+    """Return pairs as padded tensors."""
+    premises, hypotheses = zip(*pairs, strict=True)
+    return dict(tiny_tokenizer()(list(premises), list(hypotheses), padding=True, return_tensors="pt"))
+
+
+def sides(network, pairs=PAIRS):
+    """Return premises and hypotheses as a network has them."""
+    from unbag.models.sides import both_sides
+
+    return both_sides(**encode(pairs), start=network.config.bos_token_id)

@@ -1,0 +1,112 @@
+"""Sets built on a cluster: the rows and records of `unbag build`, in parts that a second build takes as they are."""
+
+import csv
+import json
+from itertools import islice
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from unbag import demo
+from unbag.on_ray.building import build
+from unbag.request import Request, export
+from unbag.rows import DataError
+
+N = 1_700  # pairs: four spans, so four parts
+
+
+@pytest.fixture(scope="module")
+def pairs(tmp_path_factory):
+    return write(tmp_path_factory.mktemp("pairs") / "pairs.csv", demo_rows())
+
+
+def demo_rows():
+    return [[f"p{i}", *pair[1:4]] for i, pair in enumerate(islice(demo.pairs("train"), N))]
+
+
+def write(path, rows):
+    with path.open("w", newline="") as file:
+        csv.writer(file).writerows([["id", "premise", "hypothesis", "label"], *rows])
+    return path
+
+
+def request(pairs, name="permuted", **options):
+    return Request(name, options={"data": str(pairs), **({"q": 2} if name == "permuted" else {}), **options})
+
+
+def rows_of(folder, split="data"):
+    return pa.concat_tables([pq.read_table(path) for path in sorted(folder.glob(f"{split}*.parquet"))])
+
+
+@pytest.mark.parametrize("name", ["permuted", "swapped", "resnli"])
+def test_rows_and_record_are_those_of_our_own_build(name, pairs, tmp_path):
+    vectors = {"embeddings": str(demo.VECTORS)} if name == "resnli" else {}
+    asked = request(pairs, name, **vectors)
+    own = export(asked, tmp_path / "own")
+    made = build(asked, tmp_path / "ray")
+    assert made == own
+    assert json.loads((tmp_path / "ray/record.json").read_text()) == own
+    for split in own["splits"]:
+        assert rows_of(tmp_path / "ray", split).equals(rows_of(tmp_path / "own", split))
+        assert len(list((tmp_path / "ray").glob(f"{split}-*-of-00004.parquet"))) == 4
+
+
+def test_a_build_that_was_stopped_makes_what_is_missing(pairs, tmp_path):
+    first = build(request(pairs), tmp_path)
+    files = sorted(tmp_path.glob("*.parquet"))
+    before = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
+    files[1].unlink()
+    files[2].write_bytes(files[2].read_bytes()[:1000])
+    assert build(request(pairs), tmp_path) == first
+    after = [(path.read_bytes(), path.stat().st_mtime_ns) for path in files]
+    assert [content for content, _ in after] == [content for content, _ in before]
+    assert [old == new for old, new in zip(before, after, strict=True)] == [True, False, False, True]
+
+
+def test_parts_of_other_options_are_made_anew_and_other_files_refused(pairs, tmp_path):
+    build(request(pairs), tmp_path)
+    other = build(request(pairs, seed=5), tmp_path)
+    assert other == export(request(pairs, seed=5), tmp_path / "own")
+    with pytest.raises(ValueError, match=r"expected no other set's rows, found data-00000-of-00004\.parquet"):
+        build(request(write(tmp_path / "few.csv", demo_rows()[:30])), tmp_path)
+
+
+def test_what_is_wrong_in_a_row_is_told_as_by_our_own_build(pairs, tmp_path):
+    rows = demo_rows()
+    wrong = write(tmp_path / "wrong.csv", [*rows[:1200], ["x", "A man.", "A dog.", "perhaps"], *rows[1200:]])
+    with pytest.raises(DataError) as own:
+        export(request(wrong), tmp_path / "own")
+    with pytest.raises(DataError) as made:
+        build(request(wrong), tmp_path / "ray")
+    assert str(made.value) == str(own.value)
+    assert "line 1202" in str(made.value)
+
+
+def test_an_id_that_comes_again_in_another_part_is_refused(tmp_path):
+    rows = demo_rows()
+    with pytest.raises(DataError, match="the id 'p3' was met before"):
+        build(request(write(tmp_path / "twice.csv", [*rows, rows[3]])), tmp_path / "ray")
+
+
+def test_damage_is_not_believed(pairs, tmp_path):
+    build(request(pairs), tmp_path)
+    part = tmp_path / "data-00002-of-00004.parquet"
+    content = bytearray(part.read_bytes())
+    content[2_000] ^= 1
+    part.write_bytes(content)
+    with pytest.raises(DataError, match=r"data-00002-of-00004.parquet cannot be read .*; remove it"):
+        build(request(pairs), tmp_path)
+
+
+def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
+    """As the memory of a process."""
+    with pytest.raises(ValueError, match="memory://set: this process does not see data-00000-of-00004"):
+        build(request(pairs), "memory://set")
+
+
+def test_what_it_cannot_do_is_told(pairs, tmp_path):
+    with pytest.raises(ValueError, match="leave out --examples"):
+        build(Request("plain", options={"data": str(pairs)}, examples=3), tmp_path)
+    with pytest.raises(ValueError, match=r"leave out \.parquet"):
+        build(request(pairs), tmp_path / "set.parquet")

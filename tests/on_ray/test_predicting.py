@@ -1,0 +1,111 @@
+"""Models asked on a cluster: the stored parts and results of one process, bit for bit."""
+
+import json
+
+import pytest
+
+import unbag
+from tests.inference.conftest import PAIRS
+from unbag import cli, results
+from unbag.cli.running import run
+from unbag.inference.loading import ModelError
+from unbag.inference.run import predict_rows
+from unbag.on_ray.predicting import RayEngine
+from unbag.predictors import predictor_of
+
+
+@pytest.fixture(scope="module")
+def rows():
+    from datasets import Dataset
+
+    some = [(f"{i}", f"{i}", *PAIRS[i % len(PAIRS)]) for i in range(5_000)]
+    return Dataset.from_dict(
+        dict(zip(("id", "source_id", "premise", "hypothesis"), zip(*some, strict=True), strict=True))
+    )
+
+
+@pytest.fixture(scope="module")
+def own(tiny_bert, rows, tmp_path_factory):
+    return predict_rows(rows, predictor_of(tiny_bert)[0], tmp_path_factory.mktemp("own"))
+
+
+def files_in(folder):
+    return {path.name for path in folder.rglob("*") if path.is_file()}
+
+
+def parts_of(predictions):
+    return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
+
+
+def test_parts_are_those_of_one_process_and_are_made_once(tiny_bert, rows, own, tmp_path):
+    told = []
+    with RayEngine() as engine:
+        predictor, name = engine.predictor_of(str(tiny_bert))
+        made = engine.predict_rows(rows, predictor, tmp_path, progress=lambda done, total: told.append((done, total)))
+        assert name == str(tiny_bert)
+        assert parts_of(made) == parts_of(own)
+        assert len(parts_of(made)) == 2
+        assert told[0] == (0, 5_000)
+        assert told[-1] == (5_000, 5_000)
+        [part, _] = sorted(made.path.glob("part-*.parquet"))
+        part.unlink()
+        again = engine.predict_rows(rows, predictor, tmp_path)
+        assert again.reused == 5_000 - 4_096
+        assert parts_of(again) == parts_of(own)
+        assert files_in(made.path) == files_in(own.path)
+
+
+def test_a_folder_that_a_node_does_not_see_is_named(tiny_bert, rows):
+    """As this process's memory, which is no other's."""
+    with RayEngine() as engine, pytest.raises(ValueError, match="does not see what the driver writes to memory://"):
+        engine.predict_rows(rows, engine.predictor_of(str(tiny_bert))[0], "memory://predictions")
+
+
+def test_what_a_lost_actor_began_another_one_makes(rows, tmp_path, monkeypatch):
+    """Its process ends in the middle of its first piece; the model is a function in the folder of the command."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "fragile.py").write_text(
+        "import os\n"
+        "def predict(premises, hypotheses):\n"
+        "    try:\n"
+        "        os.close(os.open('lost', os.O_CREAT | os.O_EXCL))\n"
+        "    except FileExistsError:\n"
+        "        return ['neutral'] * len(premises)\n"
+        "    os._exit(9)\n"
+    )
+    with RayEngine() as engine:
+        predictor, _ = engine.predictor_of("fragile:predict")
+        made = engine.predict_rows(rows.select(range(600)), predictor, tmp_path / "out")
+    assert (tmp_path / "lost").exists()
+    assert made.array(["neutral"]).tolist() == [[1.0]] * 600
+
+
+def test_what_is_wrong_with_a_model_is_told_at_once(tmp_path):
+    (tmp_path / "config.json").write_text("{}")
+    with RayEngine() as engine:
+        engine.require_usable("bfloat16", "cuda:99")  # which a node may have
+        with pytest.raises(ModelError) as own:
+            predictor_of(str(tmp_path))
+        with pytest.raises(ModelError) as there:
+            engine.predictor_of(str(tmp_path))
+        assert str(there.value) == str(own.value)
+        with pytest.raises(ValueError, match="leave out --engine ray"):
+            engine.predictor_of("endpoint:name", base_url="http://127.0.0.1:9/v1")
+        with pytest.raises(ValueError, match="asks models by their names"):
+            engine.predictor_of(lambda premises, hypotheses: ["neutral"] * len(premises))
+
+
+def test_the_command_has_the_results_of_one_process(tiny_bert, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "pairs.csv").write_text(
+        "premise,hypothesis,label\n" + "".join(f"{p},{h},neutral\n" for p, h in PAIRS[:5])
+    )
+    asked = ["evaluate", str(tiny_bert), "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
+    for out, more in (("own", ()), ("ray", ("--engine", "ray"))):
+        assert run(cli.app, [*asked, "--no-lexical", "--out", out, *more]) == 0, capsys.readouterr().err
+    own, ray = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("own", "ray"))
+    assert [result["scores"] for result in ray["results"]] == [result["scores"] for result in own["results"]]
+    assert ray == {**own, **{name: ray[name] for name in ray if name not in own}}
+    how = {"data": "pairs.csv", "trust_labels": True, "lexical": False, "progress": False, "engine": "ray"}
+    report = unbag.evaluate(str(tiny_bert), "swapped", out=tmp_path / "python", **how)
+    assert [result.scores for result in report] == [result.scores for result in results.read(tmp_path / "own" / "results.json")]

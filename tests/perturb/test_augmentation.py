@@ -1,0 +1,131 @@
+"""What is drawn from a maker, and that training pairs share no words with the held-out half."""
+
+from collections import Counter
+
+import pytest
+
+from unbag.perturb.augmentation import UNBALANCED, Made, SoswapAddamod, drawn, kind_of
+from unbag.perturb.corpus_counts import count_corpus
+from unbag.perturb.halves import HELD_OUT, TRAINING
+from unbag.perturb.soswap_addamod import swapped, tables
+from unbag.perturb.substituting import Substituted
+from unbag.perturb.substitution import Substituter
+from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
+from unbag.sources import Example
+from unbag.text.replacement import replacement
+
+
+class Letters:
+    """A maker of a pair of each of some labels."""
+
+    kind = "letters"
+
+    def __init__(self, labels, *, balanced):
+        self._labels, self.balanced = labels, balanced
+
+    def __len__(self):
+        return len(self._labels)
+
+    def make(self, order, seed):
+        for i in order:
+            yield [Made(str(i), label, label) for label in self._labels[i]] or "none"
+
+
+def _labels(labels, pairs, *, balanced):
+    counts = Counter()
+    made = drawn(Letters(labels, balanced=balanced), epoch=0, pairs=pairs, counts=counts)
+    return Counter(pair.label for pair in made), counts
+
+
+def test_of_several_pairs_the_rarest_label_is_taken():
+    assert _labels(["EC", "EC", "EC", "EC"], 4, balanced=False)[0] == {"E": 2, "C": 2}
+
+
+def test_no_label_is_more_than_half_where_there_are_others():
+    labels, counts = _labels(["C"] * 30 + ["E"] * 5 + ["N"] * 5 + [""], 20, balanced=True)
+    assert labels["C"] in (10, 11)
+    assert counts[UNBALANCED] > 0
+    assert _labels(["C"] * 30, 20, balanced=True)[0] == {"C": 20}
+
+
+def test_a_pair_tells_its_kind():
+    made = list(drawn(Letters(["C"] * 3, balanced=False), epoch=2, pairs=7))
+    assert len({pair.source_id for pair in made}) == 7
+    assert {kind_of(pair.source_id) for pair in made} == {"letters"}
+    assert kind_of("snli-train-3") is kind_of("snli-train-3#1") is kind_of("17#0") is None
+
+
+@pytest.fixture(scope="module")
+def adjectives(real_parses):
+    from unbag.perturb.addamod import AdjectiveCounts
+
+    return AdjectiveCounts(real_parses)
+
+
+@pytest.fixture(scope="module")
+def of_half(parser, real_premises, adjectives):
+    """Give the words that the pairs of each half are made with, by kind."""
+    examples = [Example(str(i), text, "", "neutral") for i, text in enumerate(real_premises)]
+    counts = count_corpus(examples)
+    words = {}
+    for half in (TRAINING, HELD_OUT):
+        made = tables(examples, parser, adjectives=adjectives, min_count=1, words=half)
+        rows = [row for table in made for row in table.to_pylist()]
+        words[half, "soswap"] = {tuple(_nouns(parser, row)) for row in rows if row["kind"] == "soswap"}
+        words[half, "addamod"] = {
+            (row["adjective"], row["premise_noun"], row["hypothesis_noun"]) for row in rows if row["kind"] == "addamod"
+        }
+        substituter = Substituter(counts, lists=(*WORD_LISTS, *NEUTRAL_LISTS), words=half)
+        pairs = drawn(Substituted(real_premises, substituter), epoch=0, pairs=60)
+        words[half, "substituted"] = {
+            " ".join(side).lower() for pair in pairs for side in _difference(pair.premise, pair.hypothesis)
+        }
+    return words
+
+
+def _nouns(parser, row):
+    from unbag.perturb.soswap import words_of
+
+    [parse] = parser.parses([row["premise"]])
+    return words_of(parse)
+
+
+def _difference(premise, hypothesis):
+    found = replacement(premise, hypothesis)
+    return found.old, found.new
+
+
+def test_training_pairs_share_no_word_with_the_held_out_half(of_half):
+    for kind in ("soswap", "addamod", "substituted"):
+        training, held_out = of_half[TRAINING, kind], of_half[HELD_OUT, kind]
+        assert training
+        assert held_out
+        if kind != "substituted":
+            training, held_out = ({word for words in side for word in words} for side in (training, held_out))
+        assert training.isdisjoint(held_out)
+
+
+def test_pairs_of_a_half_are_some_of_all(parser, real_premises):
+    [*parses] = parser.parses(real_premises)
+    every = {str(parse): swap for parse in parses if not isinstance(swap := swapped(parse), str)}
+    halves = [
+        {str(parse): swap for parse in parses if not isinstance(swap := swapped(parse, half), str)}
+        for half in (TRAINING, HELD_OUT)
+    ]
+    assert halves[0] | halves[1] == {text: every[text] for text in (halves[0] | halves[1])}
+    assert not halves[0].keys() & halves[1].keys()
+    assert 0 < len(halves[0]) + len(halves[1]) < len(every)
+
+
+def test_premises_that_make_no_swap_are_parsed_once(parser):
+    asked = []
+
+    class Counting:
+        def parses(self, sentences):
+            for sentence in sentences:
+                asked.append(sentence)
+                yield from parser.parses([sentence])
+
+    maker = SoswapAddamod(["A man is pushing a car.", "The dog sleeps."], Counting(), kind="soswap")
+    assert len(list(drawn(maker, epoch=0, pairs=5))) == 5
+    assert Counter(asked)["The dog sleeps."] <= 1

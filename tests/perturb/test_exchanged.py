@@ -1,0 +1,73 @@
+from unbag.natlog.relations import Relation
+from unbag.natlog.sentences import Verdict
+from unbag.perturb.augmentation import drawn
+from unbag.perturb.exchanged import MAY_FOLLOW, NO_PROOF, NOT_KNOWN, Reversed, Swapped, proved
+from unbag.sources import Example
+
+PAIRS = [
+    Example("a", "A man sleeps in a bed.", "A man is awake.", "contradiction"),
+    Example("b", "A man reads.", "A tall man reads a letter.", "neutral"),
+    Example("c", "An old man in a hat reads a letter.", "A man is at home.", "neutral"),
+    Example("d", "A poodle barks.", "A dog barks.", "entailment"),
+]
+
+
+def test_only_labels_that_survive_the_exchange_are_taken(parser):
+    made = list(Swapped(PAIRS, parser).make([0, 1, 2, 3], seed=1))
+    assert made == [
+        [("A man is awake.", "A man sleeps in a bed.", "contradiction")],
+        MAY_FOLLOW,
+        [("A man is at home.", "An old man in a hat reads a letter.", "neutral")],
+        NOT_KNOWN,
+    ]
+    assert list(Swapped(PAIRS, parser).make([3, 0], seed=2)) == [made[3], made[0]]
+
+
+class Labels:
+    """A labeller that knows what it is told, and counts what it is asked."""
+
+    def __init__(self, relations):
+        self.relations, self.asked = relations, 0
+
+    def labels(self, premises, hypotheses):
+        for pair in zip(premises, hypotheses, strict=True):
+            self.asked += 1
+            relation = self.relations.get(pair)
+            yield Verdict(None, relation)
+
+
+def test_only_labels_that_are_proved_in_both_orders_are_taken():
+    forward, independence = Relation.FORWARD_ENTAILMENT, Relation.INDEPENDENCE
+    known = {(pair.premise, pair.hypothesis): forward for pair in PAIRS}  # as d is labelled, and the others are not
+    known |= {(pair.hypothesis, pair.premise): forward.converse for pair in PAIRS}
+    labeller = Labels(known)
+    maker = Reversed(PAIRS, labeller)
+    expected = [NO_PROOF, NO_PROOF, NO_PROOF, [("A dog barks.", "A poodle barks.", "neutral")]]
+    assert list(maker.make(range(4), seed=1)) == expected
+    assert labeller.asked == 5  # the other order only of d
+    assert list(maker.make([3, 2], seed=2)) == expected[:1:-1]
+    assert labeller.asked == 5
+    known["A dog barks.", "A poodle barks."] = independence
+    assert list(Reversed(PAIRS, Labels(known)).make([3], seed=1)) == [NO_PROOF]
+
+
+def test_independence_is_no_proof():
+    labels = {relation: proved(Verdict("neutral", relation)) for relation in Relation}
+    assert labels.pop(Relation.INDEPENDENCE) is None
+    assert {relation for relation, label in labels.items() if label == "neutral"} == {
+        Relation.REVERSE_ENTAILMENT,
+        Relation.COVER,
+    }
+    assert None not in labels.values()
+    assert proved(Verdict(None, None)) is None
+
+
+def test_real_pairs_reversed(parser, wordnet):
+    from unbag.natlog.sentences import Labeller
+
+    labeller = Labeller(parser, wordnet, wordnet.identity)
+    kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]
+    assert [pair[1:4] for pair in sorted(drawn(Reversed(kinds, labeller), epoch=0, pairs=2))] == [
+        ("A dog barks.", "A poodle barks.", "neutral"),
+        ("A dog is barking.", "A dog is not barking.", "contradiction"),
+    ]

@@ -1,0 +1,146 @@
+"""Negations and shortenings by hand, and the laws of the pairs made of them."""
+
+import re
+
+import pytest
+
+from unbag.natlog.sentences import Labeller
+from unbag.perturb.augmentation import drawn
+from unbag.perturb.exchanged import proved
+from unbag.perturb.halves import HELD_OUT, TRAINING, half
+from unbag.perturb.negated import Negated
+from unbag.perturb.negation import (
+    CONTRACTED,
+    NO,
+    NOBODY,
+    NOT,
+    NOT_TRUE,
+    TEMPLATES,
+    THERE_IS_NO,
+    negations,
+    plain_clause,
+)
+from unbag.perturb.shortening import shortenings
+
+
+@pytest.fixture(scope="module")
+def labeller(parser, wordnet):
+    return Labeller(parser, wordnet, wordnet.identity)
+
+
+def parsed(parser, sentence):
+    [parse] = parser.parses([sentence])
+    return parse
+
+
+def test_nobody_has_nothing_of_his_own(parser):
+    parse = parsed(parser, "A girl is washing her hands.")
+    assert NOBODY not in negations(parse, plain_clause(parse))
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "A man is riding a horse.",
+            {
+                NOT: "A man is not riding a horse.",
+                CONTRACTED: "A man isn't riding a horse.",
+                NO: "No man is riding a horse.",
+                THERE_IS_NO: "There is no man riding a horse.",
+                NOBODY: "Nobody is riding a horse.",
+                NOT_TRUE: "It is not true that a man is riding a horse.",
+            },
+        ),
+        (
+            "Two women carry bags",
+            {
+                NOT: "Two women do not carry bags",
+                CONTRACTED: "Two women don't carry bags",
+                NO: "No women carry bags",
+                NOBODY: "Nobody carries bags",
+                NOT_TRUE: "It is not true that two women carry bags",
+            },
+        ),
+        (
+            "His dog is in the garden.",
+            {
+                NOT: "His dog is not in the garden.",
+                CONTRACTED: "His dog isn't in the garden.",
+                NOT_TRUE: "It is not true that his dog is in the garden.",
+            },
+        ),
+    ],
+)
+def test_a_sentence_by_every_template(parser, sentence, expected):
+    parse = parsed(parser, sentence)
+    assert negations(parse, plain_clause(parse)) == expected
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *(
+            "A man with a hat.",
+            "No man is riding a horse.",
+            "A man rides while a dog barks.",
+            "Is a man riding?",
+        ),
+        *("A man sits and reads a book.", "There is a man on a horse.", "Every man is riding.", "Dog runs in snow."),
+        *("A group of people are walking.", "A man was riding a horse.", "A man, in a hat, is riding.", ""),
+    ],
+)
+def test_what_is_not_plain_is_not_negated(parser, sentence):
+    assert plain_clause(parsed(parser, sentence)) is None
+
+
+@pytest.mark.parametrize(
+    ("sentence", "expected"),
+    [
+        (
+            "A young man is riding a horse in a field.",
+            ["A man is riding a horse in a field.", "A young man is riding a horse."],
+        ),
+        ("An old dog quickly eats a bone", ["A dog quickly eats a bone", "An old dog eats a bone"]),
+        ("A man is looking at a hot dog.", []),  # what it looks at, and one thing
+        ("Two boys sit on a bench.", []),  # to sit is more than what is left
+        ("A martial artist rides a bike.", []),  # who is no artist
+    ],
+)
+def test_what_can_be_left_out(parser, sentence, expected):
+    assert [str(each) for each in shortenings(parsed(parser, sentence))] == expected
+
+
+def test_every_label_is_proved_and_every_template_of_its_half(parser, real_premises, labeller):
+    for words in (TRAINING, HELD_OUT):
+        pairs = list(drawn(Negated(real_premises, parser, labeller, words=words), epoch=0, pairs=45))
+        labels = [pair.label for pair in pairs]
+        assert min(map(labels.count, ("entailment", "neutral", "contradiction"))) >= 10
+        verdicts = labeller.labels([pair.premise for pair in pairs], [pair.hypothesis for pair in pairs])
+        assert [proved(verdict) for verdict in verdicts] == labels
+        for pair in pairs:
+            assert {half(name) for name in _templates(f"{pair.premise} {pair.hypothesis}")} == {words}
+
+
+def _templates(text):
+    text = f" {text.lower()} "
+    for template in TEMPLATES:
+        if (f" {template} " in text or (template == CONTRACTED and "n't " in text)) and not (
+            (template == NOT and NOT_TRUE in text) or (template == NO and " there are no" in text)
+        ):
+            yield template
+    if " there are no" in text:
+        yield THERE_IS_NO
+
+
+def test_a_negation_is_where_no_label_is(parser, real_premises, labeller):
+    """It is in the premise alone, the hypothesis alone or both, of two labels at least each."""
+    made = {}
+    for pair in drawn(Negated(real_premises, parser, labeller), epoch=0, pairs=120):
+        side = tuple(re.search(r"\b(no|not|nobody)\b|n't", text.lower()) is not None for text in pair[1:3])
+        made.setdefault(side, set()).add(pair.label)
+    assert made == {
+        (True, False): {"contradiction", "neutral"},
+        (False, True): {"contradiction", "neutral"},
+        (True, True): {"entailment", "neutral"},
+    }

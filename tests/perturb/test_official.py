@@ -1,0 +1,46 @@
+import numpy as np
+
+from unbag.perturb.augmentation import OFFICIAL, Made, drawn
+from unbag.perturb.official import HASHES, hashes, is_official
+
+
+def test_the_hashes_are_those_of_the_authors_files(shared):
+    from tools.official_sentences import sentences
+
+    data = shared / "data"
+    files = [
+        data / "breaking_nli" / "breaking_nli_dataset.zip",
+        data / "sicck" / "SICCK-Ground-Truth-apr24.csv",
+    ]
+    official = sorted(set(sentences(list(map(str, files)))))
+    assert np.array_equal(hashes(official), np.fromfile(HASHES, dtype="<u4"))
+    assert all(map(is_official, official))
+    assert is_official(official[0].upper().rstrip(".") + " !")
+
+
+def test_other_sentences_are_not_official(real_premises):
+    assert not any(map(is_official, real_premises))
+
+
+class Three:
+    """A maker of three pairs."""
+
+    kind = "three"
+    balanced = False
+
+    def __len__(self):
+        return 3
+
+    def make(self, order, seed):
+        for i in order:
+            yield [Made(f"A dog number {i}.", "A dog.", "entailment")]
+
+
+def test_no_pair_has_an_official_sentence(monkeypatch):
+    monkeypatch.setattr("unbag.perturb.augmentation.is_official", lambda text: text == "A dog number 1.")
+    from collections import Counter
+
+    counts = Counter()
+    made = list(drawn(Three(), epoch=0, pairs=4, counts=counts))
+    assert {pair.premise for pair in made} == {"A dog number 0.", "A dog number 2."}
+    assert counts[OFFICIAL] in (1, 2)

@@ -1,0 +1,92 @@
+"""The pairs that the page begins with."""
+
+from dataclasses import replace
+
+import pytest
+
+from unbag.report.html.gathered import Gathered
+from unbag.report.html.telling import telling
+from unbag.results import Result
+from unbag.views.examples import ExampleSelection, Line, ReportExample, Said
+from unbag.views.group import Group, Model, Scored
+
+SHORT, LONG = "A boat navigates a man", "A boat that is very long navigates a man who is very old and does not mind"
+
+
+def _pair(number, answer, probability=0.9, text=SHORT, **more):
+    lines = (Line("premise", f"{text} {number}"), Line("hypothesis", text))
+    return ReportExample("kind", f"r{number}", lines, "contradiction", answer, probability, **more)
+
+
+def _gathered(*groups):
+    """Return a report of groups, each a set's name and every model's candidates by the model's name."""
+    models = {name: Model(name, {}, False) for _, of in groups for name in of}
+    made = []
+    for number, (name, of) in enumerate(groups):
+        data = {"name": "snli", "split": "test"}
+        scored = [
+            Scored(
+                models[model],
+                Result(name, {}, {"name": model}, data, {}, {}),
+                ExampleSelection(name, model, "1", "", (), tuple(pairs)),
+            )
+            for model, pairs in of.items()
+        ]
+        made.append(Group(f"set-{number}", "snli test", tuple(scored)))
+    return Gathered(tuple(models.values()), tuple(made))
+
+
+def _picked(*groups):
+    return {key: pair.example.id for key, pair in telling(_gathered(*groups)).items()}
+
+
+def test_the_surest_mistake_is_picked_and_of_equals_the_shortest():
+    wrong = [_pair(0, "entailment", 0.6), _pair(1, "entailment", 0.95, LONG), _pair(2, "entailment", 0.95)]
+    right = [_pair(3, "contradiction", 0.99)]
+    assert _picked(("plain", {"m": [*right, *wrong]})) == {"set-0": "r2"}
+    assert _picked(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2"}
+    longer, shorter = replace(wrong[1], probability=1.0), replace(wrong[2], probability=0.8)
+    assert _picked(("plain", {"m": [longer, shorter]})) == {"set-0": "r2"}, "22 words more, for .2"
+
+
+def test_who_fails_on_none_is_shown_where_another_does():
+    mine = [_pair(0, "contradiction", 0.99), _pair(1, "contradiction", 0.7)]
+    other = [_pair(0, "contradiction"), _pair(1, "entailment")]
+    assert _picked(("plain", {"m": mine, "other": other})) == {"set-0": "r1"}
+
+
+def test_all_models_are_shown_on_the_same_pair():
+    other = [_pair(0, "neutral"), _pair(1, "neutral")]
+    [pair] = telling(_gathered(("plain", {"m": [_pair(0, "entailment")], "other": other}))).values()
+    assert {name: each.answer for name, each in pair.answers.items()} == {"m": "entailment", "other": "neutral"}
+    assert {each.id for each in pair.answers.values()} == {"r0"}
+
+
+def test_of_changed_pairs_one_that_was_right_before_tells_more():
+    def changed(number, before, probability):
+        return _pair(number, "entailment", probability, before=Said("as given", before, 0.5), where="exchanged")
+
+    pairs = [changed(0, "neutral", 0.99), changed(1, "contradiction", 0.6)]
+    assert _picked(("swapped", {"m": pairs})) == {"set-0": "r1"}
+
+
+def test_an_order_that_is_accepted_is_a_mistake_and_one_that_is_refused_is_none():
+    def permuted(number, answer, before):
+        return _pair(number, answer, before=Said("in order", before, 0.9), where="permuted", has_order=False)
+
+    pairs = [permuted(0, "neutral", "contradiction"), permuted(1, "contradiction", "contradiction")]
+    assert _picked(("permuted", {"m": pairs})) == {"set-0": "r1"}
+
+
+def test_the_same_sentences_are_shown_once_and_the_corpus_itself_gives_way():
+    pairs = [_pair(0, "entailment", 0.9), _pair(1, "entailment", 0.8)]
+    assert _picked(("plain", {"m": pairs}), ("cs_lambda", {"m": pairs})) == {"set-0": "r1", "set-1": "r0"}
+
+
+@pytest.mark.parametrize("kept", [{"m": []}, {"m": [], "other": [_pair(0, "neutral")]}])
+def test_without_candidates_of_the_subject_nothing_is_picked(kept):
+    assert _picked(("plain", kept)) == {}
+
+
+def test_answers_without_probability_are_compared_by_length():
+    assert _picked(("plain", {"m": [_pair(0, "neutral", None, LONG), _pair(1, "neutral", None)]})) == {"set-0": "r1"}

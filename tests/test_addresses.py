@@ -1,0 +1,77 @@
+"""Folders by a path or an address: files whole or not at all, and made for one of several who ask at once."""
+
+import pickle
+import threading
+
+import pytest
+
+from unbag.addresses import Folder, local_copy
+
+
+@pytest.fixture(params=["a path", "memory"])
+def folder(request, tmp_path):
+    return Folder(tmp_path / "a" if request.param == "a path" else f"memory://{tmp_path.name}/a")
+
+
+def test_what_is_written_is_read_listed_and_removed(folder):
+    assert folder.names() == []
+    folder.write("b.json", b"1")
+    folder.write("a.json", b"2")
+    (folder / "within").write("c.json", b"3")
+    assert folder.names() == ["a.json", "b.json"]
+    folder.write("a.json", b"4")
+    assert folder.read("a.json") == b"4"
+    assert (folder / "within").read("c.json") == b"3"
+    (folder / "within").write("d", b"0123456789")
+    with (folder / "within").open("d") as file:
+        assert (file.seek(7), file.read()) == (7, b"789")
+    with pytest.raises(FileNotFoundError):
+        folder.open("nothing").read()
+    folder.remove("a.json")
+    folder.remove("a.json")
+    assert folder.names() == ["b.json"]
+    with pytest.raises(FileNotFoundError):
+        folder.read("a.json")
+    assert pickle.loads(pickle.dumps(folder)) == folder
+
+
+def test_a_file_is_made_for_one_of_several_who_ask_at_once(folder):
+    assert folder.is_exclusive
+    barrier, made = threading.Barrier(8), []
+
+    def make(number):
+        barrier.wait()
+        if folder.create("claim", f"{number}".encode()):
+            made.append(number)
+
+    threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(made) >= 1
+    if folder.is_local:  # of `memory://`, which looks first and writes then, threads may be told the same
+        assert len(made) == 1
+        assert folder.read("claim") == f"{made[0]}".encode()
+    assert not folder.create("claim", b"again")
+    assert folder.names() == ["claim"]
+
+
+def test_a_folder_goes_to_its_address_when_it_is_full(tmp_path):
+    place = f"memory://{tmp_path.name}/run"
+    with local_copy(place, last="results.json") as here:
+        (here / "samples").mkdir()
+        (here / "samples" / "00.parquet").write_bytes(b"1")
+        (here / "results.json").write_bytes(b"2")
+    assert not here.exists()
+    assert Folder(place).read("results.json") == b"2"
+    assert Folder(f"{place}/samples").read("00.parquet") == b"1"
+    with local_copy(tmp_path / "run") as here:
+        assert here == tmp_path / "run"
+
+
+def test_an_address_that_nothing_speaks_to_is_refused():
+    with pytest.raises(ValueError, match="nosuch"):
+        Folder("nosuch://bucket/run")
+    with pytest.raises(ValueError, match="expected a folder on this machine"):
+        _ = Folder("memory://run").path

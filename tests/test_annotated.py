@@ -1,0 +1,69 @@
+"""What annotators say of a set's pairs is told where the data has their labels."""
+
+import json
+
+import datasets
+import pytest
+
+from unbag.annotated import people
+from unbag.request import Request, build
+from unbag.views.cells import left_out
+
+PAIRS = [
+    ("entailment", ["entailment"] * 4 + ["neutral"]),
+    ("neutral", ["neutral", "neutral", "contradiction"]),
+    ("contradiction", ["contradiction"] * 5),
+    ("contradiction", []),
+    ("-", ["neutral", "contradiction"]),  # no gold label: left out
+]
+PREMISE = "Two young children are playing in the long green grass ."
+HYPOTHESIS = "Some happy people sit outside in the warm sun today ."
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    """Return a file of pairs with annotators' labels."""
+    path = tmp_path / "pairs.jsonl"
+    rows = [
+        {"sentence1": f"{number} {PREMISE}", "sentence2": HYPOTHESIS, "gold_label": gold, "annotator_labels": votes}
+        for number, (gold, votes) in enumerate(PAIRS)
+    ]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+@pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 3}), ("swapped", {})])
+def test_only_pairs_as_annotators_saw_them_count(pairs, name, options):
+    estimate = build(Request(name, options={"data": pairs, **options})).data["people"]
+    assert estimate["pairs"] == 3
+    assert estimate["share"] == pytest.approx((4 / 5 + 2 / 3 + 1) / 3)
+    assert estimate["low"] < estimate["share"] < estimate["high"]
+
+
+def test_data_without_annotators_has_none(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text(f"premise,hypothesis,label\n{PREMISE},{HYPOTHESIS},neutral\n")
+    assert "people" not in build(Request("plain", options={"data": path})).data
+
+
+def test_a_pair_that_was_made_of_another_does_not_count():
+    votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
+    rows = datasets.Dataset.from_dict({"source_id": ["1", "1"], "premise": ["h", "p q"], "hypothesis": ["p", "h"]})
+    assert people(rows, votes) is None
+
+
+def test_a_set_that_has_the_labels_in_its_rows_tells_of_them_itself():
+    votes = {("1", "p", "h"): ("neutral", ("neutral", "entailment"))}
+    columns = {"source_id": ["1"], "premise": ["p"], "hypothesis": ["h"]}
+    assert people(datasets.Dataset.from_dict(columns), votes)["share"] == 0.5
+    assert people(datasets.Dataset.from_dict({**columns, "annotator_labels": [[1, 0]]}), votes) is None
+
+
+def test_every_table_says_what_one_annotator_gets():
+    data = {"rows": 5, "left_out": {"unlabelled": 1}}
+    estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
+    assert left_out(data) == "5 rows; left out 1 unlabelled"
+    assert left_out({**data, "people": estimate}) == (
+        "5 rows; left out 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 pairs as "
+        "they were"
+    )

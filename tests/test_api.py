@@ -1,0 +1,253 @@
+"""`unbag.evaluate` as a user calls it, and the report that comes of it."""
+
+import gc
+import inspect
+from html.parser import HTMLParser
+
+import pytest
+
+import unbag
+from unbag import demo, model_kinds, results
+from unbag.inference.function import CallablePredictor
+from unbag.labels import LABELS, LabelError
+from unbag.numbers import quantities
+from unbag.report import html
+
+DATA = demo.file("validation")
+
+
+def by_length(premises, hypotheses):
+    return [LABELS[(len(p) + 2 * len(h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
+
+
+def ids(premises, hypotheses):
+    """Answer as `by_length`, with the ids of a model whose labels stand in another order."""
+    order = ("contradiction", "neutral", "entailment")
+    return [order.index(label) for label in by_length(premises, hypotheses)]
+
+
+def asked(model=by_length, sets=("plain", "swapped"), **options):
+    return unbag.evaluate(model, sets, **{"data": DATA, "examples": 90, "lexical": False, "progress": False} | options)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _own_cache(tmp_path_factory):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path_factory.mktemp("cache"))
+        patch.setenv("UNBAG_CACHE", str(tmp_path_factory.mktemp("kept")))
+        yield
+
+
+@pytest.fixture(scope="module")
+def report():
+    return asked()
+
+
+def test_without_a_folder_the_numbers_are_the_same_and_the_temporary_one_goes_with_the_report(tmp_path):
+    named, unnamed = asked(out=tmp_path / "out"), asked()
+    assert unnamed.results == named.results == results.read(tmp_path / "out" / results.FILE)
+    assert named.folder == tmp_path / "out"
+    folder = unnamed.folder
+    assert (folder / "predictions").is_dir()
+    del unnamed
+    gc.collect()
+    assert not folder.exists()
+
+
+def test_predictions_of_what_is_recognised_are_kept_in_the_users_cache(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
+    calls = []
+    known = CallablePredictor(lambda p, h: calls.append(len(p)) or by_length(p, h), identity={"model": "by length"})
+    first, second = asked(known, "plain"), asked(known, "plain")
+    assert first.results == second.results
+    assert calls == [90]
+    assert (tmp_path / "predictions").is_dir()
+    assert not (first.folder / "predictions").exists()
+
+
+def test_a_saved_report_is_a_run_like_any_other(report, tmp_path):
+    folder = report.save(tmp_path / "run")
+    asked(out=tmp_path / "out")
+    for file in (tmp_path / "out").rglob("*"):
+        if file.is_file() and "predictions" not in file.parts:
+            assert (folder / file.relative_to(tmp_path / "out")).read_bytes() == file.read_bytes()
+    assert (folder / "table.txt").read_text().rstrip().splitlines()[-1].strip() in str(report)
+    other = unbag.evaluate(lambda p, h: ["neutral"] * len(p), "plain", data=DATA, examples=90, progress=False)
+    assert unbag.compare(folder, other.save(tmp_path / "other")).differences
+    assert report.save(report.folder) == report.folder, "in its own folder nothing is copied over itself"
+
+
+def test_the_html_report_is_the_commands(report, tmp_path):
+    pytest.importorskip("jinja2")
+    pytest.importorskip("vl_convert")
+    path = report.to_html(tmp_path / "of-python.html")
+    html.write([report.folder], tmp_path / "of-command.html")
+    assert path.read_bytes() == (tmp_path / "of-command.html").read_bytes()
+
+
+def test_a_report_is_a_table_of_numbers_with_their_directions(report):
+    table = report.to_pandas()
+    assert list(table.columns) == ["set", "data", "number", "label", "value", "low", "high", "n", "direction"]
+    scores = report[1].scores
+    [row] = table[(table["set"] == "swapped") & (table["number"] == "accuracy_after")].to_dict("records")
+    assert (row["value"], row["low"], row["high"], row["n"]) == tuple(scores["accuracy_after"])
+    assert row["direction"] == "higher"
+    assert set(table[table["number"] == "drop"]["direction"]) == {"lower"}
+    assert not table.duplicated(["set", "number"]).any()
+    assert all(set(table[table["set"] == name]["number"]) <= set(quantities(name)) for name in ("plain", "swapped"))
+
+
+def test_a_report_shows_itself(report):
+    for shown in (repr(report), str(report)):
+        assert max(map(len, shown.splitlines())) <= 80
+        assert report.verdict.split(";")[0] in " ".join(shown.split())
+    assert len(str(report)) > len(repr(report)), "the one is all tables, the other the summary"
+
+
+class _Balanced(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.open, self.text = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self.open += [tag]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_startendtag(self, tag, attrs):
+        pass
+
+    def handle_data(self, data):
+        self.text.append(data)
+
+
+def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
+    def model(premises, hypotheses):
+        return by_length(premises, hypotheses)
+
+    model.__qualname__ = "<script>alert(1)</script>"
+    report = asked(model)
+    page = _Balanced()
+    page.feed(report._repr_html_())
+    text = " ".join("".join(page.text).split())
+    assert not page.open
+    assert "script" not in {tag for tag in report._repr_html_().replace("<", " ").split() if tag == "script>"}
+    assert model.__qualname__ in text
+    for part in (report.verdict, "same answer both ways", "drop", "lower is better"):
+        assert part in text
+
+
+def test_a_report_without_results_says_why():
+    left_out = results.LeftOut("sicck", None, "no such file")
+    empty = unbag.Report((), demo.file("train").parent, [left_out])
+    assert repr(empty) == str(empty) == "Left out: sicck (no such file)"
+    assert "sicck (no such file)" in empty._repr_html_()
+    with pytest.raises(ValueError, match=r"found none: sicck \(no such file\)"):
+        empty.save("nowhere")
+
+
+@pytest.mark.parametrize("order", ["contradiction,neutral,entailment", ["contradiction", "neutral", "entailment"]])
+def test_ids_in_a_named_order_are_the_labels(order, report):
+    found = asked(ids, label_map=order)
+    assert [each.scores for each in found] == [each.scores for each in report]
+
+
+def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
+    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    with pytest.raises(LabelError, match=r"nothing says which label an id is; return names, or .*label_map"):
+        asked(ids)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"model": "org/model", "shots": 3}, "shots is for causal:ORG/LM or endpoint:NAME; org/model is a classifier"),
+        ({"model": "org/model", "chat": True}, "chat is for causal:ORG/LM; org/model is a classifier"),
+        ({"model": "causal:org/lm", "base_url": "http://x/v1"}, "base_url is for endpoint:NAME; causal:org/lm is"),
+        ({"model": "endpoint:name", "chat": False}, "chat is for causal:ORG/LM; endpoint:name is a model behind"),
+        ({"model": "org/model", "training": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
+        ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
+        ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
+        ({"data": None, "labels": list(LABELS)}, "labels says how data of your own is read, and no data is named"),
+        ({"options": {"Q": 3}}, "no option 'Q'"),
+        ({"sets": "permute"}, "expected a challenge set of"),
+        ({"full": True}, "full is for all sets"),
+        ({"sets": [unbag.Request("plain", "snli")]}, "the request for plain says which pairs"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_before_anything_is_loaded(options, said, monkeypatch):
+    monkeypatch.setattr("unbag.engine.predictor_of", lambda *_, **__: pytest.fail("a model was loaded"))
+    with pytest.raises(ValueError, match=said):
+        asked(**options)
+
+
+def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, tmp_path):
+    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("another file")
+    for path, said in (("nowhere", "no such file or folder"), (tmp_path, "expected SICCK-Ground-Truth-apr24.csv with")):
+        with pytest.raises(ValueError, match=said):
+            unbag.evaluate(by_length, ["plain", "sicck"], options={"file": path}, progress=False)
+
+
+def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_refused():
+    models = ["org/model", "causal:org/lm"]
+    model_kinds.check(models, {"shots": 3, "head": "residual", "dtype": None})
+    assert model_kinds.fitting("org/model", {"shots": 3, "head": "residual"}) == {"head": "residual"}
+    with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
+        model_kinds.check(models, {"base_url": "http://localhost/v1"})
+
+
+def test_the_options_of_a_kind_are_its_loaders():
+    from unbag.inference.in_memory import predictor_of_classifier
+    from unbag.lexical.training import Recipe
+
+    transformer, causal, endpoint = (
+        pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")
+    )
+    for kind, load in (
+        (model_kinds.CLASSIFIER, transformer.TransformerPredictor.load),
+        (model_kinds.CAUSAL, causal.CausalPredictor.load),
+        (model_kinds.ENDPOINT, endpoint.EndpointPredictor.load),
+        (model_kinds.BUILT_IN, Recipe),
+        (model_kinds.IN_MEMORY, predictor_of_classifier),
+    ):
+        assert kind.options == set(inspect.signature(load).parameters) - {"model"}
+    named = set(inspect.signature(unbag.evaluate).parameters)
+    assert named >= model_kinds.CLASSIFIER.options | model_kinds.CAUSAL.options
+
+
+def test_public_names_are_listed_and_there():
+    pytest.importorskip("sentence_transformers")  # for which one of them is
+    assert dir(unbag) == sorted(unbag.__all__)
+    for name in unbag.__all__:
+        assert getattr(unbag, name)
+    kinds = [parameter.kind.name for parameter in inspect.signature(unbag.evaluate).parameters.values()]
+    assert kinds[:2] == ["POSITIONAL_OR_KEYWORD"] * 2
+    assert set(kinds[2:]) == {"KEYWORD_ONLY"}
+    with pytest.raises(AttributeError, match="no attribute 'evalute'"):
+        unbag.evalute  # noqa: B018
+
+
+def test_progress_is_told_as_asked():
+    told = []
+    asked(sets="plain", on_progress=lambda *each: told.append(each))
+    assert told[0] == ("plain", 0, 90)
+    assert told[-1] == ("plain", 90, 90)
+
+
+def test_progress_of_the_lexical_model_is_told_too(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
+    told = {}
+    training = [str(demo.file("train"))]
+    unbag.evaluate(
+        "lexical", "plain", data=DATA, examples=90, training=training, pairs=900, pipeline="all",
+        on_progress=lambda name, done, total: told.setdefault(name, []).append((done, total)),
+    )  # fmt: skip
+    assert told["plain, lexical"] == [(0, 90), (90, 90)]
+    assert "plain" in told
+
+
+def test_no_set_at_all_is_refused():
+    with pytest.raises(ValueError, match=r"expected a set or more .*, found none"):
+        unbag.evaluate("majority", [])

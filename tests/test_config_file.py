@@ -1,0 +1,152 @@
+"""`--config`: long options from YAML, what is wrong in it, and the file that a run leaves, given again."""
+
+import json
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from unbag import cli, evaluation, results
+from unbag.cli.running import run
+
+PAIRS = "".join(
+    json.dumps(
+        {
+            "premise": f"The {who} dog over there sees a {what} on the road.",
+            "hypothesis": f"The {who} animal there sees some {what} just now.",
+            "label": ("entailment", "neutral", "contradiction")[n % 3],
+        }
+    )
+    + "\n"
+    for n, (who, what) in enumerate((w, t) for w in ("big", "small", "old") for t in ("cat", "bone", "car", "bus"))
+)
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Give a folder to work in, with pairs and a model."""
+    (tmp_path / "pairs.jsonl").write_text(PAIRS)
+    for name, label in (("always_neutral", "neutral"), ("always_entailment", "entailment")):
+        model = f"def predict(premises, hypotheses):\n    return [{label!r}] * len(premises)\n"
+        (tmp_path / f"{name}.py").write_text(model)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    return tmp_path
+
+
+def unbag(*arguments):
+    return CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, list(arguments), catch_exceptions=False)
+
+
+class Asked(Exception):
+    """What a command would have computed."""
+
+
+@pytest.fixture
+def asked(monkeypatch):
+    """Give what evaluates nothing and tells with what it was called."""
+
+    def tell(models, requests, **options):
+        raise Asked(models, requests, options)
+
+    monkeypatch.setattr(evaluation, "evaluate_all", tell)
+
+    def of(*arguments):
+        with pytest.raises(Asked) as told:
+            unbag("evaluate", *arguments)
+        return told.value.args
+
+    return of
+
+
+def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(here):
+    asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --seed 3 -q --num-proc 2".split()
+    first = unbag("evaluate", "always_neutral:predict", *asked)
+    assert first.exit_code == 0, first.output
+    [folder] = here.glob("runs/*/*-pairs.jsonl-*")
+    left = (folder / "run.yaml").read_text()
+    assert left.startswith("# unbag evaluate --config run.yaml\n")
+    assert yaml.safe_load(left) == {
+        "models": ["always_neutral:predict"],
+        "sets": ["plain", "permuted"],
+        "data": "pairs.jsonl",
+        "seed": 3,
+        "option": ["q=2"],
+        "lexical": False,  # by the environment of the tests
+    }
+    before = (folder / results.FILE).read_bytes()
+    (folder / results.FILE).unlink()
+    again = unbag("evaluate", "--config", str(folder / "run.yaml"), "--quiet")
+    assert again.exit_code == 0, again.output
+    assert (folder / results.FILE).read_bytes() == before
+    assert (folder / "run.yaml").read_text() == left
+    assert len(list(here.glob("runs/*/*-pairs.jsonl-*"))) == 1
+
+
+def test_the_command_line_wins(here, asked):
+    (here / "run.yaml").write_text(
+        "models: [always_neutral:predict]\ndata: pairs.jsonl\nsets: plain, permuted\nexamples: 5\n"
+        "option: {q: 4}\nlabel-map: [neutral, entailment, contradiction]\ntrust-labels: true\n"
+    )
+    models, requests, options = asked("--config", "run.yaml")
+    assert models == ["always_neutral:predict"]
+    assert [(each.name, each.examples) for each in requests] == [("plain", 5), ("permuted", 5)]
+    assert requests[1].options["q"] == 4
+    assert options["trust_labels"] is True
+    assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
+    models, requests, _ = asked("other:predict", "--config", "run.yaml", "--examples", "7", "--sets", "permuted")
+    assert models == ["other:predict"]
+    assert [(each.name, each.examples) for each in requests] == [("permuted", 7)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("exmaples: 3", "no option 'exmaples', did you mean examples?"),
+        ("config: other.yaml", "no option 'config', "),
+        ("json: true", "no option 'json', "),
+        ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
+        ("split: [a, b]", "expected one value for split, found ['a', 'b']"),
+        ("sets: [plain", "expected a YAML file of options, found bad.yaml: while parsing"),
+        ("- plain", "expected options with values, such as corpus: snli, found ['plain']"),
+        ("examples: many", "--examples"),
+    ],
+)
+def test_what_cannot_be_read_is_wrong_usage_and_said_in_a_line(here, text, words):
+    (here / "bad.yaml").write_text(text)
+    done = unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
+    assert done.exit_code == 2
+    assert words in " ".join(done.output.replace("│", " ").split())
+
+
+def test_a_gate_asks_as_the_run_before_was_asked(here):
+    asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --out before -q".split()
+    assert unbag("evaluate", "always_neutral:predict", *asked).exit_code == 0
+    gate = (
+        "check",
+        "always_entailment:predict",
+        "--no-worse-than",
+        "before",
+        "--number",
+        "accuracy",
+        "--out",
+        "after",
+        "--json",
+    )
+    done = unbag(*gate)
+    assert done.exit_code == 0, done.output
+    told = json.loads(done.stdout)
+    assert {(each["set"], each["outcome"]) for each in told["gates"]} == {
+        ("plain", "cannot be told"),
+        ("permuted", "cannot be told"),
+    }
+    assert {result.config.get("q") for result in results.read(here / "after" / results.FILE)} == {None, 2}
+    assert unbag(*gate, "--strict").exit_code == 1
+
+
+@pytest.mark.parametrize("line", ["examples: true", "examples: 1.5", "seed: false", "seed: 1.5"])
+def test_a_value_of_another_kind_is_not_taken_for_a_number(tmp_path, line, capsys):
+    (tmp_path / "run.yaml").write_text(line)
+    code = run(cli.app, ["evaluate", "majority", "--sets", "plain", "--config", str(tmp_path / "run.yaml")])
+    assert code == 2
+    assert "integer" in capsys.readouterr().err

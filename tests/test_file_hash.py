@@ -1,0 +1,61 @@
+"""A file is hashed once while it is as it was, and again once it may not be."""
+
+import hashlib
+import os
+import time
+from pathlib import Path
+
+import pytest
+
+from unbag.fingerprint import file_hash
+from unbag.request import Request, build, check
+
+
+@pytest.fixture
+def read(monkeypatch):
+    """Note which files are hashed."""
+    seen, digest = [], hashlib.file_digest
+    monkeypatch.setattr(
+        hashlib, "file_digest", lambda file, kind: seen.append(Path(file.name).name) or digest(file, kind)
+    )
+    return seen
+
+
+def later(monkeypatch):
+    now = time.time() + 60
+    monkeypatch.setattr("unbag.fingerprint.time.time", lambda: now)
+
+
+def test_a_file_that_is_as_it_was_is_hashed_once(tmp_path, monkeypatch, read):
+    file, link = tmp_path / "pairs.csv", tmp_path / "link.csv"
+    file.write_text("one")
+    link.symlink_to(file)
+    later(monkeypatch)
+    assert {file_hash(file), file_hash(file), file_hash(link)} == {hashlib.sha256(b"one").hexdigest()}
+    assert read == ["pairs.csv"]
+    # Of as many bytes, in the same place, and by its time of change as old as before.
+    times = file.stat()
+    file.write_text("two")
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
+    assert file_hash(file) == hashlib.sha256(b"two").hexdigest()
+    file.with_suffix(".new").write_text("six")
+    file.with_suffix(".new").replace(file)
+    assert file_hash(file) == hashlib.sha256(b"six").hexdigest()
+
+
+def test_a_file_that_was_written_just_now_is_read_each_time(tmp_path, read):
+    file = tmp_path / "pairs.csv"
+    file.write_text("one")
+    assert file_hash(file) == file_hash(file)
+    assert read == ["pairs.csv"] * 2
+
+
+def test_a_users_file_is_hashed_once_a_set(tmp_path, monkeypatch, read):
+    file = tmp_path / "pairs.csv"
+    file.write_text("premise,hypothesis,label\nA man sees dogs.,A man sees a dog.,neutral\n")
+    later(monkeypatch)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    request = Request("plain", options={"data": str(file)})
+    check(request)
+    assert len(build(request).rows) == 1
+    assert read.count("pairs.csv") == 1

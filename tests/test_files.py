@@ -1,0 +1,72 @@
+"""Where caches are, and how files become whole."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+
+from unbag import files
+from unbag.files import atomic_write, cache_folder
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")
+@pytest.mark.parametrize(
+    ("environment", "folder"),
+    [
+        ({}, "/home/me/.cache/unbag/lexical"),
+        ({"XDG_CACHE_HOME": "/big/cache"}, "/big/cache/unbag/lexical"),
+        ({"XDG_CACHE_HOME": ""}, "/home/me/.cache/unbag/lexical"),
+        ({"XDG_CACHE_HOME": "/big/cache", "UNBAG_CACHE": "/ours"}, "/ours/lexical"),
+        ({"UNBAG_CACHE": "~/ours"}, "/home/me/ours/lexical"),
+        ({"UNBAG_CACHE": ""}, "/home/me/.cache/unbag/lexical"),
+    ],
+)
+def test_the_cache_is_where_it_was_or_where_our_variable_says(environment, folder, monkeypatch):
+    monkeypatch.setenv("HOME", "/home/me")
+    for name in ("XDG_CACHE_HOME", "UNBAG_CACHE"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    assert cache_folder("lexical") == Path(folder)
+
+
+@pytest.fixture
+def like_windows(monkeypatch):
+    """Sync as Windows does: no folder can be opened, and no handle be synced that was opened to be read."""
+    fcntl = pytest.importorskip("fcntl")
+    open_file, sync = os.open, os.fsync
+
+    def opened(path, flags, *rest, **options):
+        if os.path.isdir(path):
+            raise PermissionError(13, "Permission denied", str(path))
+        return open_file(path, flags, *rest, **options)
+
+    def synced(handle):
+        if fcntl.fcntl(handle, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise OSError(9, "Bad file descriptor")
+        sync(handle)
+
+    monkeypatch.setattr(files, "_WINDOWS", True)
+    monkeypatch.setattr(os, "open", opened)
+    monkeypatch.setattr(os, "fsync", synced)
+
+
+@pytest.mark.usefixtures("like_windows")
+def test_files_and_folders_are_written_as_windows_allows(tmp_path):
+    with files.atomic_write(tmp_path / "made" / "a.txt") as tmp:
+        tmp.write_text("all of it")
+    (tmp_path / "unfinished" / "within").mkdir(parents=True)
+    files.atomic_rename(tmp_path / "unfinished", tmp_path / "whole")
+    assert (tmp_path / "made" / "a.txt").read_text() == "all of it"
+    assert (tmp_path / "whole" / "within").is_dir()
+
+
+def test_a_folder_or_a_device_is_not_replaced_by_a_file(tmp_path):
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    for name in ("folder", "pipe"):
+        with pytest.raises(ValueError, match="found a folder or a device"), atomic_write(tmp_path / name):
+            pytest.fail("there was something to write to")
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "pipe"]
+    assert (tmp_path / "pipe").is_fifo()

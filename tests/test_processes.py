@@ -1,0 +1,190 @@
+"""Sets, tables and models come out the same from however many processes, and whatever part of the rows each takes."""
+
+import json
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import unbag
+from unbag import demo, processes, sets
+from unbag.cli import app
+from unbag.labels import LABELS
+from unbag.request import Request, export
+from unbag.rows import DataError
+from unbag.sources import open_data
+from unbag.text.tokens import tokenize
+
+KEYS = ("id", "premise", "hypothesis", "label", "annotator_labels")
+SETS = {
+    "plain": {},
+    "swapped": {},
+    "permuted": {"q": 3, "min_words": 4},
+    "cs_lambda": {"least_lms": 0.3, "pipeline": "all", "pairs": 40},  # fitted to what it is made from, in folds
+    "resnli": {"test_size": 9},
+}
+HOW = [(1, 500), (1, 7), (2, 7), (3, 2)]  # processes, and rows a span
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / "kept"))
+
+
+def _rows(n, *, first=0):
+    rows = []
+    for number, example in zip(range(first, first + n), demo.pairs("train"), strict=False):
+        votes = [example.label] * 3 + ["neutral"] * (number % 3)
+        label = "-" if number % 9 == 4 else example.label
+        rows.append(dict(zip(KEYS, (f"r{number}", example.premise, example.hypothesis, label, votes), strict=True)))
+    return rows
+
+
+def _write(path, rows):
+    if path.suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), path, row_group_size=11)
+    elif path.suffix == ".jsonl":
+        path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    else:
+        import csv
+
+        with path.open("w", newline="") as file:
+            writer = csv.DictWriter(file, ["premise", "hypothesis", "label", "id"], extrasaction="ignore")
+            writer.writeheader()
+            # Every other sentence ends a line within itself.
+            for number, row in enumerate(rows):
+                writer.writerow(row | {"premise": row["premise"].replace(" ", "\n", number % 2)})
+    return path
+
+
+def _options(name, data):
+    options = {"data": str(data), **SETS[name]}
+    if name == "cs_lambda":
+        options["training"] = (str(data),)
+    if name == "resnli":
+        words = sorted({word for row in _rows(60) for word in tokenize(row["premise"] + row["hypothesis"]).texts})
+        rng = np.random.default_rng(3)
+        table = data.with_name("words.txt")
+        table.write_text("".join(f"{word.lower()} {' '.join(map(str, rng.normal(size=5)))}\n" for word in words))
+        options["embeddings"] = str(table)
+    return options
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [*((name, "jsonl") for name in SETS), ("swapped", "csv"), ("swapped", "parquet")]
+)
+def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch, name, kind):
+    data = _write(tmp_path / f"pairs.{kind}", _rows(60))
+    made = []
+    for number, (num_proc, span) in enumerate(HOW):
+        monkeypatch.setattr("unbag.sources.SPAN", span)
+        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
+        monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
+        assert len(open_data(data).spans) > num_proc or span == 500
+        with processes.up_to(num_proc):
+            record = export(Request(name, options=_options(name, data)), tmp_path / f"{number}")
+        files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}
+        made.append((record, files))
+    assert made[0][0]["rows"] > 10
+    assert made[0][0]["data"]["left_out"]["unlabelled"] == 7
+    for other in made[1:]:
+        assert other == made[0]
+
+
+def test_what_was_read_is_counted_as_one_pass_over_it_counts(tmp_path):
+    data = _write(tmp_path / "pairs.jsonl", _rows(60))
+    record = export(Request("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet")
+    counted = open_data(data).count()
+    assert record["data"]["rows"] == counted["rows"] == 60
+    assert record["examples"] + sum(record["data"]["left_out"].values()) == 60
+    assert record["examples"] == len(set(pq.read_table(tmp_path / "a.parquet")["source_id"].to_pylist()))
+    assert record["data"]["left_out"]["unlabelled"] == counted["unlabelled"]
+
+
+@pytest.mark.parametrize("num_proc", [1, 2])
+def test_the_first_bad_row_is_named_whichever_process_meets_one(tmp_path, monkeypatch, num_proc):
+    monkeypatch.setattr("unbag.sources.SPAN", 5)
+    rows = _rows(40)
+    for number in (13, 33):
+        rows[number]["label"] = "perhaps"
+    data = _write(tmp_path / "pairs.jsonl", rows)
+    with pytest.raises(DataError, match=r"pairs\.jsonl, line 14: expected a label such as"):
+        sets.load("plain", data=data, num_proc=num_proc)
+
+
+@pytest.mark.parametrize("num_proc", [1, 2])
+def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, monkeypatch, num_proc):
+    monkeypatch.setattr("unbag.sources.SPAN", 5)
+    rows = _rows(40)
+    rows[38]["id"] = "r2"
+    data = _write(tmp_path / "pairs.jsonl", rows)
+    with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: the id 'r2' was met before"):
+        sets.load("plain", data=data, num_proc=num_proc)
+    assert len(sets.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
+
+
+def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.noted.may_repeat", lambda files: True)
+    assert len(sets.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
+
+
+def test_what_a_set_keeps_beside_its_rows_is_not_their_ids(tmp_path):
+    builder = sets.builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
+    sets.prepare(builder)
+    kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
+    assert not [name for name in kept if name.startswith("ids")]
+    assert builder.read_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}
+
+
+def _by_length(premises, hypotheses):
+    return [LABELS[(len(p) + len(h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
+
+
+def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.sources.SPAN", 50)
+    asked = {"data": demo.file("validation"), "examples": 60, "lexical": False, "progress": False}
+    found = []
+    for num_proc in (1, 2):
+        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{num_proc}")
+        report = unbag.evaluate(_by_length, ["plain", "swapped"], num_proc=num_proc, **asked)
+        found.append([(result.scores, result.data, result.config) for result in report.results])
+    assert found[0] == found[1]
+
+
+@pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
+def test_no_other_number_of_processes_is_taken(bad):
+    with pytest.raises(ValueError, match=r"expected the number of processes \(num_proc\) to be a whole number"):
+        unbag.evaluate(_by_length, "plain", data=demo.file("validation"), num_proc=bad, lexical=False)
+    with pytest.raises(ValueError, match=r"the number of processes"):
+        unbag.load("plain", data=demo.file("validation"), num_proc=bad)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["build", "plain", "--out", "a.parquet"],
+        ["evaluate", "majority"],
+        ["lexical", "fit", "--out", "a"],
+        ["publish", "dataset", "plain", "--to", "org/a"],
+    ],
+)
+def test_every_command_that_builds_or_tags_takes_processes(command):
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, [*command, "--num-proc", "0"])
+    assert done.exit_code == 2
+    assert "Invalid value for '--num-proc'" in done.output
+
+
+def test_the_command_builds_what_one_process_builds(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.sources.SPAN", 5)
+    data = _write(tmp_path / "pairs.jsonl", _rows(40))
+    files = []
+    for n in ("1", "2"):
+        monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{n}")
+        out = tmp_path / f"{n}.parquet"
+        done = CliRunner().invoke(app, ["build", "swapped", "--data", str(data), "--num-proc", n, "--out", str(out)])
+        assert done.exit_code == 0, done.output
+        files.append(out.read_bytes())
+    assert files[0] == files[1]

@@ -1,0 +1,48 @@
+import random
+
+import pytest
+from datasets import Dataset
+
+from unbag import repeats
+from unbag.columns import distinct
+from unbag.repeats import DigestFile, digests, may_repeat
+
+
+def _files(folder, parts):
+    paths = []
+    for number, texts in enumerate(parts):
+        paths.append(folder / str(number))
+        with DigestFile(paths[-1]) as file:
+            for text in texts:
+                file.add(text)
+    return paths
+
+
+@pytest.mark.parametrize("in_memory", [1, 7, 4_000_000])
+def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeypatch, in_memory):
+    monkeypatch.setattr(repeats, "_IN_MEMORY", in_memory)
+    monkeypatch.setattr(repeats, "_AT_ONCE", 3)
+    for seed in range(30):
+        rng = random.Random(seed)
+        parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]
+        texts = [text for part in parts for text in part]
+        assert may_repeat(_files(tmp_path, parts)) == (len(set(texts)) < len(texts)), seed
+
+
+def test_nothing_comes_twice_in_nothing(tmp_path):
+    assert not may_repeat([])
+    assert not may_repeat(_files(tmp_path, [[]]))
+
+
+def test_digests_are_the_same_in_every_process():
+    """Against the values that pandas promises to keep (`hash_array` with its default key)."""
+    assert digests(["a", "ä", ""]).tolist() == digests(iter(["a", "ä", ""])).tolist()
+    assert len(set(digests(map(str, range(10_000))).tolist())) == 10_000
+
+
+@pytest.mark.parametrize("apart", [False, True])
+def test_different_texts_of_a_column_are_counted_also_where_equal_ones_stand_apart(monkeypatch, apart):
+    monkeypatch.setattr("unbag.columns.ROWS_PER_TABLE", 4)
+    for n in (1, 3, 4, 5, 23):
+        texts = [f"x{i // 3}" for i in range(n)] + (["x0"] if apart else [])
+        assert distinct(Dataset.from_dict({"a": texts}), "a") == len(set(texts))

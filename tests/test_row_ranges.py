@@ -1,0 +1,196 @@
+"""A file read in parts, whatever their size, gives the rows it gives as a whole: numbers, places, values and errors."""
+
+import csv
+import gzip
+import io
+import json
+import random
+import re
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from unbag import outside
+from unbag.file_rows import File, open_file
+from unbag.row_starts import Start, separated_starts
+from unbag.rows import DataError
+
+SIZES = (1, 2, 3, 7, 500)
+PIECES = ["a", "ä", "犬", '"', '""', ",", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]
+
+
+def _cells(rng, *, without=""):
+    text = "".join(rng.choices(PIECES, k=rng.randrange(5)))
+    return "".join(character for character in text if character not in without)
+
+
+def _table(rng, **how):
+    return [[str(number), _cells(rng, **how), _cells(rng, **how)] for number in range(rng.randrange(1, 40))]
+
+
+def _csv(rng):
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator=rng.choice(["\n", "\r\n"]))
+    writer.writerow([rng.choice(["id", 'i"\nd', "i,d"]), "one", "two"])
+    for row in _table(rng):
+        writer.writerow(row)
+        out.write(rng.choice(["", "", "\n", "\r\n"]))  # blank lines are no rows
+    return (rng.choice(["", "\ufeff"]) + out.getvalue()).encode()
+
+
+def _tsv(rng):
+    lines = ["\t".join(row) for row in [["id", "one", "two"], *_table(rng, without="\t\r\n")]]
+    return "".join(line + rng.choice(["\n", "\r\n", "\n\n"]) for line in lines).encode()
+
+
+def _jsonl(rng):
+    lines = [json.dumps(dict(zip("abc", row, strict=True)), ensure_ascii=rng.random() < 0.5) for row in _table(rng)]
+    blank = ["\n", "\r\n", "\n \u3000\n", "\n\x1c\n", "\n\n"]
+    return (rng.choice(["", "\ufeff", "\ufeff\n", " "]) + "".join(line + rng.choice(blank) for line in lines)).encode()
+
+
+def _parquet(rng):
+    out = io.BytesIO()
+    columns = dict(zip("abc", zip(*_table(rng), strict=True), strict=True))
+    pq.write_table(pa.table(columns), out, row_group_size=rng.choice([1, 3, 20, 100]))
+    return out.getvalue()
+
+
+MADE = {"csv": _csv, "tsv": _tsv, "jsonl": _jsonl, "parquet": _parquet}
+
+
+def _in_parts(file, size):
+    spans = file.spans(size)
+    assert spans[0][0] == 0
+    assert spans[-1][1] is None
+    assert [stop for _, stop in spans[:-1]] == [start for start, _ in spans[1:]], "a gap or an overlap"
+    return [list(file.read(start, stop)) for start, stop in spans]
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_parts_of_a_file_are_the_file(tmp_path, kind):
+    parts_seen = 0
+    for seed in range(12 if kind == "parquet" else 60):
+        path = tmp_path / f"{seed}.{kind}"
+        path.write_bytes(MADE[kind](random.Random(seed)))
+        rows = list(open_file(path).read())
+        for size in SIZES:
+            parts = _in_parts(open_file(path), size)
+            assert [row for part in parts for row in part] == rows, (seed, size)
+            if kind != "parquet":
+                assert all(len(part) == size for part in parts[:-1]), (seed, size)
+            parts_seen += len(parts) - 1
+    assert parts_seen > 90, "hardly a file had several parts"
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_any_range_of_rows_is_that_range(tmp_path, kind):
+    rng = random.Random(1)
+    for seed in range(20):
+        path = tmp_path / f"{seed}.{kind}"
+        path.write_bytes(MADE[kind](random.Random(seed)))
+        rows = list(open_file(path).read())
+        asked, not_asked = open_file(path), open_file(path)
+        asked.spans(3)
+        for _ in range(10):
+            start, stop = rng.randrange(len(rows) + 2), rng.choice([None, *range(len(rows) + 2)])
+            assert list(asked.read(start, stop)) == rows[start:stop] == list(not_asked.read(start, stop))
+
+
+def test_a_row_begins_behind_the_ends_of_lines_in_a_quoted_cell(tmp_path):
+    """Worked out by hand: the second row ends on the fifth line."""
+    path = tmp_path / "a.csv"
+    lines = ["x,y\n", "1,plain\n", '2,"two\n', '""quoted"",\n', 'lines"\n', "\n", '3,5" nail\n', "4,last\n"]
+    path.write_text("".join(lines))
+    ends = [sum(map(len, lines[:n])) for n in range(len(lines))]
+    assert list(separated_starts(path, 1, quotes=True)) == [
+        Start(1, 2, ends[2]),
+        Start(2, 6, ends[6]),
+        Start(3, 7, ends[7]),
+    ]
+    assert [(row.number, row.place, row.values["x"]) for row in _in_parts(open_file(path), 2)[1]] == [
+        (2, f"{path}, line 7", "3"),
+        (3, f"{path}, line 8", "4"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.jsonl", '{"a": 1}\n\n' * 9 + '{"a": \n{"a": 2}\n', "line 19: not JSON"),
+        ("a.csv", 'a,b\n1,"x\ny"\n' + "2,y\n" * 9 + "3\n4,z\n", "line 13: expected 2 cells"),
+        ("a.csv", "a,b\n" + "2,y\n" * 9 + '3,"x"y\n4,z\n', "line 11: ',' expected after '\"'"),
+        ("a.csv", "a,b\n" + "2,y\n" * 9 + '3,"x\n4,z\n', "unexpected end of data"),
+        ("a.csv", "a,b\n" + "2,y\n" * 9 + "3,x\ry\n4,z\n", "line 11: new-line character seen"),
+        ("a.tsv", "a\tb\n" + "2\ty\n" * 9 + "3\n4\tz\n", "line 11: expected 2 cells"),
+    ],
+)
+def test_what_is_wrong_in_a_later_part_is_named_with_its_line_in_the_file(tmp_path, name, text, said):
+    path = tmp_path / name
+    path.write_text(text)
+    with pytest.raises(DataError, match=re.escape(said)) as whole:
+        list(open_file(path).read())
+    for size in SIZES:
+        file = open_file(path)
+        reasons = []
+        for start, stop in file.spans(size):
+            try:
+                list(file.read(start, stop))
+            except DataError as error:
+                reasons.append(str(error))
+        assert reasons[0] == str(whole.value), size
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.tsv"])
+def test_limits_of_files_hold_in_parts(tmp_path, monkeypatch, name):
+    text = {"a.jsonl": '{"a": "%s"}\n', "a.csv": '"%s"\n', "a.tsv": "%s\n"}[name]
+    path = tmp_path / name
+    path.write_text("".join(text % each for each in ["a", *"1234567", "x" * 99, "y"]))
+    file = open_file(path)
+    [span] = [
+        (start, stop) for start, stop in file.spans(2) if any("xxx" in str(row) for row in file.read(start, stop))
+    ]
+    assert span[0] > 0
+    monkeypatch.setattr(outside, "LONGEST_LINE", 50)
+    with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
+        list(file.read(*span))
+    with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
+        open_file(path).spans(2)
+
+
+def test_broken_utf8_in_a_later_part_is_named_with_its_line(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b'a,b\n"1\n",2\n' * 1 + b"x,y\n" * 4 + b"caf\xe9,z\n")
+    file = open_file(path)
+    with pytest.raises(DataError, match=r"line 8: not UTF-8 \(byte 0xe9 at column 4\)"):
+        list(file.read(*file.spans(2)[-1]))
+
+
+@pytest.mark.parametrize("name", ["a.csv.gz", "a.jsonl.gz"])
+def test_what_is_compressed_is_one_part(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(b'{"a": 1}\n' * 9))
+    assert open_file(path).spans(2) == ((0, None),)
+
+
+def test_a_large_row_group_is_shared_out_and_a_small_one_is_not_cut_finer_than_asked(tmp_path):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": range(40_000)}), path)  # one group
+    spans = open_file(path).spans(500)
+    assert len(spans) == 16
+    assert {stop - start for start, stop in spans[:-1]} == {2500}
+    pq.write_table(pa.table({"a": range(40_000)}), path, row_group_size=10_000)
+    assert len(open_file(path).spans(5_000)) == 8
+
+
+def test_only_the_row_groups_of_a_range_are_read(tmp_path, monkeypatch):
+    path = tmp_path / "a.parquet"
+    pq.write_table(pa.table({"a": range(100)}), path, row_group_size=10)
+    asked = []
+    batches = pq.ParquetFile.iter_batches
+    monkeypatch.setattr(
+        pq.ParquetFile, "iter_batches", lambda self, **how: asked.extend(how["row_groups"]) or batches(self, **how)
+    )
+    assert [row.values["a"] for row in File(path, ["a"]).read(38, 52)] == list(range(38, 52))
+    assert asked == [3, 4, 5]

@@ -1,0 +1,56 @@
+"""What a terminal shows while models are evaluated, and when."""
+
+import io
+import threading
+
+import pytest
+from rich.console import Console
+
+from unbag import request
+from unbag.cli import output, watching
+from unbag.request import BUILDING, Request, build_ahead
+from unbag.word_counter import FITTING
+
+
+@pytest.fixture
+def terminal(monkeypatch):
+    """Give what is drawn on a terminal."""
+    drawn = io.StringIO()
+    for module in (output, watching):
+        monkeypatch.setattr(
+            module, "console", lambda **_: Console(file=drawn, force_terminal=True, color_system=None, width=80)
+        )
+    return drawn
+
+
+def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(terminal, monkeypatch):
+    threads = threading.active_count()
+
+    def prepare(builder):
+        told.append((terminal.getvalue(), threading.active_count()))
+
+    told = []
+    monkeypatch.setattr(request, "check", lambda asked: asked)
+    monkeypatch.setattr(request.sets, "prepare", prepare)
+    with watching.watch(2, visible=True) as watched:
+        build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.on_progress(BUILDING, *each))
+        (first, *drawing), (second, *drawing_on) = told
+        assert drawing == drawing_on == [threads]
+        assert first.count("building the sets") == first.count("0/2 sets") > 0
+        assert "1/2 sets" in second
+        ended = terminal.getvalue()
+        assert "2/2 sets" in ended
+        watched.on_set("plain")
+        assert "making plain" in terminal.getvalue().removeprefix(ended)
+
+
+def test_what_goes_on_is_called_what_it_is_told_as(terminal):
+    with watching.watch(1, visible=True) as watched:
+        watched.on_set("plain")
+        watched.on_progress(FITTING, 1, 2)
+        watched.on_progress("plain, lexical", 1, 2)
+    with output.progress(visible=True) as moved:
+        moved(FITTING, 1, 2)
+    for verb in ("asking", "predicting"):
+        assert verb not in terminal.getvalue()
+    assert terminal.getvalue().count(FITTING) >= 2

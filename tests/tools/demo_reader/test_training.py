@@ -1,0 +1,33 @@
+from itertools import islice
+
+import pytest
+
+from unbag import demo
+
+torch = pytest.importorskip("torch")
+
+from tools.demo_reader.training import train, vocabulary  # noqa: E402
+
+PAIRS = list(islice(demo.pairs("train"), 64))
+
+
+def weights(**options):
+    return train(PAIRS, **{"epochs": 2, **options}).state_dict()
+
+
+def test_the_seed_decides_every_weight():
+    first, again, other = weights(), weights(), weights(seed=1)
+    assert all(torch.equal(first[name], again[name]) for name in first)
+    assert not any(torch.equal(first[name], other[name]) for name in first)
+
+
+def test_every_weight_moves():
+    begun, later = weights(epochs=1), weights(epochs=2)
+    assert not any(torch.equal(begun[name], later[name]) for name in begun)
+
+
+def test_it_knows_all_words_of_its_pairs_and_no_others():
+    known = vocabulary(PAIRS)
+    assert "." in known
+    assert known == sorted(set(known))
+    assert len(known) < len(vocabulary(list(demo.pairs("train"))))

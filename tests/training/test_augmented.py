@@ -1,0 +1,122 @@
+"""What `--augment` adds, kind by kind, and the same in every process."""
+
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.training.conftest import write_pairs
+from unbag.perturb.augmentation import kind_of
+from unbag.perturb.halves import TRAINING, are_in
+from unbag.sources import Example
+from unbag.training import augmented
+from unbag.training.augment_option import KINDS
+from unbag.training.augmented import Augmented
+from unbag.training.data import Part
+
+# man, dog, boy, black, white, old and red are words of the training half; so are push and chase.
+PAIRS = [
+    ("A man is pushing a red car.", "A man is pushing a car.", "entailment"),
+    ("A boy is chasing a dog in a park.", "A boy is chasing a dog.", "entailment"),
+    ("A black dog is near a white car and a boy.", "The boy is asleep on a chair.", "contradiction"),
+    ("A white dog sees a black boy near a black car.", "A white boy has a white car.", "neutral"),
+    ("A red dog and a red car are near a red boy in a hat.", "A man is at home.", "neutral"),
+    ("A white boy pushes a white car.", "A white boy runs.", "contradiction"),
+    ("A boy is near a car.", "An old dog barks.", "neutral"),
+    ("A boy in a red hat is chasing two cats.", "Two cats are with a boy.", "neutral"),
+]
+EXAMPLES = [Example(f"own-{i}", *pair) for i, pair in enumerate(PAIRS)]
+
+
+@pytest.fixture(scope="module")
+def made(parser, wordnet):
+    """Give a function that makes the pairs of an epoch."""
+
+    def made(kinds=KINDS, epoch=0, seed=13, words="training"):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(augmented, "Parser", lambda: parser)
+            added = Augmented([_part()], pairs=dict.fromkeys(kinds, 6), words=words, seed=seed)
+        return added(epoch), added
+
+    return made
+
+
+def _part():
+    return Part("own", EXAMPLES, 1.0, "en", {"left_out": {}})
+
+
+def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
+    pairs, added = made()
+    assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind in KINDS for _ in range(6)]
+    record = added.record()
+    assert record["words"] == "training"
+    assert list(record["first_epoch"]) == list(KINDS)
+    for kind, counted in record["first_epoch"].items():
+        own = [pair for pair in pairs if kind_of(pair.source_id) == kind]
+        labels = [pair.label for pair in own]
+        assert counted["pairs"] == 6
+        assert counted["labels"] == {label: labels.count(label) for label in sorted(set(labels))}
+        assert counted["different"] == len({pair[1:3] for pair in own})
+    assert set(added.identity) == {"parser", "wordnet"}
+
+
+def test_seed_and_epoch_decide_the_pairs(made):
+    kinds = ("swapped", "negated", "substituted")
+    first, added = made(kinds)
+    record = added.record()
+    assert made(kinds)[0] == first == added(0)
+    assert added(1) != first
+    assert added.record() == record, "of the first epoch"
+    assert made(kinds, seed=14)[0] != first
+
+
+def test_half_the_vocabulary_makes_fewer_pairs_than_all(made):
+    def swaps(words):
+        return {pair[1:3] for pair in made(("soswap",), words=words)[0]}
+
+    assert ("A man is pushing a red car.", "A red car is pushing a man.") in swaps("training")
+    assert are_in(TRAINING, ["man", "push", "car"])
+    assert len(swaps("all")) >= 3
+
+
+SCRIPT = """
+import json, sys
+from unbag.sources import Example
+from unbag.text.parses import Parser
+from unbag.training import augmented
+from unbag.training.data import Part
+pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])
+augmented.Parser = lambda: Parser(pipeline)
+part = Part("own", [Example(*pair) for pair in pairs], 1.0, "en", {})
+added = augmented.Augmented([part], pairs=dict.fromkeys(kinds, 6), words="training", seed=13)
+print(json.dumps(added(1)))
+"""
+
+
+@pytest.mark.slow
+def test_another_process_makes_the_same_pairs(made, shared):
+    """With another order of sets."""
+    pipeline = shared / "hub" / "models" / "spacy" / "en_core_web_sm"
+    arguments = [str(pipeline), json.dumps([pair[:4] for pair in EXAMPLES]), json.dumps(KINDS)]
+    done = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *arguments],
+        env={**os.environ, "PYTHONHASHSEED": "7"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [tuple(pair)[:4] for pair in json.loads(done.stdout)] == [pair[:4] for pair in made(epoch=1)[0]]
+
+
+def test_a_run_keeps_what_was_added_on_its_record(finetune, options, parser, tmp_path, monkeypatch):
+    monkeypatch.setattr(augmented, "Parser", lambda: parser)
+    file = write_pairs(tmp_path / "own.csv", [tuple(f'"{text}"' for text in pair) for pair in PAIRS])
+    kinds = ("swapped=0.5", "soswap=9")
+    record, _ = finetune(corpus=(str(file),), max_steps=4, batch_size=4, augment=kinds)
+    assert record["pairs_per_epoch"] == len(PAIRS) + 4 + 9
+    assert record["augmentation"]["first_epoch"]["soswap"]["labels"] == {"contradiction": 9}
+    assert record["augmentation"]["first_epoch"]["swapped"]["pairs"] == 4
+    assert record["parser"] == parser.identity
+    assert "wordnet" not in record

@@ -1,0 +1,194 @@
+"""What biased models say of training pairs, and how it comes into the batches."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import datasets
+
+from tests.training.conftest import PAIRS
+from unbag.inference.run import predict_rows
+from unbag.inference.transformer import TransformerPredictor
+from unbag.labels import LABELS
+from unbag.sources import Example
+from unbag.training import bias, debiasing, regimes
+from unbag.training.data import Part, TrainingData, drawn
+from unbag.training.debias_options import DebiasConfig
+from unbag.training.known import BIAS, WEIGHT, FromModels
+from unbag.training.stream import Epochs, Place
+
+EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
+
+
+class Told:
+    """A model that says what it is told of a pair, by its hypothesis, and counts what it is asked."""
+
+    identity = "told"
+
+    def __init__(self, chance=0.8):
+        self.asked, self.chance = 0, chance
+
+    def log_probabilities(self, examples):
+        self.asked += len(examples)
+        sure = [len(example.hypothesis) % 3 for example in examples]
+        rest = (1 - self.chance) / 2
+        return np.log(np.where(np.arange(3) == np.array(sure)[:, None], self.chance, rest)).astype(np.float32)
+
+
+def test_a_product_is_normalised_and_by_hand():
+    """(8, 1, 1) / 10 times itself is (64, 1, 1) / 66."""
+    found = np.exp(bias.Product([Told(), Told()]).log_probabilities(EXAMPLES[:1]))
+    assert sorted(found[0].tolist()) == pytest.approx([1 / 66, 1 / 66, 64 / 66])
+
+
+def test_both_is_the_product_of_the_two_bags(monkeypatch, tmp_path):
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
+    one, other, both = (
+        bias.of_words(name, EXAMPLES, language="en").log_probabilities(EXAMPLES)
+        for name in (bias.LEXICAL, bias.HYPOTHESIS, bias.BOTH)
+    )
+    product = np.exp(one + other)
+    assert np.exp(both) == pytest.approx(product / product.sum(axis=1, keepdims=True), abs=1e-5)
+
+
+def test_a_pair_is_asked_once():
+    told = Told()
+    remembered = bias.Remembered(told)
+    copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
+    found = remembered.log_probabilities(EXAMPLES + copies)
+    assert told.asked == len(EXAMPLES)
+    assert np.array_equal(found[: len(EXAMPLES)], found[len(EXAMPLES) :])
+    assert np.array_equal(remembered.log_probabilities(EXAMPLES[5:6]), found[5:6])
+    assert told.asked == len(EXAMPLES)
+    assert remembered.log_probabilities([]).shape == (0, 3)
+
+
+def test_of_pairs_that_it_has_seen_a_weak_learner_says_nothing():
+    found = bias.Unseen(Told(), EXAMPLES[:2]).log_probabilities(EXAMPLES[:4])
+    assert np.exp(found[:2]) == pytest.approx(1 / 3)
+    assert np.array_equal(found[2:], Told().log_probabilities(EXAMPLES[2:4]))
+
+
+@pytest.mark.parametrize("order", ["natural", "permuted"])
+def test_a_weak_learner_has_seen_its_pairs_in_the_order_it_was_trained_on(monkeypatch, tmp_path, order):
+    monkeypatch.setattr(debiasing, "_network", lambda config, folder: Told())
+    config = DebiasConfig(model="m", out=tmp_path, bias="self", weak_examples=12, order=order)
+    raw = Part("pairs", EXAMPLES, 1.0, "en", {"left_out": {}})
+    known = debiasing.known(config, TrainingData((raw,), ()), {"weak": tmp_path})
+    asked = raw if order == "natural" else regimes.permuted(raw, seed=config.seed)
+    seen = {example.source_id for part in drawn([raw], 12, config.seed) for example in part.examples}
+    is_seen = np.array([example.source_id in seen for example in asked.examples])
+    found = np.exp(known(asked.examples)[BIAS])
+    assert is_seen.sum() == 12
+    assert found[is_seen] == pytest.approx(1 / 3)
+    assert found[~is_seen].max(axis=1) == pytest.approx(0.8)
+
+
+def rows_of(examples):
+    ids = [example.source_id for example in examples]
+    columns = {name: [getattr(example, name) for example in examples] for name in ("premise", "hypothesis")}
+    return datasets.Dataset.from_dict({"id": [f"row {name}" for name in ids], "source_id": ids, **columns})
+
+
+def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_path):
+    predictor = TransformerPredictor.load(tiny_bert)
+    kept = predict_rows(rows_of(reversed_ := EXAMPLES[::-1]), predictor, tmp_path / "predictions")
+    expected = np.log(kept.array(LABELS)[::-1])
+    assert len(reversed_) == len(EXAMPLES)
+    for folder in (kept.path, tmp_path / "predictions"):
+        stored = bias.Stored(folder)
+        assert stored.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-6)
+        copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]
+        assert np.array_equal(stored.log_probabilities(copies), stored.log_probabilities(EXAMPLES[:3]))
+    network = bias.Network(tiny_bert, tmp_path / "answers")
+    assert network.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
+    predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
+    with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* found 2"):
+        bias.Stored(tmp_path / "predictions")
+
+
+def test_predictions_may_be_a_file(tmp_path):
+    file = tmp_path / "weak.csv"
+    lines = [f"{example.source_id},0.5,0.3,0.2" for example in EXAMPLES]
+    file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines]))
+    assert np.exp(bias.Stored(file).log_probabilities(EXAMPLES[3:4]))[0].tolist() == pytest.approx([0.5, 0.3, 0.2])
+    with pytest.raises(ValueError, match="1 of 2 training pairs have no prediction, first 'other'"):
+        bias.Stored(file).log_probabilities([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
+    file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines, lines[0]]))
+    with pytest.raises(ValueError, match="expected one prediction for each id"):
+        bias.Stored(file)
+    file.write_text("id,prediction\na,neutral\n")
+    with pytest.raises(ValueError, match="a bias is probabilities, not labels"):
+        bias.Stored(file)
+    with pytest.raises(ValueError, match="found none"):
+        bias.Stored(tmp_path)
+
+
+class LengthsOnly:
+    """Stands in for a tokenizer: a pair is its numbers of characters."""
+
+    limit = None
+
+    def encode(self, pairs):
+        return [([len(premise), len(hypothesis)], None) for premise, hypothesis in pairs]
+
+    def encode_all(self, examples):
+        from unbag.training.encoded import EncodedPairs
+
+        tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
+        return EncodedPairs(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)
+
+    def padded(self, tokens):
+        import torch
+
+        return {"input_ids": torch.tensor([ids for ids, _ in tokens])}
+
+
+ORDER = ("contradiction", "entailment", "neutral")
+
+
+def epochs(rank=0, world=1, **options):
+    part = Part("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
+    known = FromModels(bias.Remembered(Told()), balanced=True)
+    place = Place(rank, world, 1)
+    return Epochs(
+        [part],
+        **{"batch_size": 8, "seed": 1, "place": place, "encoder": LengthsOnly(), "order": ORDER, "known": known},
+        further_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
+        **options,
+    )
+
+
+def added(epoch):
+    return [Example(f"{epoch}-{n}#soswap", f"premise {epoch}", f"{'h' * n}", "neutral") for n in range(9)]
+
+
+@pytest.mark.parametrize("options", [{}, {"weight": 1.5}, {"added": added}])
+def test_each_example_of_a_batch_has_its_own_bias(options):
+    """Whatever the epoch: in the order of the network's outputs, beside its label."""
+    for number in range(3):
+        stream = epochs(**options).epoch(number)
+        seen = 0
+        for item in range(len(stream)):
+            batch, rows = stream[item], stream.batches[item].tolist()
+            examples = [stream.examples[row] for row in rows]
+            expected = Told().log_probabilities(examples)[:, [LABELS.index(label) for label in ORDER]]
+            assert batch.known[BIAS].numpy() == pytest.approx(expected)
+            assert [ORDER[output] for output in batch.labels.tolist()] == [example.label for example in examples]
+            assert len(batch.encoded["input_ids"]) == 2 * len(examples), "further pairs have none"
+            seen += len(examples)
+        assert seen == len(stream.examples)
+        weights = np.concatenate([stream[item].known[WEIGHT].numpy() for item in range(len(stream))])
+        assert weights.mean() == pytest.approx(1, abs=1e-5)
+
+
+def test_two_processes_share_what_one_has():
+    whole = epochs().epoch(0)
+    parts = [epochs(rank, 2).epoch(0) for rank in (0, 1)]
+    for item in range(len(whole)):
+        together = np.concatenate([part[item].known[BIAS].numpy() for part in parts])
+        assert sorted(map(tuple, together.tolist())) == sorted(map(tuple, whole[item].known[BIAS].tolist()))
+        for part in parts:
+            rows = part[item].encoded["input_ids"][: len(part[item].labels), 1] % 3
+            assert [ORDER.index(LABELS[row]) for row in rows.tolist()] == part[item].known[BIAS].argmax(1).tolist()

@@ -1,0 +1,255 @@
+"""The laws of the objectives beside a biased model, and values worked out by hand."""
+
+import math
+
+import numpy as np
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+import torch
+from torch.nn.functional import cross_entropy
+
+from tests.training.tiny_networks import LABELS as GOLD
+from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_tokenizer
+from unbag.sources import Example
+from unbag.training import debias_options as options
+from unbag.training.confidence import ConfidenceRegularised
+from unbag.training.debiased import GroupBalanced
+from unbag.training.groups import EDGES, group_weights, groups
+from unbag.training.known import BIAS, TEACHER, WEIGHT
+from unbag.training.learned_mixin import LearnedMixin
+from unbag.training.max_entropy import entropies
+from unbag.training.product_of_experts import ProductOfExperts
+from unbag.training.reweighting import Reweighted
+
+NOTHING = {"input_ids": torch.zeros(1)}
+UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]
+
+
+class Constant(torch.nn.Module):
+    """A network that answers with the logits it holds."""
+
+    def __init__(self, logits):
+        super().__init__()
+        self.logits = torch.nn.Parameter(torch.tensor(logits, dtype=torch.float64))
+
+    def forward(self, input_ids):
+        return self
+
+
+def told(config=options.DebiasConfig, **changed):
+    return config(model="m", out="o", **changed)
+
+
+def log(probabilities):
+    return torch.tensor(probabilities, dtype=torch.float64).clamp(min=1e-6).log().float()
+
+
+OBJECTIVES = {
+    "product": lambda network, **changed: ProductOfExperts(network, told(**changed)),
+    "reweighted": lambda network, **changed: Reweighted(network, told(options.ReweightingConfig, **changed)),
+    "focal": lambda network, **changed: Reweighted(network, told(options.FocalConfig, **changed), gamma=2.0),
+    "mixin": lambda network, **changed: mixin(network, entropy_penalty=0.0, **changed),
+}
+
+
+def mixin(network=None, **changed):
+    network = network or tiny_network()
+    return LearnedMixin(network, tiny_tokenizer(), told(options.LearnedMixinConfig, **changed))
+
+
+def random_bias(seed=0):
+    return torch.randn(len(GOLD), 3, generator=torch.Generator().manual_seed(seed)).log_softmax(dim=1)
+
+
+def gradients(loss, network):
+    return torch.autograd.grad(loss, [p for p in network.parameters() if p.requires_grad], allow_unused=True)
+
+
+def assert_plain(objective, bias):
+    network = objective.network
+    found = objective(GOLD, bias=bias, **encode())
+    plain = cross_entropy(network(**encode()).logits, GOLD)
+    torch.testing.assert_close(found.loss, plain)
+    torch.testing.assert_close(found.parts["cross_entropy"], plain)
+    for one, other in zip(gradients(found.loss, network), gradients(plain, network), strict=True):
+        if other is not None:
+            torch.testing.assert_close(one, other, atol=1e-6, rtol=1e-4)
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_a_uniform_bias_is_plain_cross_entropy(name):
+    assert_plain(OBJECTIVES[name](tiny_network()), torch.full((len(GOLD), 3), math.log(1 / 3)))
+
+
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_without_strength_it_is_plain_cross_entropy(name):
+    assert_plain(OBJECTIVES[name](tiny_network(), bias_strength=0.0), random_bias())
+
+
+@pytest.mark.parametrize("name", ["product", "reweighted", "focal"])
+def test_nothing_is_learnt_where_the_bias_is_certain_and_right(name):
+    network = Constant([[1.0, 0.5, -2.0]])
+    loss = OBJECTIVES[name](network)(torch.tensor([1]), bias=torch.tensor([[-40.0, 0.0, -40.0]]), **NOTHING)
+    loss.loss.backward()
+    assert loss.loss.item() == pytest.approx(0, abs=1e-12)
+    assert network.logits.grad.abs().max() < 1e-12
+
+
+def test_what_is_predicted_is_the_network_alone():
+    objective = OBJECTIVES["product"](tiny_network()).eval()
+    with torch.no_grad():
+        assert torch.equal(objective(None, **encode()), objective.network(**encode()).logits)
+
+
+def test_product_by_hand():
+    """p = (1/2, 1/4, 1/4) and b = (1/8, 1/2, 3/8): the product is (2, 4, 3) / 9."""
+    network = Constant([[math.log(2), 0.0, 0.0]])
+    loss = ProductOfExperts(network, told())(torch.tensor([2]), bias=log([[1 / 8, 1 / 2, 3 / 8]]), **NOTHING)
+    assert loss.loss.item() == pytest.approx(-math.log(3 / 9))
+    loss.loss.backward()
+    assert network.logits.grad[0].tolist() == pytest.approx([2 / 9, 4 / 9, 3 / 9 - 1])
+
+
+def test_a_strength_of_a_half_takes_the_root():
+    """b = (1/16, 9/16, 6/16): to the power of a half it is proportional to (1, 3, √6)."""
+    objective = ProductOfExperts(Constant([[0.0, 0.0, 0.0]]), told(bias_strength=0.5))
+    loss = objective(torch.tensor([1]), bias=log([[1 / 16, 9 / 16, 6 / 16]]), **NOTHING)
+    assert loss.loss.item() == pytest.approx(-math.log(3 / (4 + math.sqrt(6))))
+
+
+def test_weights_by_hand():
+    """b[gold] is 3/4: reweighting weighs (1/4) / (2/3) = 3/8, focal the square of it; strength is an exponent."""
+    bias = log([[3 / 4, 1 / 8, 1 / 8]])
+    for name, strength, weight in (("reweighted", 1.0, 3 / 8), ("focal", 1.0, 9 / 64), ("focal", 0.5, 3 / 8)):
+        objective = OBJECTIVES[name](Constant([[0.0, 0.0, 0.0]]), bias_strength=strength)
+        assert objective(torch.tensor([0]), bias=bias, **NOTHING).loss.item() == pytest.approx(weight * math.log(3))
+
+
+def test_confidence_by_hand():
+    """t = (8, 1, 1) / 10 and β = 2/3: the target is the cube root, (2, 1, 1) / 4."""
+    objective = ConfidenceRegularised(Constant([[math.log(2), 0.0, 0.0]]), told(options.ConfidenceConfig))
+    known = {BIAS: log([[2 / 3, 1 / 6, 1 / 6]]), TEACHER: log([[8 / 10, 1 / 10, 1 / 10]])}
+    loss = objective(torch.tensor([0]), **known, **NOTHING)
+    assert loss.loss.item() == pytest.approx(1.5 * math.log(2))  # the entropy of (1/2, 1/4, 1/4), which p is
+    loss.loss.backward()
+    assert objective.network.logits.grad.abs().max() < 1e-6, "it says what the target is already"
+
+
+def test_confidence_is_undecided_where_the_bias_is_certain_and_right():
+    network = Constant([[0.0, 0.0, 0.0]])
+    known = {BIAS: torch.tensor([[0.0, -40.0, -40.0]]), TEACHER: log([[0.9, 0.05, 0.05]])}
+    objective = ConfidenceRegularised(network, told(options.ConfidenceConfig))
+    objective(torch.tensor([0]), **known, **NOTHING).loss.backward()
+    assert network.logits.grad.abs().max() < 1e-7
+
+
+def test_a_certain_teacher_makes_confidence_cross_entropy():
+    objective = ConfidenceRegularised(tiny_network(), told(options.ConfidenceConfig))
+    certain = torch.full((len(GOLD), 3), -1e4)
+    certain[torch.arange(len(GOLD)), GOLD] = 0.0
+    found = objective(GOLD, bias=random_bias(), teacher=certain, **encode()).loss
+    torch.testing.assert_close(found, cross_entropy(objective.network(**encode()).logits, GOLD))
+
+
+def test_the_mixin_is_a_product_to_a_power_that_it_learns():
+    objective = mixin()
+    with torch.no_grad():
+        objective.gate.weight.zero_()
+        objective.gate.bias.fill_(math.log(math.e**0.5 - 1))  # softplus of it is 0.5
+    bias = random_bias()
+    found = objective(GOLD, bias=bias, **encode())
+    logits = objective.network(**encode()).logits
+    expected = cross_entropy(logits + 0.5 * bias, GOLD) + 0.03 * entropies(0.5 * bias).mean()
+    torch.testing.assert_close(found.loss, expected)
+    found.loss.backward()
+    assert objective.gate.weight.grad.abs().max() > 0
+
+
+@pytest.mark.parametrize("kind", ["gpt2", "bart", "distilbert"])
+def test_the_mixin_reads_the_hidden_state_that_became_the_logits(kind):
+    objective = mixin(tiny_network(kind))
+    tokenizer_pad = encode()
+    hidden = {}
+    objective.gate.register_forward_hook(lambda module, inputs, output: hidden.update(h=inputs[0]))
+    objective(GOLD, bias=random_bias(), **tokenizer_pad)
+    [layer] = [module for module in objective.network.modules() if objective._see in module._forward_hooks.values()]
+    torch.testing.assert_close(layer(hidden["h"]), objective.network(**tokenizer_pad).logits)
+
+
+def test_the_strength_is_annealed_from_the_first_step_to_the_last():
+    objective = ProductOfExperts(Constant([[0.0, 0.0, 0.0]]), told(anneal=0.2, accumulation=2, batch_size=2))
+    objective.begin(0, 5)
+    seen = []
+    for _ in range(5):
+        for _ in range(2):  # the parts of a step
+            seen.append(round(objective.strength, 6))
+            objective(torch.tensor([0]), bias=log(UNIFORM), **NOTHING)
+    assert seen == [1.0, 1.0, 0.8, 0.8, 0.6, 0.6, 0.4, 0.4, 0.2, 0.2]
+    objective.begin(3, 5)
+    assert objective.strength == pytest.approx(0.4)
+    objective.begin(0, 1)
+    assert objective.strength == 1.0
+
+
+def test_evaluation_takes_no_step():
+    objective = ProductOfExperts(tiny_network(), told(anneal=0.0)).eval()
+    objective.begin(0, 10)
+    objective(None, **encode())
+    assert objective.strength == 1.0
+
+
+def test_permuted_pairs_are_max_entropys():
+    objective = ProductOfExperts(tiny_network(), told(alpha=0.7))
+    examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
+    further = objective.further_pairs(examples, 0)
+    assert len(further) == len(PAIRS)
+    bias = random_bias()
+    found = objective(GOLD, bias=bias, **encode(PAIRS + further))
+    network = objective.network
+    product = cross_entropy(network(**encode()).logits + bias, GOLD)
+    torch.testing.assert_close(found.loss, product - 0.7 * entropies(network(**encode(further)).logits).mean())
+
+
+def test_groups_weigh_the_same():
+    generator = np.random.default_rng(0)
+    probabilities = generator.dirichlet([1, 1, 1], 1000)
+    gold = np.argmax(generator.random((1000, 3)) * probabilities, axis=1)
+    group, weights = groups(probabilities, gold), group_weights(probabilities, gold)
+    assert set(group.tolist()) == set(range(len(EDGES) + 1))
+    sums = [float(weights[group == each].sum()) for each in range(len(EDGES) + 1)]
+    assert sums == pytest.approx([1000 / len(sums)] * len(sums), rel=1e-4)
+
+
+def test_balance_by_hand():
+    """Weights of 2 and 2/3, taken half: 1.5 and 5/6 of ln 3."""
+    network = Constant([[0.0, 0.0, 0.0]] * 2)
+    objective = GroupBalanced(network, told(options.GroupBalancedConfig, balance=0.5))
+    known = {BIAS: log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
+    found = objective(torch.tensor([0, 1]), **known, **NOTHING).loss.item()
+    assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))
+
+
+@pytest.mark.parametrize(
+    ("config", "changed", "said"),
+    [
+        (options.DebiasConfig, {"bias": "magic"}, "expected a bias of lexical, hypothesis, both, self, or a folder"),
+        (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
+        (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
+        (options.DebiasConfig, {"hypothesis_only": True}, "leaves a model nothing but what the bias knows"),
+        (options.DebiasConfig, {"alpha": 1.0, "order": "shuffled"}, "does not go with shuffled"),
+        (options.DebiasConfig, {"bias": "self", "examples": 100}, "expected weak_examples below examples = 100"),
+        (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
+        (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),
+        (options.DebiasConfig, {"bias": __file__, "augment": ("soswap",)}, "no stored prediction"),
+        (options.ReweightingConfig, {"balance": 0.5}, "a second time"),
+        (options.FocalConfig, {"gamma": -1.0}, "expected gamma of at least 0"),
+        (options.LearnedMixinConfig, {"entropy_penalty": math.inf}, "expected entropy_penalty of at least 0"),
+        (options.ConfidenceConfig, {"teacher": "nowhere"}, "expected a teacher's folder"),
+    ],
+)
+def test_what_has_no_meaning_is_refused_with_a_line(config, changed, said):
+    with pytest.raises(ValueError, match=said) as error:
+        told(config, **changed)
+    assert "\n" not in str(error.value)

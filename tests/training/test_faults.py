@@ -1,0 +1,94 @@
+"""What a machine does to a training: another in its folder, workers that die, a disk without room, a signal."""
+
+import multiprocessing
+import os
+import resource
+import signal
+import time
+
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from tests.fork_server import PYTHON
+from tests.training.test_interrupted import RECIPE, arguments_of
+from unbag import locks
+from unbag.exhausted import is_disk_full
+from unbag.training.faults import WorkerError
+
+
+def start(pairs_file, model, out, *more):
+    told = (RECIPE, *arguments_of(pairs_file), "--model", model, "--out", out, *more)
+    return PYTHON.start(*told, env={**os.environ, "HF_HUB_OFFLINE": "1"})
+
+
+def wait_for(path, process):
+    deadline = time.monotonic() + 120
+    while not path.exists():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < deadline
+        time.sleep(0.005)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "termin")]
+)
+def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resume(
+    tmp_path, pairs_file, with_dropout, finetune, number, code, how
+):
+    out = tmp_path / "out"
+    more = () if number == signal.SIGINT else ("--workers", "1")
+    first = start(pairs_file, with_dropout, out, "--max-steps", "3000", *more)
+    wait_for(tmp_path / "out.unfinished" / "checkpoints" / "step-00000002", first)
+    with pytest.raises(locks.LockedError, match=rf"out is being written by process {first.pid} on .* \(training since"):
+        finetune(out=out)
+    os.kill(first.pid, number)
+    assert first.wait() == code
+    _, said = first.communicate()
+    assert f"unbag: {how}" in said
+    assert "; rerun the same command to resume" in said
+    assert "Traceback" not in said
+    assert not locks.lock_file(out).exists()
+    assert not list((tmp_path / "out.unfinished").rglob(".*.part"))
+
+
+@pytest.mark.slow
+def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finetune, caplog):
+    others = {child.pid for child in multiprocessing.active_children()}  # such as a client process of other tests
+
+    def kill_the_worker(step, total, status):
+        if step == 2:
+            for worker in multiprocessing.active_children():
+                if worker.pid not in others:
+                    os.kill(worker.pid, signal.SIGKILL)
+
+    options = {"workers": 1, "checkpoint_every": 1, "max_steps": 30}
+    with pytest.raises(WorkerError, match=r"a process that prepares batches died .*--workers, found 1") as told:
+        finetune(kill_the_worker, **options)
+    assert "\n" not in str(told.value)
+    options |= {"workers": 0}
+    record, _ = finetune(**options)
+    assert record["steps"] == 30
+    assert "going on after step" in caplog.text
+
+
+@pytest.mark.parametrize("most", [200, 20_000], ids=["records", "weights"])
+def test_a_full_disk_is_one_line_and_the_next_run_goes_on(tmp_path, finetune, caplog, most):
+    unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+
+    def fill_up(step, total, status):
+        if step == 5:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (most, unlimited[1]))  # no file grows beyond so many bytes
+
+    try:
+        with pytest.raises(OSError, match=r".") as told:
+            finetune(fill_up, checkpoint_every=4)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+    assert is_disk_full(told.value)
+    assert not (tmp_path / "out").exists()
+    assert not list(tmp_path.rglob(".*.part"))
+    record, _ = finetune(checkpoint_every=4)
+    assert record["steps"] == 12
+    assert "going on after step 4 of 12" in caplog.text

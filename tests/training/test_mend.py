@@ -1,0 +1,133 @@
+"""`unbag train mend`: the model, what it was, and what is said of the two."""
+
+import json
+import shutil
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+from accelerate.state import AcceleratorState
+from transformers import AutoModelForSequenceClassification
+
+from unbag import asked_model, results, word_counter
+from unbag.inference.probe import ProbeReport
+from unbag.labels import LABELS
+from unbag.request import Request
+from unbag.training import mended
+from unbag.training.mend_config import MendConfig
+from unbag.training.recipes import named
+
+RECIPE = named("mend")
+
+
+@pytest.fixture
+def mend(options, pairs_file, tmp_path_factory, monkeypatch):
+    """Give a function that mends a model and evaluates it on the pairs of a file."""
+    monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
+    requests = [Request(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
+    monkeypatch.setattr(mended, "_sets", lambda config: requests)
+    monkeypatch.setattr(word_counter.WordCounter, "of", lambda self, built, store: word_counter.Words())
+    mended.before_and_after.cache_clear()
+
+    def mend(seeds=(), **changed):
+        told = {**options, "augment": (), "batch_size": 24, "max_steps": 4, **changed}
+        return RECIPE.protocol.run(RECIPE, MendConfig(**told), seeds)
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    yield mend
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+@pytest.mark.slow
+def test_a_classifier_is_mended_and_held_against_what_it_was(mend, options, tiny_bert):
+    record = mend(model=str(tiny_bert))
+    out = options["out"]
+    AutoModelForSequenceClassification.from_pretrained(out)
+    before, after = (results.read(out / name / "results.json") for name in ("before", "evaluation"))
+    assert {each.set for each in before} == {each.set for each in after} == {"plain", "swapped"}
+    kept = json.loads((out / "mend.json").read_text())
+    assert kept["comparison"] == json.loads(json.dumps(record["comparison"]))
+    [accuracy] = [
+        each for each in kept["comparison"]["differences"] if (each["set"], each["quantity"]) == ("plain", "accuracy")
+    ]
+    scores = [next(each.scores["accuracy"] for each in found if each.set == "plain") for found in (before, after)]
+    assert accuracy["values"] == [estimate.value for estimate in scores]
+    assert accuracy["p_holm"] is not None
+    card = (out / "README.md").read_text()
+    assert "| set | number | before | after |" in card
+    gap = 100 * (scores[1].value - scores[0].value)
+    assert f"In domain: pairs.csv, accuracy {gap:+.1f} [" in card
+    assert "unbag train mend --model" in card
+    assert str(out.parent) not in card + json.dumps(kept), "a path of this machine is told"
+
+
+@pytest.mark.slow
+def test_a_model_without_a_head_has_no_before(mend, options):
+    record = mend(max_steps=2)
+    assert record["comparison"] is None
+    assert "answered no pairs before" in record["why_not"]
+    card = (options["out"] / "README.md").read_text()
+    assert "Nothing to compare" in card
+    assert "Before and after" not in card
+    assert (options["out"] / "evaluation/results.json").is_file()
+    RECIPE.protocol.view(record)
+
+
+@pytest.fixture
+def held(mend, options, tiny_bert):
+    """Give a function that holds a model, as if it had been mended, against a tiny BERT, and returns why not."""
+    shutil.copytree(tiny_bert, options["out"])
+
+    def held(**changed):
+        config = MendConfig(**{**options, "model": str(tiny_bert), "augment": (), **changed})
+        return mended._evaluated(config, mended._sets(config)[:1], {}, None)
+
+    return held
+
+
+def test_what_is_told_of_the_labels_is_told_of_the_model_before(held, options):
+    assert held(label_map="entailment,contradiction,neutral") is None
+    [before] = results.read(options["out"] / "before/results.json")
+    assert before.model["options"]["label_map"] == "entailment,contradiction,neutral"
+    assert mended.before_and_after(options["out"]).differences
+
+
+@pytest.mark.parametrize("label_map", [None, ",".join(LABELS)])
+def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monkeypatch, label_map):
+    fine = ProbeReport(LABELS, 12, LABELS, 12, 12, mislabelled=False)
+    wrong = replace(fine, right_declared=0, best=LABELS[::-1], mislabelled=True)
+    reports = iter([fine, wrong])
+    monkeypatch.setattr(asked_model, "probe", lambda predictor, language: next(reports))
+    reason = held(label_map=label_map)
+    if label_map:
+        assert reason is None
+    else:
+        assert f"answered no pairs before: the model declares its outputs as {','.join(LABELS)}" in reason
+        assert reason.endswith(f"or --label-map {','.join(LABELS)} if the declared order is right after all")
+
+
+@pytest.mark.slow
+def test_the_evaluation_may_be_left_out_and_made_up_for(mend, options):
+    record = mend(max_steps=2, no_evaluate=True, seeds=[5])
+    assert record["runs"][0]["config"]["seed"] == 5
+    assert record["comparison"] is None
+    assert not (options["out"] / "evaluation").exists()
+    assert mend(max_steps=2, seeds=[5])["why_not"], "the same run, evaluated now"
+
+
+def test_one_model_is_mended_at_a_time(mend, options):
+    with pytest.raises(ValueError, match="mend makes one model; found 2"):
+        mend(seeds=[1, 2])
+    with pytest.raises(ValueError, match="leaves out the sets that are named: swapped"):
+        MendConfig(**options, sets=("swapped",), no_evaluate=True)
+
+
+def test_both_are_asked_the_pairs_that_were_trained_on(options):
+    asked = mended._sets(MendConfig(**{**options, "corpus": ("mnli=2", "snli"), "validation": ()}, sets=("swapped",)))
+    assert [(each.name, (each.config or "").split("-")[0]) for each in asked] == [
+        ("swapped", "snli"),
+        ("plain", "mnli"),
+        ("plain", "snli"),
+    ]

@@ -1,0 +1,34 @@
+"""What these tests share: a cache and a folder of their own, and pairs of our own in a file."""
+
+import pytest
+
+LABELS = ("entailment", "neutral", "contradiction")
+
+
+def write_pairs(path, numbers, *, does="runs"):
+    """Write three labelled pairs a number as CSV, and return the path."""
+    rows = [
+        f"The {who} number {n} {does}.,A {who} is {n} or so.,{LABELS[n % 3]}" for n in range(numbers) for who in "abc"
+    ]
+    path.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
+    return path
+
+
+@pytest.fixture
+def own_cache(tmp_path, monkeypatch):
+    """Let what is kept between runs be the test's own."""
+    monkeypatch.delenv("UNBAG_CACHE", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+
+@pytest.fixture
+def elsewhere(own_cache, tmp_path, monkeypatch):
+    """Be in an empty folder, with a cache of the test's own."""
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+
+
+@pytest.fixture
+def sixty_pairs(own_cache, tmp_path):
+    """Give a file of sixty pairs, with a cache of the test's own."""
+    return write_pairs(tmp_path / "pairs.csv", 20)

@@ -1,0 +1,166 @@
+"""The commands that faults meet: what they are told, what they leave, which caches they read."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+OUT = "there"
+"""The folder that all of them write into."""
+
+_PAIRS = ("--data", "pairs.csv")
+_SNLI = ("--corpus", "snli", "--examples", "30")
+_PERMUTED = ("permuted", "-o", "q=3", "-o", "min_words=3")
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command.
+
+    Attributes:
+        name: the row of the table.
+        told: what it is told; REPO stands for a repository of the cell's own.
+        out: what it leaves in `OUT`; nothing where it only prints.
+        whole: whether that is a folder that appears whole; else its files do, one by one.
+        of_hub: what it is told where it reads the Hub; nothing where it need not.
+        publishes: the kind of repository that it writes to.
+        caches: the kinds of caches that it believes, with what it is told then.
+    """
+
+    name: str
+    told: tuple[str, ...]
+    out: str = ""
+    whole: bool = True
+    of_hub: tuple[str, ...] = ()
+    publishes: str = ""
+    caches: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+def _of(told: str, *more: str) -> tuple[str, ...]:
+    return (*told.split(), *more)
+
+
+_OUT = ("--out", f"{OUT}/out")
+_EVALUATE = ("--sets", "plain,swapped", *_OUT)
+_LEXICAL = (
+    "evaluate",
+    "lexical",
+    "--training",
+    "snli",
+    "--sets",
+    "plain",
+    "--corpus",
+    "snli",
+    "--split",
+    "test",
+    *_OUT,
+)
+_SOSWAP = ("build", "soswap_addamod", "--corpus", "snli", *_OUT)
+_FIT = _of("lexical fit --l2 1 --pipeline all", *_OUT)
+_TRAIN = _of("train finetune --model dan --batch-size 8 --max-steps 24 --checkpoint-every 3 --learning-rate .01", *_OUT)
+_MAKE = _of("models make dan --dimensions 8", *_OUT)
+_DRAW = _of("people draw odd:answer --number 4 -o q=4 -o min_words=3", *_OUT)
+
+COMMANDS = (
+    Command(
+        "build",
+        ("build", *_PERMUTED, *_PAIRS, "--out", f"{OUT}/out.parquet"),
+        "out.parquet",
+        of_hub=("build", "swapped", "--corpus", "snli", "--out", f"{OUT}/out.parquet"),
+        caches={
+            "sets": ("build", *_PERMUTED, *_PAIRS, "--out", f"{OUT}/out.parquet"),
+            "parses": _SOSWAP,
+        },
+    ),
+    Command(
+        "evaluate",
+        ("evaluate", "trained", *_PAIRS, *_EVALUATE),
+        "out",
+        whole=False,
+        of_hub=("evaluate", "trained", *_SNLI, *_EVALUATE),
+        caches={
+            "sets": ("evaluate", "trained", *_PAIRS, *_EVALUATE),
+            "lexical": _LEXICAL,
+            "store": ("evaluate", "trained", *_PAIRS, *_EVALUATE),
+        },
+    ),
+    Command(
+        "score",
+        ("score", "answers.csv", "--set", "plain", *_PAIRS, *_OUT),
+        "out",
+        whole=False,
+        caches={"sets": ("score", "answers.csv", "--set", "plain", *_PAIRS, *_OUT)},
+    ),
+    Command(
+        "train",
+        (*_TRAIN, "--corpus", "pairs.csv", "--validation", "pairs.csv"),
+        "out",
+        of_hub=(*_TRAIN, "--corpus", "snli", "--examples", "60", "--validation-examples", "20"),
+        caches={"checkpoints": (*_TRAIN, "--corpus", "pairs.csv", "--validation", "pairs.csv")},
+    ),
+    Command(
+        "lexical fit",
+        (*_FIT, "--training", "pairs.csv"),
+        "out",
+        of_hub=(*_FIT, "--training", "snli"),
+        caches={"tags": _of("lexical fit --l2 1 --training snli --pairs 60", *_OUT)},
+    ),
+    Command(
+        "publish dataset",
+        ("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--to", "REPO", "--yes"),
+        of_hub=("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--to", "REPO", "--yes"),
+        publishes="dataset",
+        caches={"sets": ("publish", "dataset", "plain", *_PAIRS, "--license", "mit", "--to", "REPO", "--yes")},
+    ),
+    Command(
+        "publish model",
+        ("publish", "model", "trained", "--to", "REPO", "--yes"),
+        of_hub=("publish", "model", "trained", "--to", "REPO", "--yes"),
+        publishes="model",
+    ),
+    Command(
+        "report",
+        ("report", "run", "other", "--out", f"{OUT}/report.html"),
+        "report.html",
+        caches={"records": ("report", "run", "other", "--out", f"{OUT}/report.html")},
+    ),
+    Command("compare", ("compare", "run", "other"), caches={"records": ("compare", "run", "other")}),
+    Command(
+        "check",
+        ("check", "run", "--min", "swapped:score=-1", "--badge", f"{OUT}/badge.svg"),
+        "badge.svg",
+        caches={"records": ("check", "run", "--min", "swapped:score=-1", "--badge", f"{OUT}/badge.svg")},
+    ),
+    Command(
+        "export",
+        ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--to", f"{OUT}/out"),
+        "out",
+        whole=False,
+        of_hub=("export", "lm-eval", "--sets", "plain", *_SNLI, "--to", f"{OUT}/out"),
+        caches={"sets": ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--to", f"{OUT}/out")},
+    ),
+    Command("models make", (*_MAKE, "--corpus", "pairs.csv"), "out", of_hub=(*_MAKE, "--corpus", "snli")),
+    Command(
+        "prefetch",
+        ("prefetch", "trained", "--sets", "plain", *_PAIRS),
+        of_hub=("prefetch", "trained", "--sets", "plain", "--corpus", "snli"),
+    ),
+    Command(
+        "people",
+        (*_DRAW, *_PAIRS),
+        "out",
+        whole=False,
+        of_hub=(*_DRAW, "--corpus", "snli"),
+        caches={"sets": (*_DRAW, *_PAIRS)},
+    ),
+)
+
+# Where a cache of a kind lies: below the folder of all caches, or in what the command left.
+WHERE = {
+    "sets": "home/hf/datasets/unbag_*/**/*.arrow",
+    "lexical": "home/cache/unbag/lexical/*/*",
+    "tags": "home/cache/unbag/tagged/*",
+    "parses": "home/cache/unbag/pars*/*",
+    "store": f"{OUT}/out/predictions/*/*",
+    "checkpoints": f"{OUT}/out.unfinished/checkpoints/*/model.safetensors",
+    "records": "run/*.json",
+}

@@ -1,0 +1,114 @@
+"""The parsers of outside files, each as a function of bytes that raises what it must not raise."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from functools import cache
+from itertools import count
+from pathlib import Path
+from typing import Any
+
+from unbag import people, report_examples, results, schemas
+from unbag.lexical.word_vectors import read_word_vectors
+from unbag.prediction_files import read_predictions
+from unbag.sources import open_data
+
+CORPUS = Path(__file__).parent / "corpus"
+FOUND = Path(__file__).parent / "found"
+
+Parse = Callable[[Path], Any]
+_IDS = ("0", "1", "2")
+
+
+@cache
+def _params() -> Any:
+    """Return the options of `unbag evaluate`."""
+    import typer
+
+    from unbag.cli import app
+
+    return typer.main.get_group(app).commands["evaluate"].params
+
+
+def _config(path: Path) -> Any:
+    from unbag.cli import config_file
+
+    return config_file._values(path, _params())
+
+
+def _sheet(path: Path) -> Any:
+    (path.parent / people.KEY).write_text("number,id,label,drawn_from\n0,a,neutral,D^c\n1,b,neutral,D^f\n")
+    return people.score(path.parent, path)
+
+
+def _lexical(path: Path) -> Any:
+    from unbag.lexical.model import LexicalModel
+
+    shutil.copyfile(path, path.parent / "config.json")
+    shutil.copyfile(CORPUS / "lexical.safetensors" / "sound", path.parent / "model.safetensors")
+    return LexicalModel.load(path.parent)
+
+
+def _weights(path: Path) -> Any:
+    from unbag.lexical.model import LexicalModel
+
+    shutil.copyfile(CORPUS / "lexical.json" / "sound", path.parent / "config.json")
+    shutil.copyfile(path, path.parent / "model.safetensors")
+    return LexicalModel.load(path.parent)
+
+
+PARSERS: dict[str, tuple[str, Parse]] = {
+    "rows.csv": ("pairs.csv", lambda path: list(open_data(path).examples())),
+    "rows.tsv": ("pairs.tsv", lambda path: list(open_data(path).examples())),
+    "rows.jsonl": ("pairs.jsonl", lambda path: list(open_data(path).examples())),
+    "rows.parquet": ("pairs.parquet", lambda path: list(open_data(path).examples())),
+    "rows.csv.gz": ("pairs.csv.gz", lambda path: list(open_data(path).examples())),
+    "predictions.csv": ("answers.csv", lambda path: read_predictions(path, _IDS)),
+    "predictions.jsonl": ("answers.jsonl", lambda path: read_predictions(path, _IDS)),
+    "vectors.txt": ("words.txt", read_word_vectors),
+    "vectors.zip": ("words.zip", read_word_vectors),
+    "results.json": (results.FILE, results.read),
+    "examples.json": (report_examples.FILE, report_examples.read),
+    "training.json": ("training.json", lambda path: schemas.read(path, schemas.TrainingRecord, "the record")),
+    "config.yaml": ("run.yaml", _config),
+    "sheet.csv": ("sheet.csv", _sheet),
+    "lexical.json": ("given.json", _lexical),
+    "lexical.safetensors": ("given.safetensors", _weights),
+}
+"""Of each parser the name that a file has, and what reads it."""
+
+
+_number = count()
+
+
+@cache
+def _folder() -> Path:
+    memory = Path("/dev/shm")  # a million files a run need no disk
+    return Path(tempfile.mkdtemp(prefix="fuzz-", dir=memory if memory.is_dir() else None))
+
+
+def parse(name: str, content: bytes) -> Any:
+    """Read a content as a parser does; return what it is read as, or the refusal.
+
+    Raises:
+        Exception: what is no refusal: neither ValueError nor OSError, or one of several lines.
+    """
+    import typer
+
+    file, read = PARSERS[name]
+    folder = _folder() / str(next(_number))  # no reader takes one content for another's because of its name
+    folder.mkdir()
+    path = folder / file
+    path.write_bytes(content)
+    try:
+        return read(path)
+    except (ValueError, OSError, ImportError) as error:
+        if isinstance(error, UnicodeError) or "\n" in str(error) or not str(error).strip():
+            raise AssertionError(f"no clear line: {type(error).__name__}: {error!r}") from error
+        return error
+    except typer.BadParameter as error:
+        return error
+    finally:
+        shutil.rmtree(folder)

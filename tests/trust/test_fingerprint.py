@@ -1,0 +1,40 @@
+"""What identifies data: two tables have one hash if, and only if, their rows are the same."""
+
+import pyarrow as pa
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from unbag.fingerprint import content_hash, text_hash
+
+TEXTS = st.none() | st.text(alphabet="ab-:;012\x1e\x1f\0\u00e9\U0001f600", max_size=4)
+ROWS = st.lists(st.tuples(TEXTS, TEXTS), max_size=4)
+
+
+def of(rows, columns=("premise", "hypothesis")):
+    cells = [[row[n] for row in rows] for n in range(2)]
+    return content_hash([pa.table(dict(zip(columns, map(pa.array, cells, [pa.string()] * 2), strict=True)))], columns)
+
+
+@settings(max_examples=300)
+@given(ROWS, ROWS)
+def test_other_rows_have_another_hash(one, other):
+    assert (of(one) == of(other)) == (one == other)
+
+
+def test_what_once_had_one_hash_has_two():
+    assert of([("a\x1fb", "c")]) != of([("a", "b\x1fc")])
+    assert of([("a", "b"), ("c", "d")]) != of([("a", "b\x1ec\x1fd")])
+    assert of([(None, "b")]) != of([("", "b")])
+    assert of([("a", "b")], ("x", "y\x1e")) != of([("a", "b")], ("x\x1fy", ""))
+
+
+@given(ROWS, st.integers(0, 4))
+def test_how_rows_are_cut_into_batches_does_not_matter(rows, where):
+    table = pa.table({"a": pa.array([row[0] for row in rows], pa.string())})
+    assert content_hash([table], ["a"]) == content_hash([table[:where], table[where:]], ["a"])
+
+
+@settings(max_examples=300)
+@given(*[st.lists(st.lists(st.text(alphabet="a1:;\x1f", max_size=3), max_size=3), max_size=3)] * 2)
+def test_other_texts_have_another_hash(one, other):
+    assert (text_hash(one) == text_hash(other)) == (one == other)

@@ -1,0 +1,49 @@
+"""Several processes of one training: what is wrong in one of them ends all, each in one line."""
+
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from tests.fork_server import PYTHON
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.training.conftest import pairs_file, pretrained  # noqa: F401  (fixtures)
+
+pytestmark = pytest.mark.slow
+SHORT = Path(__file__).with_name("short_of_memory.py")
+
+
+@pytest.fixture
+def told(pretrained, pairs_file, tmp_path):  # noqa: F811
+    """Give what a short training is told."""
+    numbers = ("--batch-size", 12, "--max-steps", 8, "--checkpoint-every", 2, "--learning-rate", 5e-3)
+    files = ("--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file, "--out", tmp_path / "out")
+    return ("train", "finetune", *files, *numbers)
+
+
+def ended(processes):
+    """Return the exit code of each process, and the lines with which it ended."""
+    codes = [process.wait() for process in processes]
+    said = [process.communicate()[1] for process in processes]
+    assert not any("Traceback" in each for each in said), said
+    return codes, [[line for line in each.splitlines() if line.startswith("unbag: ")] for each in said]
+
+
+def test_a_step_that_does_not_fit_in_one_process_is_told_there_and_ends_the_others(told, tmp_path):
+    codes, [others, short] = ended(PYTHON.start_group(2, SHORT, *told))
+    assert codes == [1, 1]
+    assert others == ["unbag: another process of this run has ended, and says why; rerun the same command to resume"]
+    assert len(short) == 1
+    assert "no memory for a step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]
+    assert "--accumulation 2" in short[0]
+    assert list((tmp_path / "out.unfinished" / "checkpoints").glob("step-*")), "from which the next run goes on"
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_is_refused_is_refused_by_all(told, tmp_path):
+    codes, said = ended(PYTHON.start_group(2, "-m", "unbag", *told, "--corpus", "nope"))
+    assert codes == [1, 1]
+    assert [len(lines) for lines in said] == [1, 1]
+    assert all("expected corpora" in lines[0] for lines in said)
+    assert not (tmp_path / "out").exists()

@@ -1,0 +1,167 @@
+"""What comes from elsewhere: a file that is fetched has its hash here, a Hub read that decides a number a commit.
+
+Whether a dependency has a known vulnerability is for `pip-audit` to say, which asks a server: docs/trust.md.
+"""
+
+import ast
+import re
+import tomllib
+from importlib.metadata import PackageNotFoundError, metadata, requires
+from itertools import chain
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from unbag.corpora import CORPORA
+
+ROOT = Path(__file__).parents[2]
+SOURCES = [path for name in ("src", "dataset_scripts", "metrics", "trainers") for path in (ROOT / name).rglob("*.py")]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+# What reads the network at all, beside the clients of the Hub, and why no hash stands beside it.
+READERS = {
+    "src/unbag/pinned.py": "checks the sha256 of what it fetches",
+    "src/unbag/offline.py": "asks whether the Hub is there, and reads nothing",
+    "src/unbag/llm/endpoint.py": "asks an endpoint that the user names",
+    "src/unbag/wordnet/install.py": "lets pip check the sha256",
+}
+NETWORK = re.compile(
+    r"\burlopen\b|\burlretrieve\b|\bget_session\b|\bhttpx2?\.(Client|get|stream)\b|\brequests\.get\b|\bOpenAI\(|\"pip\""
+)
+
+# Hub reads without a revision in the call, and why each decides no number unknown to the record.
+UNPINNED = {
+    ("src/unbag/text/pipeline.py", "snapshot_download"): "a pipeline's version stands in the record, and parts caches",
+    ("src/unbag/training/hub_checkpoints.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
+    (
+        "src/unbag/untrained/making.py",
+        "from_pretrained",
+    ): "an encoder that the user names: its weights become the model's",
+    ("src/unbag/hub/leaderboard_page.py", "load_dataset"): "a leaderboard shows the newest rows",
+    ("src/unbag/models/network.py", "from_pretrained"): "passes on what it is given",
+    ("src/unbag/hub/publishing.py", "repo_info"): "what is to be changed",
+    ("src/unbag/hub/pair_page.py", "from_pretrained"): "the Space to try a pair on has the newest of its model",
+    ("src/unbag/hub/pair_page.py", "list_repo_tree"): "which files that model has, to see its size",
+    ("src/unbag/models/vendored_trees.py", "snapshot_download"): "the parser, as `text/pipeline.py` has it",
+}
+READS = {"snapshot_download", "hf_hub_download", "from_pretrained", "load_dataset", "dataset_info", "model_info"}
+READS |= {"repo_info", "list_repo_files", "list_repo_tree"}
+
+
+def calls(path):
+    """Yield the name of what is called, and the call."""
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.Call):
+            yield getattr(node.func, "attr", getattr(node.func, "id", "")), node
+
+
+def _name(path):
+    return path.relative_to(ROOT).as_posix()
+
+
+def test_nothing_else_reads_the_network():
+    found = {_name(path) for path in SOURCES if NETWORK.search(path.read_text())}
+    assert found == set(READERS)
+
+
+def test_every_file_that_is_fetched_has_its_hash_and_an_address_that_does_not_change():
+    pinned = {}
+    for path in SOURCES:
+        for name, call in calls(path):
+            if name == "PinnedFile":
+                pinned[path, call.lineno] = {each.arg for each in call.keywords}
+    assert pinned, "no file is fetched"
+    assert all({"url", "sha256", "name"} <= given for given in pinned.values())
+    from unbag.perturb import sicck
+    from unbag.pinned import PinnedFile
+    from unbag.scripts import module
+
+    breaking_nli = module("dataset_scripts", "breaking_nli")
+    files = [
+        each
+        for place in (sicck, breaking_nli)
+        for value in vars(place).values()
+        for each in (
+            value if isinstance(value, tuple | list) else value.values() if isinstance(value, dict) else [value]
+        )
+        if isinstance(each, PinnedFile)
+    ]
+    assert len(files) >= len({path for path, _ in pinned})
+    for each in files:
+        assert re.fullmatch("[0-9a-f]{64}", each.sha256)
+        assert re.search("[0-9a-f]{40}", each.url), f"{each.url} names no commit"
+
+
+def test_what_pip_fetches_has_its_hash():
+    text = (ROOT / "src/unbag/wordnet/install.py").read_text()
+    assert re.search(r'_SHA256: Final = "[0-9a-f]{64}"', text)
+    assert "--require-hashes" in text or "--hash=sha256:" in text
+
+
+@pytest.mark.parametrize("name", CORPORA)
+def test_every_corpus_is_at_a_commit_or_known_by_its_rows(name):
+    corpus = CORPORA[name]
+    assert re.fullmatch("[0-9a-f]{40}", corpus.revision) or corpus.contents
+
+
+def test_every_read_of_the_hub_says_at_which_revision():
+    missing = set()
+    for path in SOURCES:
+        for name, call in calls(path):
+            if name in READS and not any(each.arg in ("revision", None) for each in call.keywords):
+                missing.add((_name(path), name))
+    assert missing <= set(UNPINNED), f"these read whatever is newest: {sorted(missing - set(UNPINNED))}"
+
+
+def _direct():
+    groups = {**PROJECT["project"]["optional-dependencies"], **PROJECT["dependency-groups"]}
+    listed = [*PROJECT["project"]["dependencies"], *(each for group in groups.values() for each in group)]
+    return [Requirement(each) for each in listed if isinstance(each, str) and not each.startswith("unbag[")]
+
+
+def test_every_dependency_comes_from_a_registry_and_is_pinned_for_the_tests():
+    lines = [line.split("#")[0].strip() for line in (ROOT / "constraints.txt").read_text().splitlines()]
+    pins = {canonicalize_name(Requirement(line).name): Requirement(line) for line in lines if line}
+    assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in lines if line)
+    for each in [*_direct(), *pins.values(), *map(Requirement, PROJECT["build-system"]["requires"])]:
+        assert each.url is None, f"{each} is not from a registry"
+    optional = {"trackio", "unbag"}
+    assert {canonicalize_name(each.name) for each in _direct()} - set(pins) <= optional
+
+
+def licence(name):
+    """Return what an installed distribution says of its licence, in a few words."""
+    about = metadata(name)
+    told = about.get("License-Expression") or ""
+    classified = [each.split(" :: ")[-1] for each in about.get_all("Classifier") or () if each.startswith("License ::")]
+    return told or ", ".join(classified) or " ".join((about.get("License") or "").split())[:60]
+
+
+def closure():
+    """Return the distributions that users of unbag[all] install, those that are here."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    waiting = [Requirement(each) for each in [*PROJECT["project"]["dependencies"], *chain(*extras.values())]]
+    found = set()
+    while waiting:
+        wanted = waiting.pop()
+        name = canonicalize_name(wanted.name)
+        if name in found or name == "unbag" or (wanted.marker and not wanted.marker.evaluate({"extra": ""})):
+            continue
+        try:
+            needs = requires(name) or []
+        except PackageNotFoundError:
+            continue
+        found.add(name)
+        waiting += map(Requirement, needs)
+    return sorted(found)
+
+
+def test_no_dependency_forbids_what_ours_allows():
+    """Apache-2.0 goes with permissive licences; copyleft of whole works would bind whoever ships unbag."""
+    told = {name: licence(name) for name in closure()}
+    assert len(told) > 15
+    copyleft = {name: text for name, text in told.items() if re.search(r"\b(A?GPL|GNU (Affero )?General)", text)}
+    assert not {name for name, text in copyleft.items() if "Lesser" not in text and "LGPL" not in text}, copyleft
+    assert not [name for name, text in told.items() if not text], "a dependency that says nothing of its licence"

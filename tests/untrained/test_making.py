@@ -1,0 +1,168 @@
+"""From corpora to a folder: what is in it, and that training, evaluation and refusals go their usual ways."""
+
+import json
+
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+import numpy as np
+from safetensors.torch import load_file
+from transformers import AutoTokenizer
+
+from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
+from unbag import results, scripts
+from unbag.inference import TransformerPredictor
+from unbag.inference.model_error import ModelError
+from unbag.models import KINDS
+from unbag.training.run import run
+from unbag.untrained.making import make
+
+SMALL = {"hidden_size": "8"}
+
+
+@pytest.fixture
+def vectors(tmp_path):
+    path = tmp_path / "vectors.txt"
+    path.write_text("dog 1 2 3\nman 4 5 6\nwoman 7 8 9\n")
+    return str(path)
+
+
+def train(model, out, pairs, recipe="finetune", **options):
+    from accelerate.state import AcceleratorState
+
+    AcceleratorState._reset_state(reset_partial_state=True)
+    chosen = scripts.file("trainers", recipe).RECIPE
+    given = {"batch_size": 12, "max_steps": 12, "learning_rate": 2e-2, "epochs": 1, **options}
+    config = chosen.config(model=str(model), corpus=(str(pairs),), validation=(str(pairs),), out=out, **given)
+    return run(chosen, config)
+
+
+def test_the_vectors_are_those_of_the_table_and_the_rest_is_drawn(pairs_file, vectors, tmp_path):  # noqa: F811
+    record = make("dam", [str(pairs_file)], tmp_path / "dam", vectors=vectors, options=SMALL)
+    ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
+    weights = load_file(tmp_path / "dam" / "model.safetensors")
+    assert list(weights) == ["embeddings.words.weight"], "all else is drawn when it is trained"
+    table = weights["embeddings.words.weight"]
+    assert table[[ids["dog"], ids["man"]]].tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert table[0].tolist() == [0, 0, 0], "padding"
+    assert table[ids["boy"]].any()
+    assert (record["words"], record["words_with_vectors"]) == (len(ids) - 3, 3)
+    assert record["vectors"].startswith("sha256:")
+    assert json.loads((tmp_path / "dam" / "made_with.json").read_text()) == record
+    make("dam", [str(pairs_file)], tmp_path / "again", vectors=vectors, options=SMALL)
+    assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
+
+
+def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_file, tmp_path):  # noqa: F811
+    make("dan", [str(pairs_file)], tmp_path / "dan", dimensions=8, options=SMALL)
+    with pytest.raises(ModelError, match="expected a model fine-tuned for classification"):
+        TransformerPredictor.load(tmp_path / "dan")
+    weights = {}
+    for out, seed in (("one", 1), ("same", 1), ("other", 2)):
+        train(tmp_path / "dan", tmp_path / out, pairs_file, seed=seed, max_steps=1)
+        weights[out] = load_file(tmp_path / out / "model.safetensors")["classifier.1.weight"]
+    assert np.array_equal(weights["one"], weights["same"])
+    assert not np.allclose(weights["one"], weights["other"], atol=0.05)
+
+
+@pytest.mark.parametrize("recipe", ["finetune", "hex", "max_entropy"])
+def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_path):  # noqa: F811
+    from unbag.api import evaluate
+    from unbag.request import Request
+
+    make("infersent", [str(pairs_file)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"})
+    record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
+    assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
+    request = Request("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
+    [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
+    assert result.model["kind"] == "transformer"
+    assert results.read(tmp_path / "results" / "results.json")
+
+
+def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_file, tmp_path):  # noqa: F811
+    """P^c = 1, and Ω_max = A: the law that permutation acceptance is read by."""
+    from unbag.api import evaluate
+    from unbag.request import Request
+
+    make("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
+    train(tmp_path / "model", tmp_path / "run", pairs_file)
+    request = Request("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
+    [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
+    assert result.scores["p_c"].value == 1
+    assert result.scores["omega_max"].value == result.scores["accuracy"].value > 0
+
+
+def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
+    record = make("dam", [], tmp_path / "dam", encoder=str(tiny_bert), options=SMALL)
+    assert record["encoder"] == tiny_bert.name, "wherever it lies"
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "dam")
+    assert tokenizer.convert_ids_to_tokens(tokenizer("a dog", "a cat")["input_ids"]) == [
+        *("[CLS]", "a", "dog", "[SEP]"),
+        *("[CLS]", "a", "cat", "[SEP]"),
+    ]
+    train(tmp_path / "dam", tmp_path / "run", pairs_file)
+    before, after = (load_file(tmp_path / name / "model.safetensors") for name in ("dam", "run"))
+    assert before
+    assert all(np.array_equal(value, after[name]) for name, value in before.items()), "frozen"
+    assert TransformerPredictor.load(tmp_path / "run").max_length == 64
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "message"),
+    [
+        ("dann", {}, "expected a model of dan, hypothesis-only, .* found 'dann'"),
+        ("dan", {"options": {"size": "3"}}, r"dan has no option size; it has dropout, hidden_size, layers, train_emb"),
+        ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, found 0"),
+        ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, found 1.0"),
+        ("esim-bow", {"options": {"bag_of_words": "false"}}, "esim-bow has no option bag_of_words"),
+        ("dan", {"corpora": ["nowhere"]}, r"expected corpora \(snli, .*\) or files, found 'nowhere'"),
+        ("dan", {"corpora": ["ocnli"]}, "expected pairs in English, .* found ocnli"),
+        ("dan", {"least": 999}, "expected words that occur at least 999 times in .*, found none"),
+        ("kim", {"encoder": "org/encoder"}, "expected no encoder with kim, which"),
+    ],
+)
+def test_what_cannot_be_made_is_refused(name, options, message, pairs_file, tmp_path):  # noqa: F811
+    given = {"corpora": [str(pairs_file)], **options}
+    with pytest.raises(ValueError, match=message):
+        make(name, out=tmp_path / "out", **given)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_folder_that_is_there_is_left_alone(pairs_file, tmp_path):  # noqa: F811
+    with pytest.raises(ValueError, match="exists already"):
+        make("dan", [str(pairs_file)], tmp_path)
+
+
+def test_what_is_known_of_words_is_made_with_a_tagger_and_wordnet(wordnet, shared, tmp_path):
+    pairs = write_pairs(tmp_path / "pairs.csv", [("two dogs run", "the dog runs", "entailment")])
+    pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
+    make("diin", [str(pairs)], tmp_path / "diin", dimensions=8, pipeline=pipeline)
+    made = load_file(tmp_path / "diin" / "model.safetensors")
+    ids = AutoTokenizer.from_pretrained(tmp_path / "diin").get_vocab()
+    stem, tag = made["embeddings.stem"], made["embeddings.tag"]
+    assert stem[ids["dog"]] == stem[ids["dogs"]] != stem[ids["two"]]
+    assert tag[ids["the"]] != tag[ids["dog"]] != tag[ids["dogs"]], "DT, NN, NNS"
+    assert bytes(made["embeddings.spelling"][ids["dogs"]]).rstrip(b"\0") == b"dogs"
+    make("kim", [str(pairs)], tmp_path / "kim", dimensions=8)
+    known = load_file(tmp_path / "kim" / "model.safetensors")
+    key = ids["dog"] * len(ids) + ids["dogs"]
+    row = (known["embeddings.related"] == key).nonzero().item()
+    assert known["embeddings.relation"][row].tolist() == [1, 0, 0, 0, 0]
+
+
+def test_the_command_lists_them_all():
+    from tests.fork_server import PYTHON
+
+    listed = json.loads(PYTHON.run("-m", "unbag", "models", "--json", check=True).stdout)
+    assert [each["name"] for each in listed] == list(KINDS)
+    assert all(each["paper"] and each["sees"] and each["parameters"] > 100_000 for each in listed)
+
+
+def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what_it_raised(tmp_path, monkeypatch):
+    def fails(*_, **__):
+        raise OSError
+
+    monkeypatch.setattr("unbag.untrained.making.AutoModel.from_pretrained", fails)
+    with pytest.raises(ValueError, match=r"^cannot load \S+ as an encoder: OSError$"):
+        make("dam", [], tmp_path / "dam", encoder=str(tmp_path))

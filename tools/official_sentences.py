@@ -1,0 +1,31 @@
+"""Write the hashes of the official sets' sentences that `unbag.perturb.official` ships.
+
+`python -m tools.official_sentences breaking_nli_dataset.zip SICCK-Ground-Truth-apr24.csv`, with the authors' files.
+"""
+
+import sys
+from collections.abc import Iterator
+
+from unbag import sets
+from unbag.files import atomic_write
+from unbag.perturb.official import HASHES, hashes
+
+_SETS = ("breaking_nli", "sicck")
+
+
+def sentences(files: list[str]) -> Iterator[str]:
+    """Yield the sentences of the sets, each from its file."""
+    for name, file in zip(_SETS, files, strict=True):
+        rows = sets.load(name, "official", file=file)
+        for side in ("premise", "hypothesis"):
+            yield from rows[side]
+
+
+def main(files: list[str]) -> None:
+    """Write them."""
+    with atomic_write(HASHES) as tmp:
+        tmp.write_bytes(hashes(sentences(files)).tobytes())
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,166 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["unbag[models]"]
+# ///
+"""Fine-tune a sequence classifier beside a biased model, so that it learns what that one does not know.
+
+  unbag train product-of-experts --model ORG/MODEL --corpus snli --out runs/a
+
+or without the command:
+
+  python trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
+  torchrun --nproc_per_node 2 trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
+  accelerate launch trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
+  hf jobs uv run trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
+"""
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+from unbag.training import debias_options as options
+from unbag.training.recipe import Recipe
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from unbag.inference.loading import Classifier
+    from unbag.training.data import TrainingData
+    from unbag.training.known import Known
+    from unbag.training.objective import Objective
+
+
+def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known":
+    """Return what biased models say of the training pairs."""
+    from unbag.training.debiasing import known
+
+    return known(config, pairs, models)
+
+
+def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
+    """Return the objective of product-of-experts."""
+    from unbag.training.product_of_experts import ProductOfExperts
+
+    return ProductOfExperts(classifier.network, config, language=data.training[0].language)
+
+
+def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
+    """Return the objective of learned-mixin."""
+    from unbag.training.learned_mixin import LearnedMixin
+
+    return LearnedMixin(classifier.network, classifier.tokenizer, config, language=data.training[0].language)
+
+
+def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
+    """Return the objective of reweighting, and of focal with its γ."""
+    from unbag.training.reweighting import Reweighted
+
+    gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
+    return Reweighted(classifier.network, config, gamma=gamma, language=data.training[0].language)
+
+
+def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
+    """Return the objective of confidence-regularization."""
+    from unbag.training.confidence import ConfidenceRegularised
+
+    return ConfidenceRegularised(classifier.network, config, language=data.training[0].language)
+
+
+def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
+    """Return the objective of group-balanced."""
+    from unbag.training.debiased import GroupBalanced
+
+    return GroupBalanced(classifier.network, config, language=data.training[0].language)
+
+
+_CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"
+_MAHABADI = "[Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769)"
+_SELF = "[Utama et al. 2020b](https://aclanthology.org/2020.emnlp-main.613)"
+_PRODUCT = "the cross-entropy of the product of the model and a biased model is minimised"
+_BIAS = "The biased model is fixed; by default it is a bag of words, cross-fitted to the training pairs."
+
+_TABLE: "tuple[tuple[str, Any, type[options.DebiasConfig], str, str], ...]" = (
+    (
+        "product_of_experts",
+        product,
+        options.DebiasConfig,
+        "Learn what is left to say once a bag of words, or another biased model, has spoken.",
+        f"Product of experts: {_PRODUCT}, so that the model learns what is left to say once that one has spoken; it "
+        f"answers alone (Hinton 2002, {_CLARK}, [He et al. 2019](https://aclanthology.org/D19-6115), {_MAHABADI}).",
+    ),
+    (
+        "learned_mixin",
+        mixin,
+        options.LearnedMixinConfig,
+        "A product of experts that learns, pair by pair, how far to trust the biased model.",
+        f"Learned mixin +H: {_PRODUCT}, the latter to a power that is learnt for each pair, with a penalty on its "
+        f"entropy ({_CLARK}).",
+    ),
+    (
+        "reweighting",
+        reweighting,
+        options.ReweightingConfig,
+        "Weigh each pair by how little a biased model knows of its label.",
+        "Reweighting: each pair's cross-entropy is weighed by 1 less the probability that a biased model gives its "
+        f"label ({_CLARK}).",
+    ),
+    (
+        "focal",
+        reweighting,
+        options.FocalConfig,
+        "Weigh each pair by how little a biased model knows of its label, to the power of gamma.",
+        "Debiased focal loss: each pair's cross-entropy is weighed by a power of 1 less the probability that a biased "
+        f"model gives its label ({_MAHABADI}).",
+    ),
+    (
+        "confidence_regularization",
+        confidence,
+        options.ConfidenceConfig,
+        "Learn from a teacher who is less sure of what a biased model knows.",
+        "Confidence regularisation: the model learns the answers of a plainly fine-tuned teacher, flattened the more, "
+        "the surer a biased model is of the label ([Utama et al. 2020a](https://aclanthology.org/2020.acl-main.770)).",
+    ),
+    (
+        "self_debiasing",
+        product,
+        options.SelfDebiasingConfig,
+        "A product of experts with a weak learner: the model itself, trained on few pairs first.",
+        f"Self-debiasing: {_PRODUCT}, which is the same model trained on a few of the pairs before; its strength "
+        f"falls ({_SELF}). Of the pairs it has seen it says nothing.",
+    ),
+    (
+        "group_balanced",
+        balanced,
+        options.GroupBalancedConfig,
+        "Let pairs whose words mislead weigh as much, in all, as those whose words tell.",
+        "Group-balanced weights: pairs are grouped by how far a bag of words is misled, and each group weighs the same "
+        "(after [Sagawa et al. 2020](https://arxiv.org/abs/1911.08731) and [Liu et al. "
+        "2021](https://arxiv.org/abs/2107.09044)).",
+    ),
+)
+_HELP = """{summary}
+
+  unbag train {command} --model ORG/MODEL --corpus snli --out runs/a
+
+or without the command:
+
+  python trainers/debias.py {command} --model ORG/MODEL --out runs/a
+  torchrun --nproc_per_node 2 trainers/debias.py {command} --model ORG/MODEL --out runs/a
+"""
+
+RECIPES = tuple(
+    Recipe(
+        name,
+        _HELP.format(summary=summary, command=name.replace("_", "-")),
+        objective,
+        config,
+        about=f"{about} {_BIAS}" if name != "self_debiasing" else about,
+        known=known,
+    )
+    for name, objective, config, summary, about in _TABLE
+)
+
+if __name__ == "__main__":
+    from unbag.cli.training import main
+
+    sys.exit(main(*RECIPES))

@@ -1,0 +1,91 @@
+# /// script
+# requires-python = ">=3.11"
+# dependencies = ["unbag[models]"]
+# ///
+"""Mend a model that counts words: the recommended recipe, with the model before and after on every challenge set.
+
+A product of experts with a bag of words, the entropy of permuted pairs, and
+SOSwap and AddAmod pairs: each is a recipe of its own, and each option is
+theirs. It leaves an ordinary model with a card (README.md), on which every
+difference is tested, in and out of domain.
+
+  unbag train mend --model ORG/NLI-MODEL --out runs/mended
+  unbag compare runs/mended/before runs/mended/evaluation
+
+A pre-trained model without a head may be mended too; there is no before then.
+Without the command:
+
+  python trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
+  torchrun --nproc_per_node 2 trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
+  accelerate launch trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
+  hf jobs uv run trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
+"""
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from unbag.training.mend_config import MendConfig
+from unbag.training.recipe import Protocol, Recipe
+
+if TYPE_CHECKING:
+    from unbag.inference.loading import Classifier
+    from unbag.training.data import TrainingData
+    from unbag.training.known import Known
+    from unbag.training.objective import Objective
+    from unbag.training.published import Record
+
+
+def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known":
+    """Return what biased models say of the training pairs."""
+    from unbag.training.debiasing import known
+
+    return known(config, pairs, models)
+
+
+def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
+    """Return what is minimised."""
+    from unbag.training.product_of_experts import ProductOfExperts
+
+    return ProductOfExperts(classifier.network, config, language=data.training[0].language)
+
+
+def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
+    """Train, evaluate before and after, compare, and write the card."""
+    from unbag.files import atomic_write
+    from unbag.inference.process_group import process_group
+    from unbag.report.mended import card
+    from unbag.training.command import command
+    from unbag.training.mended import before_and_after, mend
+
+    record = mend(recipe, config, seeds, **callbacks)
+    if process_group().rank == 0:
+        compared = before_and_after(config.out) if record["comparison"] else None
+        [trained] = record["runs"]
+        text = card(record, compared, about=recipe.about, command=command(trained), name=config.out.name)
+        with atomic_write(config.out / "README.md") as tmp:
+            tmp.write_text(text, encoding="utf-8")
+    return record
+
+
+def view(record: "Record") -> Any:
+    """Return what a terminal shows of a record."""
+    from unbag.report.mended import view
+    from unbag.training.mended import before_and_after
+
+    return view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)
+
+
+ABOUT = """Mended: the cross-entropy of the product of the model and a biased model, by default a bag of words \
+cross-fitted to the training pairs, is minimised, so that the model learns what is left to say once that one has \
+spoken ([Clark et al. 2019](https://aclanthology.org/D19-1418), [Mahabadi et al. \
+2020](https://aclanthology.org/2020.acl-main.769)). Unless α is 0, the entropy of its answers to permuted pairs is \
+maximised beside ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8)."""
+
+RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, known=known)
+
+if __name__ == "__main__":
+    from unbag.cli.training import main
+
+    sys.exit(main(RECIPE))
