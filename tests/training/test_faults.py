@@ -8,12 +8,14 @@ import time
 
 import pytest
 
-pytest.importorskip("torch", reason="needs unbag[models]")
+torch = pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.fork_server import PYTHON
 from tests.training.test_interrupted import RECIPE, arguments_of
 from unbag import locks
 from unbag.exhausted import is_disk_full
+from unbag.training import faults
+from unbag.training.config import TrainConfig
 from unbag.training.faults import WorkerError
 
 
@@ -71,6 +73,30 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
     record, _ = finetune(**options)
     assert record["steps"] == 30
     assert "going on after step" in caplog.text
+
+
+class Unreadable(torch.utils.data.Dataset):
+    def __init__(self, error):
+        self.error = error
+
+    def __len__(self):
+        return 2
+
+    def __getitem__(self, index):
+        raise self.error
+
+
+@pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), EOFError(), FileNotFoundError(2, "gone")])
+def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, tmp_path, pairs_file):
+    def read(workers):
+        config = TrainConfig(model="m", out=tmp_path / "out", data=str(pairs_file), workers=workers)
+        with faults.told(config):
+            next(iter(torch.utils.data.DataLoader(Unreadable(error))))
+
+    with pytest.raises(WorkerError, match="a process that prepares batches died"):
+        read(workers=1)
+    with pytest.raises(type(error)):
+        read(workers=0)  # where there is none, it is something else
 
 
 @pytest.mark.parametrize("most", [200, 20_000], ids=["records", "weights"])

@@ -1,6 +1,7 @@
 """What a machine does to a training, as one line that says what to set: no memory, no disk, a worker that died."""
 
 import errno
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -9,6 +10,7 @@ from unbag.inference.memory import OutOfMemoryError, is_out_of_memory
 from unbag.secrets import first_line
 from unbag.training.config import TrainConfig
 
+_LOADER = "torch.utils.data.dataloader"
 _GOES_ON = "give the same command again, and it goes on from its last checkpoint"
 
 
@@ -34,7 +36,7 @@ def told(config: TrainConfig) -> Iterator[None]:
     except Exception as error:
         if is_out_of_memory(error):
             raise OutOfMemoryError(_no_memory(config, error)) from error
-        if isinstance(error, RuntimeError) and "DataLoader worker" in str(error):
+        if _is_dead_worker(error, config):
             raise WorkerError(
                 f"a process that prepares batches died ({first_line(error)}), killed for want of memory perhaps; take "
                 f"fewer of them (--workers, found {config.workers}; with 0 there are none), and {_GOES_ON}"
@@ -42,6 +44,15 @@ def told(config: TrainConfig) -> Iterator[None]:
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, first_line(error)) from error
         raise
+
+
+def _is_dead_worker(error: Exception, config: TrainConfig) -> bool:
+    """Whether a worker died: torch says so, unless it died while the batch was on its way to this process."""
+    if isinstance(error, RuntimeError):
+        return "DataLoader worker" in str(error)
+    lost = isinstance(error, ConnectionError | EOFError | FileNotFoundError)  # its end of a pipe or socket is gone
+    frames = traceback.walk_tb(error.__traceback__)
+    return lost and config.workers > 0 and any(f.f_globals.get("__name__") == _LOADER for f, _ in frames)
 
 
 def _no_memory(config: TrainConfig, error: Exception) -> str:
