@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.tiny_tokenizer import tiny_tokenizer
+
 SHARED_MODEL = Path(__file__).parents[3] / "shared/hub/models/nli-fixtures/minilm-l6-snli"
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with".split()
 ORDER = ("contradiction", "entailment", "neutral")  # on purpose not ours
@@ -25,23 +27,13 @@ def make_model(tmp_path_factory: pytest.TempPathFactory) -> MakeModel:
     """Return a function that saves a tiny random classifier and returns its folder."""
     torch = pytest.importorskip("torch", reason="needs unbag[models]")
     transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
 
     def make(kind: str = "bert", *, order: tuple[str, ...] = ORDER, seed: int = 0, positions: int = 64) -> Path:
         pad = 1 if kind == "roberta" else 0  # RoBERTa counts positions from its padding id
         special = ["[UNK]", "[PAD]", "[CLS]", "[SEP]"] if pad else ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
         vocabulary = {word: number for number, word in enumerate(special + WORDS)}
-        backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-        backend.pre_tokenizer = pre_tokenizers.Whitespace()
-        backend.post_processor = processors.TemplateProcessing(
-            single="[CLS] $A [SEP]",
-            pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-            special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
-        )
-        backend.enable_truncation(8)  # left over from training, as in the real fixture: must not cut what is predicted
-        tokenizer = transformers.PreTrainedTokenizerFast(
-            tokenizer_object=backend, pad_token="[PAD]", unk_token="[UNK]", cls_token="[CLS]", sep_token="[SEP]"
-        )
+        tokenizer = tiny_tokenizer(vocabulary)
+        tokenizer.backend_tokenizer.enable_truncation(8)  # left over from training, as in the real fixture
         if kind == "roberta":
             tokenizer.model_input_names = ["input_ids", "attention_mask"]
         shape = {"dim": 32, "n_heads": 4, "n_layers": 2, "hidden_dim": 64}

@@ -108,4 +108,6 @@ def test_the_command_has_the_results_of_one_process(tiny_bert, tmp_path, monkeyp
     assert ray == {**own, **{name: ray[name] for name in ray if name not in own}}
     how = {"data": "pairs.csv", "trust_labels": True, "lexical": False, "progress": False, "engine": "ray"}
     report = unbag.evaluate(str(tiny_bert), "swapped", out=tmp_path / "python", **how)
-    assert [result.scores for result in report] == [result.scores for result in results.read(tmp_path / "own" / "results.json")]
+    assert [result.scores for result in report] == [
+        result.scores for result in results.read(tmp_path / "own" / "results.json")
+    ]

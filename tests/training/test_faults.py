@@ -8,7 +8,9 @@ import time
 
 import pytest
 
-torch = pytest.importorskip("torch", reason="needs unbag[models]")
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from torch.utils.data import DataLoader
 
 from tests.fork_server import PYTHON
 from tests.training.test_interrupted import RECIPE, arguments_of
@@ -75,23 +77,17 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
     assert "going on after step" in caplog.text
 
 
-class Unreadable(torch.utils.data.Dataset):
-    def __init__(self, error):
-        self.error = error
-
-    def __len__(self):
-        return 2
-
-    def __getitem__(self, index):
-        raise self.error
-
-
 @pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), EOFError(), FileNotFoundError(2, "gone")])
-def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, tmp_path, pairs_file):
+def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, tmp_path, monkeypatch):
+    monkeypatch.setattr(faults, "_SIGNAL_SECONDS", 0.01)
+
+    def read_batch(examples):
+        raise error
+
     def read(workers):
-        config = TrainConfig(model="m", out=tmp_path / "out", data=str(pairs_file), workers=workers)
+        config = TrainConfig(model="m", out=tmp_path / "out", workers=workers)
         with faults.told(config):
-            next(iter(torch.utils.data.DataLoader(Unreadable(error))))
+            next(iter(DataLoader([0], collate_fn=read_batch)))
 
     with pytest.raises(WorkerError, match="a process that prepares batches died"):
         read(workers=1)

@@ -3,6 +3,7 @@
 import re
 from pathlib import Path
 
+from tests.tiny_tokenizer import SPECIAL, tiny_tokenizer
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import LABELS
 
@@ -10,24 +11,11 @@ from unbag.labels import LABELS
 def save_tiny_model(folder: Path) -> Path:
     """Save a random BERT of two layers with a tokenizer of words, and return its folder."""
     import torch
-    from tokenizers import Tokenizer, models, pre_tokenizers, processors
-    from transformers import BertConfig, BertForSequenceClassification, PreTrainedTokenizerFast
+    from transformers import BertConfig, BertForSequenceClassification
 
-    special = ["[PAD]", "[UNK]", "[CLS]", "[SEP]"]
     texts = [text for premise, hypothesis, _ in PAIRS["en"] for text in (premise, hypothesis)]
     words = sorted({word for text in texts for word in re.findall(r"\w+", text)})
-    vocabulary = {word: number for number, word in enumerate(special + words)}
-    backend = Tokenizer(models.WordPiece(vocabulary, unk_token="[UNK]"))
-    backend.pre_tokenizer = pre_tokenizers.Whitespace()
-    backend.post_processor = processors.TemplateProcessing(
-        single="[CLS] $A [SEP]",
-        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
-        special_tokens=[(token, vocabulary[token]) for token in ("[CLS]", "[SEP]")],
-    )
-    names = {name: f"[{name.upper()}]" for name in ("pad", "unk", "cls", "sep")}
-    tokenizer = PreTrainedTokenizerFast(
-        tokenizer_object=backend, **{f"{name}_token": token for name, token in names.items()}
-    )
+    vocabulary = {word: number for number, word in enumerate([*SPECIAL.values(), *words])}
     config = BertConfig(
         hidden_size=32,
         num_attention_heads=4,
@@ -40,5 +28,5 @@ def save_tiny_model(folder: Path) -> Path:
     )
     torch.manual_seed(0)
     BertForSequenceClassification(config).save_pretrained(folder)
-    tokenizer.save_pretrained(folder)
+    tiny_tokenizer(vocabulary).save_pretrained(folder)
     return folder

@@ -1,6 +1,7 @@
 """What a machine does to a training, as one line that says what to set: no memory, no disk, a worker that died."""
 
 import errno
+import time
 import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -11,6 +12,7 @@ from unbag.secrets import first_line
 from unbag.training.config import TrainConfig
 
 _LOADER = "torch.utils.data.dataloader"
+_SIGNAL_SECONDS = 1.0
 _GOES_ON = "give the same command again, and it goes on from its last checkpoint"
 
 
@@ -36,9 +38,9 @@ def told(config: TrainConfig) -> Iterator[None]:
     except Exception as error:
         if is_out_of_memory(error):
             raise OutOfMemoryError(_no_memory(config, error)) from error
-        if _is_dead_worker(error, config):
+        if (death := _death_of_worker(error, config)) is not None:
             raise WorkerError(
-                f"a process that prepares batches died ({first_line(error)}), killed for want of memory perhaps; take "
+                f"a process that prepares batches died ({first_line(death)}), killed for want of memory perhaps; take "
                 f"fewer of them (--workers, found {config.workers}; with 0 there are none), and {_GOES_ON}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
@@ -46,13 +48,23 @@ def told(config: TrainConfig) -> Iterator[None]:
         raise
 
 
-def _is_dead_worker(error: Exception, config: TrainConfig) -> bool:
-    """Whether a worker died: torch says so, unless it died while the batch was on its way to this process."""
+def _death_of_worker(error: Exception, config: TrainConfig) -> Exception | None:
+    """Return what says that a worker died; None where an error is of something else."""
     if isinstance(error, RuntimeError):
-        return "DataLoader worker" in str(error)
-    lost = isinstance(error, ConnectionError | EOFError | FileNotFoundError)  # its end of a pipe or socket is gone
+        return error if "DataLoader worker" in str(error) else None
+    # One that dies while its batch is on its way leaves a pipe or socket without an end.
     frames = traceback.walk_tb(error.__traceback__)
-    return lost and config.workers > 0 and any(f.f_globals.get("__name__") == _LOADER for f, _ in frames)
+    if not (
+        isinstance(error, ConnectionError | EOFError | FileNotFoundError)
+        and config.workers > 0
+        and any(frame.f_globals.get("__name__") == _LOADER for frame, _ in frames)
+    ):
+        return None
+    try:  # torch raises when the signal of its death arrives, wherever this process is by then: here, not in a release
+        time.sleep(_SIGNAL_SECONDS)
+    except RuntimeError as death:
+        return death
+    return error
 
 
 def _no_memory(config: TrainConfig, error: Exception) -> str:
