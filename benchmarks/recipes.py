@@ -16,6 +16,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from itertools import takewhile
 from pathlib import Path
 from typing import Any, Final
 
@@ -29,6 +30,7 @@ from unbag import challenge_sets, sets
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.inference.run import predict_rows
+from unbag.perturb.halves import HELD_OUT, are_in
 from unbag.predictors import predictor_of
 from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import Estimate, named_estimates
@@ -126,10 +128,28 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         of_each = {f"{OF_CATEGORY}{name}": pc.equal(category, name) for name in sorted(set(category.to_pylist()))}
         found["Breaking NLI"] = (
             breaking,
-            {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()},
+            {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()}
+            | {"Breaking NLI, held-out words": _of_held_out_words(breaking.rows)},
         )
     others = [build(Request("permuted", corpus, examples=args.permuted))]
     return found, [*others, *([build(_official("sicck", args))] if "sicck" in args.official else [])]
+
+
+def _of_held_out_words(rows: pa.Table) -> Bools:
+    """Tell which pairs replace a held-out word or phrase by one, so that no substituted training pair has them."""
+    found = []
+    sentences = (column(rows, name).to_pylist() for name in ("premise", "hypothesis"))
+    for premise, hypothesis in zip(*sentences, strict=True):
+        old, new = (sentence.lower().rstrip(" .").split() for sentence in (premise, hypothesis))
+        start = _same_at_start(old, new)
+        end = _same_at_start(old[start:][::-1], new[start:][::-1])
+        changed = [" ".join(words[start : len(words) - end]) for words in (old, new)]
+        found.append(are_in(HELD_OUT, filter(None, changed)))
+    return np.array(found)
+
+
+def _same_at_start(one: list[str], other: list[str]) -> int:
+    return sum(1 for _ in takewhile(lambda words: words[0] == words[1], zip(one, other, strict=False)))
 
 
 def _official(name: str, args: argparse.Namespace) -> Request:
