@@ -7,8 +7,10 @@ BIN := $(VENV)/bin
 # Dependency groups (the developers' tools) need a pip of 2025.
 INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 
-# A process of tests for each core; a file's tests stay together, since what they share is made once for them.
-PARALLEL := -n auto --dist loadfile --no-loadscope-reorder
+# One process of tests more than cores, since many wait for what they started; a file's tests stay together, since what
+# they share is made once for them.
+WORKERS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
+PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
 QUICK := $(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources) \
 	tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(filter-out %/test_rerun.py,$(wildcard tests/report/test_*.py))
