@@ -129,7 +129,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         found["Breaking NLI"] = (
             breaking,
             {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()}
-            | {"Breaking NLI, held-out words": _of_held_out_words(breaking.rows)},
+            | {"held-out words of Breaking NLI": _of_held_out_words(breaking.rows)},
         )
     others = [build(Request("permuted", corpus, examples=args.permuted))]
     return found, [*others, *([build(_official("sicck", args))] if "sicck" in args.official else [])]
