@@ -19,6 +19,13 @@ PLAIN: Final = "plain"
 RESAMPLES: Final = 2_000
 LEVEL: Final = 0.05
 _WIDTH: Final = 32
+_TITLES: Final = {
+    **{"snli": "SNLI validation", "swapped": "… exchanged pairs alone", "mnli-validation_matched": "MNLI-m"},
+    **{"sick-test": "SICK test", "soswap and addamod": "SOSwap and AddAmod", "soswap": "SOSwap", "addamod": "AddAmod"},
+    **{"soswap, held-out words": "SOSwap, held-out words", "addamod, held-out words": "AddAmod, held-out words"},
+    **{"held-out words of Breaking NLI": "… held-out words", "snli, ECE": "SNLI, ECE"},
+}
+"""Of measures in Markdown; a part of SNLI is otherwise called by its name."""
 
 
 class Measures(NamedTuple):
@@ -121,7 +128,8 @@ def markdown(record: Mapping[str, Any], names: Sequence[str]) -> str:
     for measure, row in record["measures"].items():
         if not measure.startswith(OF_CATEGORY):
             n = f"{row['n']:,}" if "n" in row else ""
-            lines.append(f"| {measure} | {n} | " + " | ".join(_short(row[name]) for name in names) + " |")
+            title = _TITLES.get(measure) or measure.replace("snli, ", "… ")
+            lines.append(f"| {title} | {n} | " + " | ".join(_short(row[name]) for name in names) + " |")
     return "\n".join(lines)
 
 
