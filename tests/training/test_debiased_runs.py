@@ -102,6 +102,26 @@ def test_a_users_weak_network_may_be_the_bias(train, options, tiny_bert):
     assert not options["out"].with_name("out.unfinished").exists()
 
 
+def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_path):
+    """Of 72 pairs it is right on 18, wrong on 36 and says nothing of the rest, so on one of three."""
+    [file] = options["corpus"]
+    labels = [line.rsplit(",", 1)[1] for line in Path(file).read_text().splitlines()[1:]]
+    names, wrong = ("entailment", "neutral", "contradiction"), {"entailment": "neutral"}
+    said = [label if row < 18 else wrong.get(label, "entailment") for row, label in enumerate(labels[:54])]
+    rows = [[0.6 if name == each else 0.2 for name in names] for each in said] + [[1 / 3] * 3] * 18
+    (tmp_path / "pairs.csv").write_text(
+        "id,premise,hypothesis,label\n"
+        + "".join(f"p{row},{line}\n" for row, line in enumerate(Path(file).read_text().splitlines()[1:]))
+    )
+    (tmp_path / "said.csv").write_text(
+        "id,entailment,neutral,contradiction\n"
+        + "".join(f"p{row},{','.join(map(str, each))}\n" for row, each in enumerate(rows))
+    )
+    told = {"corpus": (str(tmp_path / "pairs.csv"),), "bias": str(tmp_path / "said.csv"), "max_steps": 1}
+    record, _ = train("reweighting", **told)
+    assert record["bias_accuracy"] == pytest.approx(18 / 54)
+
+
 @pytest.mark.slow
 def test_two_processes_are_one_with_the_joint_batch(train, options, kept, tmp_path):
     """With a weak learner that both train and ask first."""

@@ -16,6 +16,23 @@ def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
     assert ("0.500 [0.400, 0.600]  1,234" in "".join(table)) == bool(summary)
 
 
+@pytest.mark.parametrize(
+    ("biased", "said"),
+    [
+        (0.5, "The biased model is right on 50.0% of an epoch's pairs."),
+        (
+            0.7,
+            "The biased model is right on 70.0% of an epoch's pairs, this one on 60.0% of those held out: "
+            "beside one that good, little is left to learn.",
+        ),
+    ],
+)
+def test_a_model_is_set_beside_the_biased_one(biased, said, capsys):
+    trained = {"pairs_per_epoch": 1200, "steps": 6, "bias_accuracy": biased, "published": {"all": {"accuracy": 0.6}}}
+    _show({"runs": [trained], "summary": {}}, Path("runs/a"))
+    assert capsys.readouterr().out.splitlines()[1:] == [said]
+
+
 def test_of_several_seeds_the_spread_is_shown(capsys):
     summary = {"accuracy": {"mean": 0.5, "standard_deviation": 0.1, "values": [0.4, 0.6], "n": 1234}}
     _show({"runs": [{"pairs_per_epoch": 1200, "steps": 6}] * 2, "summary": summary}, Path("runs/a"))

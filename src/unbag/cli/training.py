@@ -1,7 +1,7 @@
 """Commands that train: `unbag train RECIPE`, one for each file in `trainers/`, its options read off its config."""
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import MISSING, fields
 from inspect import Parameter, Signature
@@ -279,6 +279,19 @@ def _show(done: Any, out: Path) -> None:
     first = done["runs"][0]
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
     echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")
+    if "bias_accuracy" in first:
+        echo(_beside(first["bias_accuracy"], first["published"]))
+
+
+def _beside(biased: float, published: Mapping[str, Any]) -> str:
+    """Return how right the biased model is on what was trained on; a model is to come out above it."""
+    from unbag.training.held_out import ALL
+
+    told = f"The biased model is right on {biased:.1%} of an epoch's pairs"
+    own = published[ALL]["accuracy"] if ALL in published else None
+    if own is None or own >= biased:
+        return f"{told}."
+    return f"{told}, this one on {own:.1%} of those held out: beside one that good, little is left to learn."
 
 
 for _recipe in recipes().values():

@@ -237,6 +237,8 @@ def _training(about: About) -> str:
     own = {option: config[option] for option in config if option in _own_options(recipe)}
     settings = {name: config[name] for name in _SETTINGS} | own
     listed = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
+    right = record.get("bias_accuracy")
+    biased = f" The biased model is right on {100 * right:.1f} % of an epoch's pairs." if right is not None else ""
     where = f"on {record['device']}" + (f", {record['processes']} processes" if record["processes"] > 1 else "")
     steps = f"{record['steps']:,} steps, {record['steps_per_epoch']:,} an epoch of {record['pairs_per_epoch']:,} pairs"
     longer = record["truncated_pairs"]
@@ -246,8 +248,8 @@ def _training(about: About) -> str:
             "## Training",
             " ".join(sentences),
             _data(record["data"]),
-            f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut} AdamW; the learning rate "
-            "rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
+            f"{steps}, {where}, precision {_PRECISIONS[record['precision']]}; {listed}.{cut}{biased} AdamW; the "
+            "learning rate rises during the warm-up, a share of the steps, and then falls to 0 linearly.",
             _curve(record),
             *([_effort(about.took)] if about.took else []),
         ]

@@ -148,6 +148,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         "steps_per_epoch": epochs.steps,
         "steps": history.step,
         "truncated_pairs": epochs.truncated,
+        **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
         **({} if added is None else {"augmentation": added.record()}),
         "evaluations": history.evaluations,
         "published": (history.best if config.patience else history.evaluations[-1]),

@@ -17,7 +17,7 @@ from unbag.sources import Example
 from unbag.training.batches import epoch_batches, share
 from unbag.training.data import Part
 from unbag.training.encoded import EncodedPairs, PairEncoder
-from unbag.training.known import Columns, Known
+from unbag.training.known import BIAS, Columns, Known
 from unbag.training.regimes import Added, mixed
 
 FurtherPairs = Callable[[Sequence[Example], int], list[tuple[str, str]]]
@@ -72,6 +72,15 @@ class EpochStream(Dataset[Batch]):
 
     def __len__(self) -> int:
         return len(self.batches) * self.place.accumulation
+
+    def bias_accuracy(self) -> float | None:
+        """Return the share of the pairs that the biased model is right on, of those that it says something of."""
+        if BIAS not in self.known:
+            return None
+        said = self.known[BIAS]
+        gold = np.array([self.order.index(example.label) for example in self.examples])
+        decided = said.max(axis=1) > said.min(axis=1)  # a weak learner says nothing of what it has seen
+        return float((said.argmax(axis=1) == gold)[decided].mean()) if decided.any() else None
 
     def __getitem__(self, item: int) -> Batch:
         number, part = divmod(item, self.place.accumulation)
@@ -129,6 +138,8 @@ class Epochs:
         pairs: how many pairs an epoch has; all have as many.
         steps: how many batches an epoch has.
         truncated: how many pairs of the first epoch lost tokens.
+        bias_accuracy: the share of the pairs of the first epoch that the biased model is right on; None where it
+            says nothing, or there is none.
     """
 
     def __init__(
@@ -155,6 +166,7 @@ class Epochs:
         self.pairs = len(first.examples)
         self.steps = len(first.batches)
         self.truncated = first.encoded.truncated
+        self.bias_accuracy = first.bias_accuracy()
         smallest = min(map(len, first.batches), default=0)
         if smallest < place.parts:
             raise ValueError(
