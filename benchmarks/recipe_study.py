@@ -48,6 +48,7 @@ class Entry(NamedTuple):
 
 COMMON: Final = {"epochs": 1, "batch_size": 32, "learning_rate": 1e-4, "checkpoint_every": 10_000}
 AUGMENTED: Final = {"augment": ("soswap", "addamod"), "augment_pairs": 1_500}
+SUBSTITUTED: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "substituted")}
 MORE_KINDS: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "negated", "substituted")}
 UNDECIDED: Final = {"alpha": 1.0}
 
@@ -81,8 +82,9 @@ GRID: Final[Mapping[str, Entry]] = {
     "mend by balance": Entry("group_balanced", UNDECIDED | AUGMENTED),
 }
 
-# Thought of when the grid's first seed had been read: none of it had Breaking NLI's aim before it.
+# Thought of when the grid's first seed had been read: nothing in it taught that one word replaced makes a difference.
 AFTERWARDS: Final[Mapping[str, Entry]] = {
+    "undecided, substituted": Entry("max_entropy", SUBSTITUTED),
     "undecided, more kinds": Entry("max_entropy", MORE_KINDS),
     "mend, half, more kinds": Entry("product_of_experts", {"bias_strength": 0.5} | UNDECIDED | MORE_KINDS),
 }
