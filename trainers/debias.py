@@ -68,9 +68,9 @@ def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "
 
 def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Return the objective of group-balanced."""
-    from unbag.training.debiased import GroupBalanced
+    from unbag.training.debiased import Weighted
 
-    return GroupBalanced(classifier.network, config, language=data.training[0].language)
+    return Weighted(classifier.network, config, language=data.training[0].language)
 
 
 _CLARK = "[Clark et al. 2019](https://aclanthology.org/D19-1418)"

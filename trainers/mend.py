@@ -37,18 +37,20 @@ if TYPE_CHECKING:
     from unbag.training.published import Record
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known":
-    """Return what biased models say of the training pairs."""
+def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known | None":
+    """Return what biased models say of the training pairs, if they are asked."""
     from unbag.training.debiasing import known
 
-    return known(config, pairs, models)
+    return known(config, pairs, models) if config.asks_bias else None
 
 
 def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
     """Return what is minimised."""
+    from unbag.training.debiased import Weighted
     from unbag.training.product_of_experts import ProductOfExperts
 
-    return ProductOfExperts(classifier.network, config, language=data.training[0].language)
+    kind = ProductOfExperts if config.asks_bias else Weighted
+    return kind(classifier.network, config, language=data.training[0].language)
 
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":

@@ -15,7 +15,7 @@ from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_token
 from unbag.sources import Example
 from unbag.training import debias_options as options
 from unbag.training.confidence import ConfidenceRegularised
-from unbag.training.debiased import GroupBalanced
+from unbag.training.debiased import Weighted
 from unbag.training.groups import EDGES, group_weights, groups
 from unbag.training.known import BIAS, TEACHER, WEIGHT
 from unbag.training.learned_mixin import LearnedMixin
@@ -225,7 +225,7 @@ def test_groups_weigh_the_same():
 def test_balance_by_hand():
     """Weights of 2 and 2/3, taken half: 1.5 and 5/6 of ln 3."""
     network = Constant([[0.0, 0.0, 0.0]] * 2)
-    objective = GroupBalanced(network, told(options.GroupBalancedConfig, balance=0.5))
+    objective = Weighted(network, told(options.GroupBalancedConfig, balance=0.5))
     known = {BIAS: log(UNIFORM * 2), WEIGHT: torch.tensor([2.0, 2 / 3])}
     found = objective(torch.tensor([0, 1]), **known, **NOTHING).loss.item()
     assert found == pytest.approx((1.5 + 5 / 6) / 2 * math.log(3))

@@ -9,8 +9,10 @@ import pytest
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from accelerate.state import AcceleratorState
+from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
+from tests.training.test_finetune import same
 from unbag import asked_model, results, word_counter
 from unbag.inference.probe import ProbeReport
 from unbag.labels import LABELS
@@ -18,6 +20,7 @@ from unbag.request import Request
 from unbag.training import mended
 from unbag.training.mend_config import MendConfig
 from unbag.training.recipes import named
+from unbag.training.run import run
 
 RECIPE = named("mend")
 
@@ -122,6 +125,25 @@ def test_one_model_is_mended_at_a_time(mend, options):
         mend(seeds=[1, 2])
     with pytest.raises(ValueError, match="leaves out the sets that are named: swapped"):
         MendConfig(**options, sets=("swapped",), no_evaluate=True)
+
+
+@pytest.mark.slow
+def test_without_strength_no_biased_model_is_asked(mend, options):
+    """Then it is max-entropy, weight by weight."""
+    [trained] = mend(max_steps=3, no_evaluate=True)["runs"]
+    assert not {"known", "bias_accuracy"} & set(trained)
+    mended = load_file(options["out"] / "model.safetensors")
+    AcceleratorState._reset_state(reset_partial_state=True)
+    out, same_steps = options["out"].with_name("undecided"), {"batch_size": 24, "max_steps": 3, "epochs": 1}
+    undecided = named("max_entropy")
+    run(undecided, undecided.config(**{**options, "out": out, **same_steps, "learning_rate": 5e-3}))
+    assert same(mended, load_file(out / "model.safetensors"))
+
+
+def test_a_bias_that_would_not_count_is_refused(options):
+    with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', found 0"):
+        MendConfig(**options, bias="both")
+    assert MendConfig(**options, bias="self", bias_strength=1.0).first(options["out"])
 
 
 def test_both_are_asked_the_pairs_that_were_trained_on(options):

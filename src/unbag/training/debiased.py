@@ -93,8 +93,8 @@ class Debiased(Objective):
         raise NotImplementedError
 
 
-class GroupBalanced(Debiased):
-    """Cross-entropy; the groups' weights are all there is (`groups`)."""
+class Weighted(Debiased):
+    """Cross-entropy, where the weights of pairs are all that a biased model tells, if one is asked."""
 
     def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
         """Return −log p(gold) of each example."""

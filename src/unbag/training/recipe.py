@@ -18,9 +18,9 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 """Makes the objective from the network to train, the recipe's own config, and what it will be trained on."""
 
 
-MakeKnown = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "Known"]
+MakeKnown = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "Known | None"]
 """Makes what tells more of the training pairs than their labels, from the recipe's own config, the pairs as they were
-read, and the folders of the models that were trained first (`TrainConfig.first`)."""
+read, and the folders of the models that were trained first (`TrainConfig.first`); None where the config asks none."""
 
 
 class Protocol(NamedTuple):
