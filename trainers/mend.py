@@ -4,10 +4,11 @@
 # ///
 """Mend a model that counts words: the recommended recipe, with the model before and after on every challenge set.
 
-A product of experts with a bag of words, the entropy of permuted pairs, and
-SOSwap and AddAmod pairs: each is a recipe of its own, and each option is
-theirs. It leaves an ordinary model with a card (README.md), on which every
-difference is tested, in and out of domain.
+The entropy of permuted pairs, and added pairs that words do not give away:
+SOSwap, AddAmod, and one word replaced, by WordNet (unbag[wordnet]). With
+--bias-strength a product of experts with a bag of words too. Each is a recipe
+of its own, and each option is theirs. It leaves an ordinary model with a card
+(README.md), on which every difference is tested, in and out of domain.
 
   unbag train mend --model ORG/NLI-MODEL --out runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
@@ -79,11 +80,12 @@ def view(record: "Record") -> Any:
     return view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)
 
 
-ABOUT = """Mended: the cross-entropy of the product of the model and a biased model, by default a bag of words \
-cross-fitted to the training pairs, is minimised, so that the model learns what is left to say once that one has \
-spoken ([Clark et al. 2019](https://aclanthology.org/D19-1418), [Mahabadi et al. \
-2020](https://aclanthology.org/2020.acl-main.769)). Unless α is 0, the entropy of its answers to permuted pairs is \
-maximised beside ([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), section 8)."""
+ABOUT = """Mended: beside the cross-entropy of the training pairs and of pairs added to them, the entropy of its \
+answers to permuted pairs is maximised, unless α is 0 ([Sinha et al. \
+2021](https://aclanthology.org/2021.acl-long.569), section 8). Where the bias has a strength above 0, the \
+cross-entropy is that of the product of the model and a biased model, by default a bag of words cross-fitted to the \
+training pairs, so that the model learns what is left to say once that one has spoken ([Clark et al. \
+2019](https://aclanthology.org/D19-1418), [Mahabadi et al. 2020](https://aclanthology.org/2020.acl-main.769))."""
 
 RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, known=known)
 

@@ -28,7 +28,7 @@ class MendConfig(DebiasConfig):
     bias: str = _default("bias", _BIAS)
     bias_strength: float = _default("bias_strength", 0.0)
     alpha: float = _default("alpha", 1.0)
-    augment: tuple[str, ...] = _default("augment", ("soswap", "addamod"))
+    augment: tuple[str, ...] = _default("augment", ("soswap", "addamod", "substituted"))
     augment_pairs: int = _default("augment_pairs", 1_500)
     epochs: int = _default("epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
