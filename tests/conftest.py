@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-# One thread each: tests run side by side, and their arrays are small. Set before anything imports numpy or torch.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
+from tests import same_arithmetic  # noqa: F401  (first of all)
 
 # The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these.
 os.environ["UNBAG_LEXICAL"] = "0"

@@ -3,15 +3,12 @@
 Without ../shared or WordNet what needs them stays as it was.
 """
 
-import os
 import sys
 from pathlib import Path
 
-# As tests run: sums of fractions by several threads differ in their last bits. Set before anything imports numpy.
-os.environ.setdefault("OMP_NUM_THREADS", "1")
-
 import pytest
 
+from tests import same_arithmetic  # noqa: F401  (before what imports numpy)
 from tests.golden.made import SHARED, WORDNET
 
 _EXPECTED = Path(__file__).parent / "expected"
