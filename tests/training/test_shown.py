@@ -19,11 +19,11 @@ def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
 @pytest.mark.parametrize(
     ("biased", "said"),
     [
-        (0.5, "The biased model is right on 50.0% of an epoch's pairs."),
+        (0.5, "The biased model is right on 50.0% of the training pairs that it answers."),
         (
             0.7,
-            "The biased model is right on 70.0% of an epoch's pairs, this one on 60.0% of those held out: "
-            "beside one that good, little is left to learn.",
+            "The biased model is right on 70.0% of the training pairs that it answers, this one on 60.0% of "
+            "held-out pairs: it may leave too little to learn.",
         ),
     ],
 )

@@ -287,11 +287,11 @@ def _beside(biased: float, published: Mapping[str, Any]) -> str:
     """Return how right the biased model is on what was trained on; a model is to come out above it."""
     from unbag.training.held_out import ALL
 
-    told = f"The biased model is right on {biased:.1%} of an epoch's pairs"
+    told = f"The biased model is right on {biased:.1%} of the training pairs that it answers"
     own = published[ALL]["accuracy"] if ALL in published else None
     if own is None or own >= biased:
         return f"{told}."
-    return f"{told}, this one on {own:.1%} of those held out: beside one that good, little is left to learn."
+    return f"{told}, this one on {own:.1%} of held-out pairs: it may leave too little to learn."
 
 
 for _recipe in recipes().values():
