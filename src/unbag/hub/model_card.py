@@ -238,7 +238,8 @@ def _training(about: About) -> str:
     settings = {name: config[name] for name in _SETTINGS} | own
     listed = ", ".join(f"{name.replace('_', ' ')} {_number(value)}" for name, value in settings.items())
     right = record.get("bias_accuracy")
-    biased = f" The biased model is right on {100 * right:.1f} % of the training pairs that it answers." if right is not None else ""
+    told = "The biased model is right on {:.1f} % of the training pairs that it answers."
+    biased = f" {told.format(100 * right)}" if right is not None else ""
     where = f"on {record['device']}" + (f", {record['processes']} processes" if record["processes"] > 1 else "")
     steps = f"{record['steps']:,} steps, {record['steps_per_epoch']:,} an epoch of {record['pairs_per_epoch']:,} pairs"
     longer = record["truncated_pairs"]
