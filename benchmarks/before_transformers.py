@@ -6,9 +6,10 @@
 
 Every model of `unbag models`, made with the words of the corpus's train split and the vectors given, and a pre-trained
 transformer are trained on the same pairs with the same budget, by AdamW with linear decay as `unbag train finetune`
-has it, in each order and with each seed, and put to the same sets as `unbag evaluate` does. The learning rate is by a
-rule, not tuned: one for all networks over word vectors, one for the transformer. Models whose authors' sizes take hours
-an epoch on a CPU are smaller (`SIZES`); the table says which, and `--paper-sizes` takes the authors'.
+has it, in each order and with each seed, and put to the same sets as `unbag evaluate` does, in float32. The learning
+rate is by a rule, not tuned: one for all networks over word vectors, one for the transformer. Models that their authors
+made wider than 300 hidden units are made as wide as the others (`SIZES`), so that one does not see more because it is
+larger, and an epoch takes minutes on a CPU; the table says which, and `--paper-sizes` takes the authors'.
 
 In `--out` a folder each: `models/NAME-seed-1`, `evaluations/NAME-seed-1` with the `results.json` that `unbag compare`
 and `unbag publish results-dataset` read, and `runs/NAME-seed-1.json`, which says that it is finished. Started again, it
@@ -46,9 +47,12 @@ from unbag.training.config import TrainConfig
 from unbag.training.run import run
 from unbag.untrained.making import make
 
+WIDER: Final = (
+    *("hypothesis-only", "infersent", "bilstm-last", "convnet"),
+    *("rse", "rse-bow", "dr-bilstm", "dr-bilstm-bow"),
+)
 SIZES: Final = {
-    **{name: {"hidden_size": "512"} for name in ("hypothesis-only", "infersent", "bilstm-last", "convnet")},
-    **{name: {"hidden_size": "300"} for name in ("rse", "rse-bow", "dr-bilstm", "dr-bilstm-bow")},
+    **{name: {"hidden_size": "300"} for name in WIDER},
     "diin": {"length": "32"},
 }
 TIMED: Final = 1_000
@@ -92,6 +96,7 @@ def arguments() -> argparse.Namespace:
     add("--batch-size", type=int, default=32)
     add("--learning-rate", type=float, default=1e-3, help="of networks over word vectors (default 1e-3)")
     add("--pretrained-learning-rate", type=float, default=1e-4, help="of the transformer (default 1e-4)")
+    add("--precision", choices=("no", "bf16"), default="no", help="of training (default float32)")
     add("-o", dest="options", action="append", default=[], metavar="MODEL.NAME=VALUE", help="an option of a model")
     add("--paper-sizes", action="store_true", help="all sizes as the authors have them, but for -o")
     add("--evaluated", type=int, help="examples of swapped, SOSwap and Breaking NLI each (default all)")
@@ -146,7 +151,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
 def deciding(args: argparse.Namespace, name: str) -> dict[str, Any]:
     """Return what decides the numbers of a model, beside order and seed."""
     pretrained = name == "pretrained"
-    shared = ("corpus", "examples", "epochs", "batch_size", "evaluated", "permuted", "training")
+    shared = ("corpus", "examples", "epochs", "batch_size", "precision", "evaluated", "permuted", "training")
     return {
         **{key: getattr(args, key) for key in shared},
         "learning_rate": args.pretrained_learning_rate if pretrained else args.learning_rate,
@@ -200,6 +205,7 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
         batch_size=args.batch_size,
         learning_rate=asked["learning_rate"],
         seed=asked["seed"],
+        precision=args.precision,
         out=out,
     )
     record = run(scripts.file("trainers", "finetune").RECIPE, config, on_step=on_step)

@@ -16,7 +16,9 @@ from tests.training.test_finetune import same
 from unbag import asked_model, results, word_counter
 from unbag.inference.probe import ProbeReport
 from unbag.labels import LABELS
+from unbag.outside import DataError
 from unbag.request import Request
+from unbag.selection import OptionError
 from unbag.training import mended
 from unbag.training.mend_config import MendConfig
 from unbag.training.recipes import named
@@ -153,3 +155,26 @@ def test_both_are_asked_the_pairs_that_were_trained_on(options):
         ("plain", "mnli"),
         ("plain", "snli"),
     ]
+
+
+def test_the_sets_of_the_authors_are_made_of_a_file_that_is_given(options, tmp_path):
+    config = MendConfig(**{**options, "corpus": ("snli",), "validation": ()}, file=tmp_path)
+    given = {each.name: each.options.get("file") for each in mended._sets(config)}
+    assert {name for name, file in given.items() if file} == {"breaking_nli", "sicck"}
+    assert given["sicck"] == str(tmp_path)
+    assert "file" not in config.deciding()
+    with pytest.raises(ValueError, match="no_evaluate leaves out the sets of the file"):
+        replace(config, no_evaluate=True)
+
+
+def test_a_file_of_other_content_is_refused_before_training(options, tmp_path):
+    (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("not theirs")
+    config = MendConfig(**options, file=tmp_path, sets=("sicck",))
+    with pytest.raises(DataError, match="sha256"):
+        mended.mend(RECIPE, config, ())
+    assert not options["out"].exists()
+
+
+def test_a_file_that_no_set_reads_is_refused(options, tmp_path):
+    with pytest.raises(OptionError, match="file"):
+        mended._sets(MendConfig(**options, file=tmp_path, sets=("swapped",)))

@@ -10,7 +10,7 @@ from unbag.training.debias_options import DebiasConfig
 
 _BEFORE_AND_AFTER: Final = "Before and after"
 _BIAS: Final = "lexical"
-_AFTERWARDS: Final = frozenset({"sets", "no_evaluate"})  # the weights do not depend on them
+_AFTERWARDS: Final = frozenset({"sets", "file", "no_evaluate"})  # the weights do not depend on them
 _OF_TRAINING: Final = TrainConfig.__dataclass_fields__
 _OF_BIAS: Final = DebiasConfig.__dataclass_fields__
 
@@ -38,6 +38,11 @@ class MendConfig(DebiasConfig):
         _BEFORE_AND_AFTER,
         default=(),
     )
+    file: Path | None = option(
+        "The authors' file of breaking_nli or sicck, or a folder with both somewhere in it; downloaded else.",
+        _BEFORE_AND_AFTER,
+        default=None,
+    )
     no_evaluate: bool = option("Leave the evaluation and the comparison out.", _BEFORE_AND_AFTER, default=False)
 
     def problems(self) -> Iterator[str]:
@@ -47,6 +52,8 @@ class MendConfig(DebiasConfig):
             yield f"a bias of strength 0 changes nothing: expected bias_strength above 0 for {self.bias!r}, found 0"
         if self.sets and self.no_evaluate:
             yield f"no_evaluate leaves out the sets that are named: {', '.join(self.sets)}"
+        if self.file and self.no_evaluate:
+            yield f"no_evaluate leaves out the sets of the file {self.file}"
 
     @property
     def asks_bias(self) -> bool:

@@ -15,7 +15,8 @@ from unbag.files import write_json
 from unbag.inference.process_group import process_group
 from unbag.inference.store import PREDICTIONS
 from unbag.labels import LabelError, parse_label_map
-from unbag.request import Request
+from unbag.request import Request, check
+from unbag.selection import Pairs
 from unbag.training.config import weighted
 from unbag.training.loop import OnStep
 from unbag.training.mend_config import MendConfig
@@ -57,12 +58,15 @@ def mend(
         None where there was nothing to compare; `why_not`, then; `left_out`, the sets that could not be had.
 
     Raises:
-        ValueError: if there are several seeds, or no such set; see also `run`.
+        ValueError: if there are several seeds, no such set, or a file that none of them reads; see also `run`.
     """
     if len(different(seeds)) > 1:
         raise ValueError(f"expected one seed: mend makes one model; found {len(seeds)}")
     config = replace(config, seed=seeds[0]) if seeds else config
-    sets = [] if config.no_evaluate else _sets(config)  # whether there are such sets, before hours of training
+    sets = [] if config.no_evaluate else _sets(config)
+    for each in sets:  # whether there are such, and the files that are named for them, before hours of training
+        if "file" in each.options:
+            check(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
     record: Record = {"runs": [trained], "comparison": None, "why_not": None, "left_out": {}, "folder": str(config.out)}
     if config.no_evaluate:
@@ -132,7 +136,8 @@ def _evaluated(
 
 def _sets(config: MendConfig) -> list[Request]:
     """Return what both are asked: the sets, and the own pairs of every corpus that was trained on."""
-    asked = [suite.request(name) for name in config.sets or suite.names()]
+    options = {"file": str(config.file)} if config.file else {}
+    asked = Pairs(options=options).requests(config.sets or suite.names())
     requests = asked if config.sets else [suite.sampled(each) for each in asked]
     for corpus in dict.fromkeys(weighted(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
