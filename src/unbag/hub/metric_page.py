@@ -43,6 +43,17 @@ _STYLE: Final = """<style>
   opacity: .4; min-width: 2px }
 .scores .bar b { position: absolute; top: -2px; bottom: -2px; width: 3px; margin-left: -1px; border-radius: 2px;
   background: var(--color-accent) }
+@media (max-width: 640px) {
+  .scores tr { display: grid; grid-template-columns: 1fr auto 4em; column-gap: 8px; padding: 6px 0;
+    border-bottom: 1px solid var(--border-color-primary) }
+  .scores th, .scores td { border: none; padding: 0 }
+  .scores .group { border: none; padding-bottom: 0 }
+  .scores .name { white-space: normal; overflow-wrap: anywhere }
+  .scores td:nth-child(3) { grid-row: 2; grid-column: 1 / -1 }
+  .scores th:nth-child(3), .scores th:last-child, .scores .meaning:empty { display: none }
+  .scores .meaning { grid-column: 1 / -1; width: auto }
+  .scores .bar { flex: 1 }
+}
 </style>"""
 
 
