@@ -246,7 +246,9 @@ def test_only_a_hub_id_with_a_commit_is_pinned():
 
 @given(st.lists(st.lists(st.sampled_from([*WORDS, "zebra"]), max_size=8).map(" ".join), min_size=1, max_size=5))
 def test_neither_order_nor_side_nor_neighbours_change_a_mean(sentences):
-    table = embeddings.Table("", VECTORS, embeddings._words(dict(zip(WORDS, range(10), strict=True)).get, "en"))
+    table = embeddings.Table(
+        "words", "", VECTORS, embeddings._words(dict(zip(WORDS, range(10), strict=True)).get, "en")
+    )
     together = table.means([(sentence, "the dog") for sentence in sentences])
     for sentence, mean in zip(sentences, together, strict=True):
         words = tokenize(sentence).texts

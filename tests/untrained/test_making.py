@@ -14,6 +14,7 @@ from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixt
 from unbag import results, scripts
 from unbag.inference import TransformerPredictor
 from unbag.inference.model_error import ModelError
+from unbag.lexical import embeddings
 from unbag.models import KINDS
 from unbag.training.run import run
 from unbag.untrained.making import make
@@ -49,9 +50,24 @@ def test_the_vectors_are_those_of_the_table_and_the_rest_is_drawn(pairs_file, ve
     assert table[ids["boy"]].any()
     assert (record["words"], record["words_with_vectors"]) == (len(ids) - 3, 3)
     assert record["vectors"].startswith("sha256:")
+    assert record["vectors_multiplied_by"] == 1
     assert json.loads((tmp_path / "dam" / "made_with.json").read_text()) == record
     make("dam", [str(pairs_file)], tmp_path / "again", vectors=vectors, options=SMALL)
     assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
+
+
+def test_the_input_layer_of_a_transformer_is_brought_to_the_scale_of_word_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
+    record = make("dam", [str(pairs_file)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
+    ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
+    made = load_file(tmp_path / "dam" / "model.safetensors")["embeddings.words.weight"].numpy()
+    layer = embeddings.load(str(tiny_bert))
+    words = [word for word in ids if not word.startswith("[")]
+    known = [word for word in words if layer.counts([(word,)]).matrix.nnz]
+    expected = layer.means([(word,) for word in known]) * record["vectors_multiplied_by"]
+    found = made[[ids[word] for word in known]]
+    assert len(known) == record["words_with_vectors"] > 3
+    assert np.allclose(found, expected, atol=1e-6)
+    assert found.std() == pytest.approx(0.3)
 
 
 def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_file, tmp_path):  # noqa: F811

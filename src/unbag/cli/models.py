@@ -62,7 +62,7 @@ def make(
         str | None,
         typer.Option(
             help="Word vectors: a text file such as GloVe's, a spaCy pipeline, a model2vec model, or a transformer's "
-            "input layer (default: drawn, and learnt in training)."
+            "input layer, brought to the scale of word vectors (default: drawn, and learnt in training)."
         ),
     ] = None,
     dimensions: Annotated[int, typer.Option(min=1, help="Of vectors that are drawn.")] = 300,

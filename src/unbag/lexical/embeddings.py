@@ -82,10 +82,12 @@ class Table:
     """Embeddings of tokens.
 
     Attributes:
+        kind: see `Found`.
         identity: see `Found`.
         vectors: shape (rows, dimensions).
     """
 
+    kind: Kind
     identity: str
     vectors: NDArray[np.float32] = field(repr=False)
     _rows: Callable[[Sequence[str]], Iterable[Sequence[int]]] = field(repr=False)
@@ -164,12 +166,12 @@ def _read(found: Found, language: str) -> Table:
     kind, path, identity = found
     if kind == "words":
         rows, vectors = read_word_vectors(path)
-        return Table(identity, vectors, _words(rows.get, language))
+        return Table(kind, identity, vectors, _words(rows.get, language))
     if kind == "spacy":
         keys, vectors = _read_spacy(path)
         from spacy.strings import get_string_id as spelt  # spaCy's keys are hashes of words
 
-        return Table(identity, vectors, _words(lambda word: keys.get(spelt(word)), language))
+        return Table(kind, identity, vectors, _words(lambda word: keys.get(spelt(word)), language))
     try:
         vectors = _read_model2vec(path) if kind == "model2vec" else _read_input_layer(path)
     except SafetensorError as error:
@@ -180,7 +182,7 @@ def _read(found: Found, language: str) -> Table:
         raise ValueError(f"{path / _WEIGHTS}: cannot be read as embeddings ({first_line(error)})") from error
     if vectors.ndim != 2 or not np.isfinite(vectors).all():
         raise ValueError(f"{path / _WEIGHTS}: expected a table of finite numbers, found shape {vectors.shape}")
-    return Table(identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
+    return Table(kind, identity, vectors, _pieces(path / "tokenizer.json", len(vectors)))
 
 
 def find(name: str) -> Found:

@@ -73,6 +73,7 @@ def make(
         corpora: whose words it knows: corpora, of which the train splits are read, or files of pairs.
         out: the folder, which must not exist.
         vectors: static embeddings of words, as `lexical.embeddings.find` takes them; without any they are drawn.
+            Those of word pieces are brought to the scale of word vectors (`vectors_of`).
         dimensions: of vectors that are drawn.
         encoder: a transformer of the Hub or of a folder whose outputs, frozen, stand in the place of word embeddings;
             its tokenizer is the model's, and no corpus is read.
@@ -215,6 +216,7 @@ def _of_words(
             "corpora": [{"origin": each.origin, "split": each.split, "revision": each.revision} for each in sources],
             "vectors": None if table is None else table.identity,
             "words_with_vectors": made.found,
+            "vectors_multiplied_by": made.scale,
         },
     )
 
