@@ -18,7 +18,7 @@ from unbag.training.seeds import over_seeds
 PLAIN: Final = "plain"
 RESAMPLES: Final = 2_000
 LEVEL: Final = 0.05
-_WIDTH: Final = 32
+_WIDTH: Final = 36
 _SHOWN: Final = {
     **{"snli": "SNLI validation", "snli, CS_0.7": "… CS_0.7", "snli, words tell least": "… words tell least"},
     **{"swapped, both orders": "swapped, both orders", "mnli-validation_matched": "MNLI-m", "sick-test": "SICK test"},
