@@ -238,6 +238,14 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     assert errors.strip() == f"unbag: expected results of {repo_id}, found those of another/model"
 
 
+def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_to_do(hub, home, trained, repo_id):
+    given = (trained["finetune"] / "evaluation" / "plain", "--to", "org", "--model", repo_id, "--yes")
+    process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
+    _, errors = process.communicate(timeout=120)
+    assert process.returncode == 1
+    assert errors.strip().endswith("; publish the folder's model there first (unbag publish model)")
+
+
 def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
     commands = [("--to", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
     for number in range(3):

@@ -36,7 +36,7 @@ def results_of(repo: str, results: Iterable[Result]) -> list[Result]:
         HubError: if the Hub does not say what it holds.
     """
     results = list(results)
-    held = revision_on_hub(repo) if any(model_of(result) is None for result in results) else None
+    held = revision_on_hub(repo) if _of_folder(results) else None
     own = [
         result
         for result in results
@@ -44,8 +44,13 @@ def results_of(repo: str, results: Iterable[Result]) -> list[Result]:
     ]
     if not own:
         others = sorted({model_of(result) or f"the folder {result.model['name']}" for result in results})
-        raise ValueError(f"expected results of {repo}, found those of {', '.join(others) or 'nothing'}")
+        hint = "; publish the folder's model there first (unbag publish model)" if _of_folder(results) else ""
+        raise ValueError(f"expected results of {repo}, found those of {', '.join(others) or 'nothing'}{hint}")
     return own
+
+
+def _of_folder(results: Iterable[Result]) -> bool:
+    return any(model_of(result) is None for result in results)
 
 
 def revision_on_hub(repo: str) -> str | None:
