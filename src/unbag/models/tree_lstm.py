@@ -44,16 +44,23 @@ class TreeLstmCell(nn.Module):
         return Nodes(o.sigmoid() * c.tanh(), c)
 
     def merge(self, left: Nodes, right: Nodes, inputs: Tensor | None = None) -> Nodes:
-        """Return the states of nodes above pairs of nodes, with their inputs, shape (…, inputs), if they have any.
+        """Return the states of nodes above pairs of nodes, with their inputs, shape (…, inputs), if they have any."""
+        added = None if inputs is None else self.added(inputs)
+        return self.above(torch.cat([left.h, right.h], dim=-1), left.c, right.c, added)
 
-        One input for all, shape (inputs,), is multiplied once.
-        """
-        gates = self.of_children(torch.cat([left.h, right.h], dim=-1))
-        if self.of_input is not None and inputs is not None:
-            x = self.of_input(inputs)
-            gates = gates + torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # f's for both children
+    def added(self, inputs: Tensor) -> Tensor:
+        """Return what inputs of nodes with children, shape (…, inputs), add to their gates, shape (…, 5 hidden)."""
+        assert self.of_input is not None
+        x = self.of_input(inputs)
+        return torch.cat([x, x[..., 3 * self.hidden :]], dim=-1)  # f's for both children
+
+    def above(self, children: Tensor, c_left: Tensor, c_right: Tensor, added: Tensor | None = None) -> Nodes:
+        """Return the states of nodes from [hᴸ; hᴿ], shape (…, 2 hidden), both c, and what `added` gives."""
+        gates = self.of_children(children)
+        if added is not None:
+            gates = gates + added
         i, o, u, f_left, f_right = gates.chunk(5, dim=-1)
-        c = f_left.sigmoid() * left.c + f_right.sigmoid() * right.c + i.sigmoid() * u.tanh()
+        c = f_left.sigmoid() * c_left + f_right.sigmoid() * c_right + i.sigmoid() * u.tanh()
         return Nodes(o.sigmoid() * c.tanh(), c)
 
 
@@ -118,13 +125,13 @@ class Forest:
             inner: of every inner node the same, shape (inputs,), where `inputs` has those of leaves only.
         """
         n = len(self.leaves)
-        own = inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n]
-        nodes = cell.leaves(own)
+        nodes = cell.leaves(inputs[self.leaves[:, 0], self.leaves[:, 1]] if inputs.ndim == 3 else inputs[:n])
+        added = cell.added(inner if inner is not None else inputs[n:])  # all at once
         for level in self.levels:
-            left, right = (Nodes(nodes.h[level[:, i]], nodes.c[level[:, i]]) for i in (0, 1))
-            done = len(nodes.h)
-            given = inner if inner is not None else inputs[done : done + len(level)]
-            made = cell.merge(left, right, given)
+            h, c = (each.index_select(0, level.flatten()).view(len(level), 2, -1) for each in nodes)
+            start = len(nodes.h) - n
+            own = added if inner is not None else added[start : start + len(level)]
+            made = cell.above(h.flatten(1), c[:, 0], c[:, 1], own)
             nodes = Nodes(torch.cat([nodes.h, made.h]), torch.cat([nodes.c, made.c]))
         return nodes.h
 
