@@ -9,6 +9,7 @@ from huggingface_hub import ModelCard
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag import corpora
 from unbag.hub.checkpoint import base_of, checkpoint
+from unbag.hub.model_code import without_code
 from unbag.inference.revision import folder_revision
 from unbag.training.recipes import named, recipes
 
@@ -216,6 +217,10 @@ def test_a_model_of_ours_may_bring_its_code(run):
             "AutoModelForSequenceClassification": "modeling_unbag.EsimForSequenceClassification",
         }
     }
+    written = json.dumps(config, indent=2, sort_keys=True) + "\n"  # as transformers does
+    (folder / "config.json").write_text(written)
+    published = checkpoint(folder, "me/model", with_code=True).files["config.json"]
+    assert without_code(published) == written.encode(), "by which results of the folder are known as the repository's"
     code = publication.files["modeling_unbag.py"].decode()
     assert "import unbag" not in code
     assert "from unbag" not in code

@@ -1,5 +1,6 @@
 """The code of a model of ours in one file of its repository, for those who let transformers run code of others."""
 
+import json
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -15,6 +16,13 @@ _INSTEAD: Final = {"unbag.models.trees": "unbag.models.vendored_trees"}
 def is_of_ours(config: Mapping[str, Any]) -> bool:
     """Tell whether a model's architecture is one of `unbag.models`, by its config."""
     return str(config.get("model_type")).startswith(_TYPES)
+
+
+def without_code(config: bytes) -> bytes:
+    """Return the config that a folder had before `with_code`, as transformers writes it, of a repository's config.json."""
+    record = json.loads(config)
+    record.pop("auto_map", None)
+    return (json.dumps(record, indent=2) + "\n").encode()
 
 
 def with_code(config: Mapping[str, Any]) -> tuple[dict[str, Any], str]:

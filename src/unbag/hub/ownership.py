@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
+from unbag.hub import model_code
 from unbag.hub.refusals import explained
 from unbag.hub.remote import look
 from unbag.inference.revision import is_of_model, revision_of
@@ -56,6 +57,8 @@ def _of_folder(results: Iterable[Result]) -> bool:
 def revision_on_hub(repo: str) -> str | None:
     """Return what `folder_revision` gives for a folder with the files of a repository; None if there is none.
 
+    Of a repository with code of ours: for the folder that it was published from, which had none.
+
     Raises:
         HubError: if the Hub does not say.
     """
@@ -68,4 +71,7 @@ def revision_on_hub(repo: str) -> str | None:
             for path, file in remote.files.items()
             if is_of_model(path)
         }
+        if model_code.FILE in remote.files:
+            before = model_code.without_code(remote.read("config.json") or b"{}")
+            hashes["config.json"] = hashlib.sha256(before).hexdigest()
     return revision_of(hashes)
