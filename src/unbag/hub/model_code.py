@@ -19,7 +19,7 @@ def is_of_ours(config: Mapping[str, Any]) -> bool:
 
 
 def without_code(config: bytes) -> bytes:
-    """Return the config that a folder had before `with_code`, as transformers writes it, of a repository's config.json."""
+    """Return, of a repository's config.json, what the folder had before `with_code`, as transformers writes it."""
     record = json.loads(config)
     record.pop("auto_map", None)
     return (json.dumps(record, indent=2) + "\n").encode()
