@@ -293,6 +293,19 @@ def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
     assert "cannot reach http://127.0.0.1:9/v1" in str(here.exception), "a server on this machine needs no network"
 
 
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        (("--sets", "plain", "swapped"), r"found swapped, a challenge set; .* such as --sets breaking_nli,cs_lambda"),
+        (("--corpus", "snli", "mnli", "sick"), r"found mnli, sick, a corpus; .* such as --corpus snli,mnli"),
+    ],
+)
+def test_sets_and_corpora_without_commas_are_no_models(asked, message):
+    refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, ["evaluate", "lexical", *asked])
+    assert refused.exit_code == 2
+    assert re.search(message, refused.output)
+
+
 def test_an_option_of_another_set_is_wrong_usage(folder):
     done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--out", "a.parquet", cwd=folder)
     assert done.returncode == 2

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
@@ -129,10 +130,22 @@ class ModelOptions:
         """Refuse what some models cannot be asked with, before anything is computed.
 
         Raises:
-            typer.BadParameter: if a model is asked over the network while offline, or `training` is for none of them.
+            typer.BadParameter: if a model is a challenge set or a corpus, or asked over the network while offline, or
+                `training` is for none of them.
         """
+        from unbag import challenge_sets
+        from unbag.corpora import CORPORA
         from unbag.model_kinds import BUILT_IN, ENDPOINT, kind_of
 
+        for what, option, known in (
+            ("challenge set", "--sets", challenge_sets.names()),
+            ("corpus", "--corpus", list(CORPORA)),
+        ):
+            if found := [model for model in models if model in known and not Path(model).exists()]:
+                raise typer.BadParameter(
+                    f"expected a model, found {', '.join(found)}, a {what}; several are given with commas between "
+                    f"them, such as {option} {known[0]},{known[1]}"
+                )
         if self.offline and not _is_of_this_machine(self.base_url):
             for model in models:
                 if kind_of(model) is ENDPOINT:
