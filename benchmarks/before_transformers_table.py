@@ -91,7 +91,7 @@ def claims(found: list[Run]) -> Iterator[str]:
         if not values:
             return None
         spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
-        return f"{what} {statistics.mean(values):+.1f}{spread} ({len(values)} seeds)"
+        return f"{what} {statistics.mean(values):+.1f}{spread} ({len(values)} seed{'s' if values[1:] else ''})"
 
     last = [name for name in {key[0] for key in by} if name not in KINDS]
     recurrent = ("rse", "esim", "dr-bilstm")

@@ -189,3 +189,13 @@ def test_bfloat16_changes_little(name):
     expected = network(**encode()).logits.softmax(dim=-1)
     found = network.to(torch.bfloat16)(**encode()).logits.float().softmax(dim=-1)
     assert (found - expected).abs().mean() < 0.1
+
+
+@every_model
+def test_training_in_mixed_precision_gives_every_parameter_a_gradient(name):
+    network = tiny_model(name).train()
+    with torch.autocast("cpu", torch.bfloat16):
+        loss = network(**encode(), labels=LABELS).loss
+    loss.backward()
+    assert loss.isfinite()
+    assert all(each.grad is not None and each.grad.isfinite().all() for each in network.parameters())

@@ -76,7 +76,8 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             parents = self.merge.merge(left, right)
             places = torch.arange(parents.h.shape[1], device=lengths.device)
             possible = places < (lengths - 1 - done).clamp(min=1)[:, None]  # (b, candidates)
-            scores = self.query(parents.h).masked_fill(~possible, torch.finfo(parents.h.dtype).min)
+            scores = self.query(parents.h).to(parents.h.dtype)  # under autocast a matrix product's is half as precise
+            scores = scores.masked_fill(~possible, torch.finfo(scores.dtype).min)
             choice = self._choice(scores)  # one-hot
             at = choice.argmax(dim=-1)
             steps.append(at)
