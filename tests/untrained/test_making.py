@@ -7,9 +7,11 @@ import pytest
 pytest.importorskip("torch", reason="needs unbag[models]")
 
 import numpy as np
-from safetensors.torch import load_file
-from transformers import AutoTokenizer
+import torch
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
+from tests.models.tiny import tiny_model
 from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
 from unbag import results, scripts
 from unbag.inference import TransformerPredictor
@@ -80,6 +82,27 @@ def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_f
         weights[out] = load_file(tmp_path / out / "model.safetensors")["classifier.1.weight"]
     assert np.array_equal(weights["one"], weights["same"])
     assert not np.allclose(weights["one"], weights["other"], atol=0.05)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_all_above_the_embeddings_is_drawn_and_nothing_is_what_was_in_memory(name, tmp_path):
+    network = tiny_model(name)
+    weights = {key: each for key, each in network.state_dict().items() if key.startswith("embeddings.")}
+    network.config.save_pretrained(tmp_path)
+    save_file(weights, tmp_path / "model.safetensors", {"format": "pt"})
+    torch.use_deterministic_algorithms(True)  # which fills memory that nobody wrote to with NaN
+    try:
+        loaded = []
+        for seed in (1, 1, 2):
+            torch.manual_seed(seed)
+            loaded.append(AutoModelForSequenceClassification.from_pretrained(tmp_path).state_dict())
+    finally:
+        torch.use_deterministic_algorithms(False)
+    one, same, other = loaded
+    assert all(torch.equal(value, same[key]) for key, value in one.items()), "the seed decides all, and none is NaN"
+    drawn = [key for key, value in one.items() if key not in weights and value.std() > 0]
+    assert drawn
+    assert not any(torch.equal(one[key], other[key]) for key in drawn)
 
 
 @pytest.mark.parametrize("recipe", ["finetune", "hex", "max_entropy"])

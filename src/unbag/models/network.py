@@ -87,7 +87,7 @@ class PairNetwork(PreTrainedModel):
     @torch.no_grad()
     def _init_weights(self, module: nn.Module) -> None:
         """Draw new weights: Glorot's, orthogonal ones from state to state, and biases of zero."""
-        if isinstance(module, nn.LSTM):
+        if isinstance(module, nn.LSTM | nn.LSTMCell):
             for name, parameter in module.named_parameters():
                 if name.startswith("weight_hh"):
                     initialization.orthogonal_(parameter)
