@@ -2,14 +2,18 @@
 
 import json
 import shutil
+from dataclasses import replace
+from io import StringIO
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import unbag
 from unbag import challenge_sets, cli, comparison, results
 from unbag.inference.function import CallablePredictor
+from unbag.report import compared
 from unbag.request import Request
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
@@ -200,6 +204,24 @@ def test_any_number_can_be_asked_for(runs):
     assert set(_by_name(found)) == {("plain", f"by_label.{n}") for n in range(3)} | {("permuted", "omega_all")}
     with pytest.raises(ValueError, match="no number is called nonsense"):
         unbag.compare(runs / "weak", runs / "strong", quantities=["nonsense"])
+
+
+def test_a_number_asked_for_has_its_label_where_it_has_one(runs):
+    found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all", "by_label.0"])
+    label = challenge_sets.get("permuted").by_path()["omega_all"].label
+    assert {each.quantity: each.label for each in found.differences} == {"omega_all": label, "by_label.0": "by_label.0"}
+
+
+def test_a_long_name_is_not_cut(runs):
+    found = unbag.compare(runs / "weak", runs / "strong", quantities=["omega_all"])
+    path = "by_category.synonyms_and_nationalities.accuracy"
+    long = replace(found, differences=[each._replace(label=path) for each in found.differences])
+    console = Console(width=80, record=True, file=StringIO())
+    console.print(compared.view(long))
+    lines = console.export_text().splitlines()
+    assert f"↓ {path}" in lines
+    assert max(map(len, lines)) <= 80
+    assert any(line.startswith(" " * 28) and "[" in line for line in lines)  # its numbers, below
 
 
 def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):

@@ -342,7 +342,8 @@ class _Pairs:
         known = {} if described is None else described.by_path()
         if self._quantities:
             chosen = [path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)]
-            return {path: (path, known[path].higher_is_better if path in known else None) for path in chosen}
+            found = {path: known.get(path) for path in chosen}
+            return {path: (each.label, each.higher_is_better) if each else (path, None) for path, each in found.items()}
         if described is None:  # not installed here: the numbers on top
             return {path: (path, None) for path in paths if "." not in path}
         # Few: every further one makes the correction of all p values harsher.

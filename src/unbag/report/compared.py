@@ -154,8 +154,12 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
         parts.append(Text(f"{name} · {data}"))
         for difference in group:
             mark = "↓" if difference.higher_is_better is False else " "
-            cells = (f"{mark} {difference.label}", *_cells(difference))
+            label = f"{mark} {difference.label}"
             style = "bold" if comparison.significant(difference) else ""
+            if len(label) > -_WIDTHS[0]:  # a path that a user asked for; its end tells it from the next
+                parts.append(Text(label, style=style))
+                label = ""
+            cells = (label, *_cells(difference))
             parts.append(Text(" ".join(map(_aligned, cells, _WIDTHS)), style=style, overflow="ellipsis", no_wrap=True))
             if any(deviation is not None for deviation in difference.deviations):
                 spreads = ("    ± over seeds", *map(_deviation, difference.deviations))
