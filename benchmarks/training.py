@@ -9,9 +9,9 @@ are of steps on the same batches: their median over rounds, with its 95 % bootst
 timed, nor is a round's first step; evaluation, checkpoints and tokenization are not part of a step. A table goes to
 stderr, one line of JSON to stdout.
 
-Recipes are those in `trainers/` with an objective of their own, but those that train another model first: their steps
-are as product-of-experts' or less. Peak memory is the process's resident set on a CPU,
-what torch allocated on a GPU.
+Recipes are those in `trainers/` with an objective of their own. What one trains first (a teacher, a weak learner) is
+trained in its first turn, which is not timed. Peak memory is the process's resident set on a CPU, what torch allocated
+on a GPU.
 """
 
 import argparse
@@ -43,12 +43,8 @@ PLAIN = "finetune"
 
 
 def recipes() -> dict[str, Recipe]:
-    """Return the recipes that train one model with one objective."""
-    return {
-        name: recipe
-        for name, recipe in every().items()
-        if recipe.protocol is None and not recipe.config(model="any", out=Path("any")).first(Path())
-    }
+    """Return the recipes with one objective; a protocol trains several models."""
+    return {name: recipe for name, recipe in every().items() if recipe.protocol is None}
 
 
 def last_step(options: argparse.Namespace) -> int:
@@ -77,11 +73,15 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
 
 def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train by a recipe."""
+    from unbag.training.published import work_folder
     from unbag.training.run import run
 
     with tempfile.TemporaryDirectory() as folder:
         recipe = recipes()[name]
-        run(recipe, config_of(recipe, options, Path(folder) / "out"), on_step=lambda step, total, said: after_step())
+        config = config_of(recipe, options, Path(folder) / "out")
+        for first in config.first(work_folder(config.out)).values():
+            run(recipes()[PLAIN], first)
+        run(recipe, config, on_step=lambda step, total, said: after_step())
 
 
 def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
