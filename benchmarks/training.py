@@ -77,10 +77,11 @@ def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None])
     from unbag.training.run import run
 
     with tempfile.TemporaryDirectory() as folder:
-        recipe = recipes()[name]
+        known = recipes()
+        recipe = known[name]
         config = config_of(recipe, options, Path(folder) / "out")
         for first in config.first(work_folder(config.out)).values():
-            run(recipes()[PLAIN], first)
+            run(known[PLAIN], first)  # finished, it is not run again below, where steps are timed
         run(recipe, config, on_step=lambda step, total, said: after_step())
 
 

@@ -342,8 +342,8 @@ class _Pairs:
         known = {} if described is None else described.by_path()
         if self._quantities:
             chosen = [path for path in paths if any(fnmatch(path, pattern) for pattern in self._quantities)]
-            found = {path: known.get(path) for path in chosen}
-            return {path: (each.label, each.higher_is_better) if each else (path, None) for path, each in found.items()}
+            named = {path: (each.label, each.higher_is_better) for path, each in known.items()}
+            return {path: named.get(path, (path, None)) for path in chosen}
         if described is None:  # not installed here: the numbers on top
             return {path: (path, None) for path in paths if "." not in path}
         # Few: every further one makes the correction of all p values harsher.

@@ -1,6 +1,5 @@
 """Two processes that share a run, and how they end where `torchrun` started them, as a user does."""
 
-import time
 from pathlib import Path
 
 import pytest
@@ -28,12 +27,10 @@ def test_two_processes_share_the_work_and_give_what_one_gives(tiny_bert, tmp_pat
 
 
 def test_a_failing_process_ends_the_others(tmp_path):
-    begun = time.monotonic()
     options = ("--fail-on-rank", 1, "--calls", tmp_path / "calls")
     failed = PYTHON.run(*TORCHRUN, "-m", CHILD, tmp_path, *options, cwd=ROOT)
     assert failed.returncode != 0
     assert "out of luck" in failed.stderr
-    assert time.monotonic() - begun < 60
     assert len((tmp_path / "calls").read_text().splitlines()) == 5  # rank 0 did its four chunks, rank 1 failed at once
     assert len(parts(tmp_path)) == 4  # which are kept
 

@@ -156,7 +156,7 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
             style = "bold" if comparison.significant(difference) else ""
-            if len(label) > -_WIDTHS[0]:  # a path that a user asked for; its end tells it from the next
+            if len(label) > -_WIDTHS[0]:  # mostly a path, whose end tells it from the next
                 parts.append(Text(label, style=style))
                 label = ""
             cells = (label, *_cells(difference))
