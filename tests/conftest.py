@@ -5,12 +5,17 @@ import os
 import signal
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 from tests import same_arithmetic  # noqa: F401  (first of all)
 
 # The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these.
 os.environ["UNBAG_LEXICAL"] = "0"
+
+# How long an example takes says what else the machine is doing.
+hypothesis.settings.register_profile("untimed", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow])
+hypothesis.settings.load_profile("untimed")
 
 # A job in the background ignores Ctrl-C, and so would all that tests start.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:

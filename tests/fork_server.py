@@ -36,7 +36,7 @@ _CLIENTS = ("datasets", "evaluate", "accelerate", "transformers.models.bert.mode
 _WORTH_IT = 3  # processes with the same environment, from which on their clients are imported beforehand
 _ROOT = Path(__file__).parents[1]
 _SECONDS_BETWEEN_LOOKS = 0.01
-_SECONDS_AT_MOST = 240
+_SECONDS_AT_MOST = 600
 _PR_SET_PDEATHSIG = 1
 
 

@@ -37,7 +37,7 @@ def unbag(hub: RunningHub, home: Path, token: str, *arguments: object) -> Forked
 def publish(hub: RunningHub, home: Path, token: str, *arguments: object) -> dict:
     """Publish one thing and return what was done."""
     process = unbag(hub, home, token, "publish", *arguments, "--yes", "--json")
-    out, errors = process.communicate(timeout=120)
+    out, errors = process.communicate()
     assert process.returncode == 0, errors
     assert token not in out + errors
     [done] = json.loads(out)
@@ -233,7 +233,7 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
     process = unbag(
         hub, home, ALICE, "publish", "results", tmp_path / "results.json", "--to", repo_id, "--sets", "org", "--yes"
     )
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate()
     assert process.returncode == 1
     assert errors.strip() == f"unbag: expected results of {repo_id}, found those of another/model"
 
@@ -241,7 +241,7 @@ def test_results_of_another_model_are_refused(hub, home, repo_id, tmp_path):
 def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_to_do(hub, home, trained, repo_id):
     given = (trained["finetune"] / "evaluation" / "plain", "--to", "org", "--model", repo_id, "--yes")
     process = unbag(hub, home, ALICE, "publish", "results-dataset", *given)
-    _, errors = process.communicate(timeout=120)
+    _, errors = process.communicate()
     assert process.returncode == 1
     assert errors.strip().endswith("; publish the folder's model there first (unbag publish model)")
 
@@ -254,7 +254,7 @@ def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, publi
         commands.append(("--to", repo_id, path))
     started = [unbag(hub, home, ALICE, "publish", "results-dataset", *each, "--yes") for each in commands]
     for process in started:
-        _, errors = process.communicate(timeout=120)
+        _, errors = process.communicate()
         assert process.returncode == 0, errors
     hub_client.run(_check_the_rows, repo_id=repo_id)
 

@@ -1,7 +1,6 @@
 """Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
 
 import json
-import time
 
 import pytest
 import yaml
@@ -11,6 +10,7 @@ from tests.fork_server import PYTHON
 from tests.hub.plain_reader import described
 from tests.hub_server.faults import Fault
 from tests.hub_server.fixtures import SHARED_HUB
+from tests.patience import wait_until
 from unbag import challenge_sets
 from unbag.cli import app, run
 
@@ -163,11 +163,7 @@ def test_a_killed_publisher_leaves_all_or_nothing_and_the_same_command_finishes(
     asked = ["publish", "dataset", "swapped", "--corpus", "snli", "--to", "org/killed", "--yes", "--json"]
     with commands.hub.broken_by(Fault(method="POST", path="org/killed/commit", delay=2)):
         stopped = PYTHON.start("-m", "unbag", *asked, env=commands.env)
-        until = time.monotonic() + 120
-        while not commands.hub.requests("org/killed/preupload"):
-            assert stopped.poll() is None, stopped.communicate()
-            assert time.monotonic() < until
-            time.sleep(0.05)
+        wait_until(lambda: commands.hub.requests("org/killed/preupload"), stopped, every=0.05)
         stopped.kill()
         stopped.wait()
 

@@ -8,6 +8,7 @@ import pytest
 
 from tests.fork_server import PYTHON, Forked
 from tests.inference.predict_child import CHUNK_ROWS
+from tests.patience import wait_until
 from unbag.inference import Predictions
 
 ROOT = Path(__file__).parents[2]
@@ -33,11 +34,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     draw = random.Random(seed)
     wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)  # parts to see, seconds after
     killed = start(tmp_path, "--seconds", 0.2)
-    deadline = time.monotonic() + 60
-    while len(list(tmp_path.glob("*/part-*.parquet"))) < wanted:
-        assert killed.poll() is None, "the run ended before it could be killed"
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: len(list(tmp_path.glob("*/part-*.parquet"))) >= wanted, killed)
     time.sleep(moment)
     killed.kill()
     assert killed.wait() < 0
@@ -56,10 +53,7 @@ def test_of_three_shards_one_is_killed_and_replaced_and_the_end_is_as_if_unbroke
     calls, folder = tmp_path / "calls", tmp_path / "store"
     options = ("--calls", calls, "--lease", 2, "--seconds", 0.3, "--shard")
     shards = [start(folder, *options, f"{index}/3") for index in range(3)]
-    deadline = time.monotonic() + 60
-    while len(list(folder.glob("*/part-*.parquet"))) < 3:
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: len(list(folder.glob("*/part-*.parquet"))) >= 3, *shards)
     shards[1].kill()
     assert shards[1].wait() < 0
     again = start(folder, *options, "1/3")

@@ -90,10 +90,10 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
 
 def test_who_lives_keeps_what_it_claims(tmp_path):
     folder = Folder(tmp_path)
-    with Claims(folder, "one", lease=0.4) as one, Claims(folder, "other", lease=0.4) as other:
+    with Claims(folder, "one", lease=1) as one, Claims(folder, "other", lease=1) as other:
         assert one.take("a")
         assert one.take("a")
-        deadline = time.monotonic() + 1.5
+        deadline = time.monotonic() + 2.5
         while time.monotonic() < deadline:
             assert not other.take("a")
             time.sleep(0.02)

@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.lexical import words as lexical_words
@@ -24,7 +24,6 @@ class _Tags:
         return {text: tuple(tuple(token.split("_")) for token in text.split()) for text in sentences}
 
 
-@settings(deadline=None)  # the first loads the tokenizer
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.randoms())
 def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, random):
     """Its tokens are permuted and joined by spaces, as `permuted` does, and cut again."""

@@ -46,14 +46,14 @@ def test_a_model_that_is_about_to_say_something_else_has_no_probabilities():
     assert probabilities_of([("", 0.0), (" ", 0.0), ("Yesterday", 0.0)]) is None
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(st.tuples(st.text(max_size=6), st.floats(max_value=0, allow_nan=False)), max_size=20))
 def test_whatever_the_tokens_the_shares_sum_to_one_or_are_none(top):
     found = probabilities_of(top)
     assert found is None or (sum(found) == pytest.approx(1) and min(found) >= 0)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.text())
 def test_any_text_is_read_without_an_error(text):
     assert label_in(text) in (ENTAILMENT, NEUTRAL, CONTRADICTION, None)

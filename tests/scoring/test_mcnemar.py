@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.scoring.mcnemar import mcnemar
@@ -18,7 +18,6 @@ def test_by_hand():
     assert mcnemar(*_answers(1, 2)).p == pytest.approx(5 / 8)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 300), st.integers(0, 300))
 def test_against_scipy(one, two):
     binomial = pytest.importorskip("scipy.stats").binom
@@ -27,7 +26,6 @@ def test_against_scipy(one, two):
     assert mcnemar(*_answers(one, two)).p == pytest.approx(min(1, mid), rel=1e-9, abs=1e-300)
 
 
-@settings(deadline=None)
 @given(st.integers(0, 60), st.integers(0, 60), st.integers(0, 20))
 def test_who_is_first_and_what_both_share_do_not_matter(one, two, both):
     assert mcnemar(*_answers(one, two, both)).p == mcnemar(*_answers(two, one, 0)).p

@@ -1,6 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from unbag.scoring.multiplicity import holm
@@ -15,7 +15,6 @@ def test_by_hand():
     assert holm([0.2]).tolist() == [0.2]
 
 
-@settings(deadline=None)
 @given(P_VALUES)
 def test_between_the_p_values_and_bonferroni(p):
     corrected = holm(p)
@@ -24,7 +23,6 @@ def test_between_the_p_values_and_bonferroni(p):
     assert min(corrected) == pytest.approx(min(1, min(p) * len(p)))
 
 
-@settings(deadline=None)
 @given(P_VALUES, st.randoms())
 def test_their_order_does_not_matter(p, random):
     order = list(range(len(p)))
@@ -32,7 +30,6 @@ def test_their_order_does_not_matter(p, random):
     assert holm([p[i] for i in order]) == pytest.approx(holm(p)[order])
 
 
-@settings(deadline=None)
 @given(P_VALUES, st.floats(0.001, 0.2))
 def test_it_rejects_what_the_stepwise_procedure_rejects(p, level):
     """Holm as he words it: from the smallest p value on, until one is above level / (tests left)."""

@@ -25,7 +25,7 @@ def test_welch_by_hand():
     assert found.p == pytest.approx(t_two_sided(3 / (5 / 3) ** 0.5, 50 / 17))
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(SCORES, SCORES)
 def test_against_scipy(first, second):
     stats = pytest.importorskip("scipy.stats")
@@ -52,7 +52,7 @@ def test_without_spread_there_is_no_test():
     assert seed_test([0.5, 0.5], [0.7, 0.7]).p is None
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.floats(0, 60), st.floats(1, 200))
 def test_students_t(t, freedom):
     stats = pytest.importorskip("scipy.stats")

@@ -4,7 +4,6 @@ import multiprocessing
 import os
 import resource
 import signal
-import time
 
 import pytest
 
@@ -13,6 +12,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from torch.utils.data import DataLoader
 
 from tests.fork_server import PYTHON
+from tests.patience import wait_until
 from tests.training.test_interrupted import RECIPE, arguments_of
 from unbag import locks
 from unbag.exhausted import is_disk_full
@@ -26,14 +26,6 @@ def start(pairs_file, model, out, *more):
     return PYTHON.start(*told, env={**os.environ, "HF_HUB_OFFLINE": "1"})
 
 
-def wait_for(path, process):
-    deadline = time.monotonic() + 120
-    while not path.exists():
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.005)
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("number", "code", "how"), [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "termin")]
@@ -44,7 +36,7 @@ def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resum
     out = tmp_path / "out"
     more = () if number == signal.SIGINT else ("--workers", "1")
     first = start(pairs_file, with_dropout, out, "--max-steps", "3000", *more)
-    wait_for(tmp_path / "out.unfinished" / "checkpoints" / "step-00000002", first)
+    wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
     with pytest.raises(locks.LockedError, match=rf"out is being written by process {first.pid} on .* \(training since"):
         finetune(out=out)
     os.kill(first.pid, number)
@@ -93,6 +85,23 @@ def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, 
         read(workers=1)
     with pytest.raises(type(error)):
         read(workers=0)  # where there is none, it is something else
+
+
+def test_the_signal_of_its_death_may_find_this_process_at_anything(tmp_path, monkeypatch):
+    """It did find it looking at the error of the broken pipe, and was then told as itself."""
+
+    def signal_arrives(*arguments):
+        raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
+
+    def read():
+        with faults.told(TrainConfig(model="m", out=tmp_path / "out", workers=1)):
+            exec("raise EOFError", {"__name__": faults._LOADER})
+
+    for name, function in (("sleep", faults.time), ("walk_tb", faults.traceback)):
+        with monkeypatch.context() as patch:
+            patch.setattr(function, name, signal_arrives)
+            with pytest.raises(WorkerError, match="is killed by signal"):
+                read()
 
 
 @pytest.mark.parametrize("most", [200, 20_000], ids=["records", "weights"])

@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 
 from tests.fork_server import PYTHON
 from tests.hub_server.accounts import ALICE
+from tests.patience import wait_until
 from tests.test_hub_server.plain_http import get
 from tests.training.test_finetune import close
 
@@ -55,12 +56,7 @@ def first_step(done):
 def kill(processes, out, step):
     """Kill a run once it has a checkpoint after so many steps."""
     wanted = out.with_name(f"{out.name}.unfinished") / "checkpoints" / f"step-{step:08d}"
-    deadline = time.monotonic() + 120
-    while not wanted.exists():
-        for process in processes:
-            assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
+    wait_until(wanted.exists, *processes, every=0.001)
     time.sleep(random.uniform(0, 0.03))
     for process in processes:
         process.kill()
@@ -118,11 +114,7 @@ def test_another_machine_goes_on_from_the_hub(tmp_path, pretrained, arguments, a
     """One run pushes its checkpoints and is killed; another, elsewhere, fetches the last of them."""
     environment = hub.env(tmp_path / "home", token=ALICE)
     [first] = start(ALONE, [*arguments, "--push-checkpoints", repo_id], pretrained, tmp_path / "first", environment)
-    deadline = time.monotonic() + 120
-    while not (pushed := hub_files(hub, repo_id)):
-        assert first.poll() is None, first.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
+    pushed = wait_until(lambda: hub_files(hub, repo_id), first, every=0.05)
     first.kill()
     first.wait()
     assert {"checkpoint/state.json", "checkpoint/model.safetensors", "checkpoint/optimizer.bin"} <= set(pushed)

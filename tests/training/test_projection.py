@@ -35,7 +35,7 @@ def test_by_hand():
 
 
 @given(seed=st.integers(0, 10_000), b=st.integers(8, 64), scale=st.sampled_from([1e-3, 1.0, 1e4]))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_what_is_left_is_orthogonal_to_what_was_taken_out(seed, b, scale):
     f_b, f_g = outputs(seed, b)
     left = project_out(f_b, scale * f_g)
@@ -45,7 +45,7 @@ def test_what_is_left_is_orthogonal_to_what_was_taken_out(seed, b, scale):
 
 
 @given(seed=st.integers(0, 10_000), weak=st.floats(0, 1))
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 def test_equals_the_stated_rule_through_singular_vectors(seed, weak):
     f_b, f_g = outputs(seed)
     f_g[:, 2] = f_g[:, 0] + weak**4 * f_g[:, 2]  # from independent to collinear

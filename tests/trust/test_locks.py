@@ -4,12 +4,12 @@ import json
 import os
 import socket
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from tests.fork_server import PYTHON
+from tests.patience import wait_until
 from tests.trust.conftest import write_pairs
 from unbag import locks
 
@@ -27,11 +27,7 @@ with locks.alone(Path(sys.argv[1]), "training"):
 def holding(path, seconds=60, more="pass"):
     """Return a process that holds the lock of a path."""
     process = PYTHON.start("-c", _HOLD.format(more=more), path, seconds)
-    deadline = time.monotonic() + 30
-    while "training since" not in locks.holder(path):
-        assert process.poll() is None, process.communicate()
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    wait_until(lambda: "training since" in locks.holder(path), process)
     return process
 
 

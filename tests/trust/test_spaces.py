@@ -91,7 +91,7 @@ def metric(predictions, references, groups=None, resamples=10):
     return {"accuracy": sum(right) / len(right), "first": predictions[0][0] if isinstance(predictions[0], list) else 1}
 
 
-@settings(max_examples=300 if ALL_OF_IT else 40, deadline=None)
+@settings(max_examples=300 if ALL_OF_IT else 40)
 @given(
     st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=4), st.sampled_from(["", "{}", "[]", "{", '{"x": 1}', "[" * 9999])
 )

@@ -32,7 +32,8 @@ def told(config: TrainConfig) -> Iterator[None]:
         OSError: where a disk is full, with its number.
     """
     try:
-        yield
+        with _signal_awaited(config):
+            yield
     except OutOfMemoryError:  # which says it
         raise
     except Exception as error:
@@ -48,23 +49,34 @@ def told(config: TrainConfig) -> Iterator[None]:
         raise
 
 
+@contextmanager
+def _signal_awaited(config: TrainConfig) -> Iterator[None]:
+    """Give the signal of a worker's death time to arrive within this block, where its broken pipe was seen before.
+
+    When it arrives torch raises, wherever this process is by then: here, and not while a lock is released.
+    """
+    try:
+        yield
+    except Exception as error:
+        if _left_without_end(error, config):
+            time.sleep(_SIGNAL_SECONDS)
+        raise
+
+
 def _death_of_worker(error: Exception, config: TrainConfig) -> Exception | None:
     """Return what says that a worker died; None where an error is of something else."""
     if isinstance(error, RuntimeError):
         return error if "DataLoader worker" in str(error) else None
-    # One that dies while its batch is on its way leaves a pipe or socket without an end.
-    frames = traceback.walk_tb(error.__traceback__)
-    if not (
+    return error if _left_without_end(error, config) else None
+
+
+def _left_without_end(error: Exception, config: TrainConfig) -> bool:
+    """Tell whether an error is of a pipe or socket without an end: a worker died while its batch was on its way."""
+    return (
         isinstance(error, ConnectionError | EOFError | FileNotFoundError)
         and config.workers > 0
-        and any(frame.f_globals.get("__name__") == _LOADER for frame, _ in frames)
-    ):
-        return None
-    try:  # torch raises when the signal of its death arrives, wherever this process is by then: here, not in a release
-        time.sleep(_SIGNAL_SECONDS)
-    except RuntimeError as death:
-        return death
-    return error
+        and any(frame.f_globals.get("__name__") == _LOADER for frame, _ in traceback.walk_tb(error.__traceback__))
+    )
 
 
 def _no_memory(config: TrainConfig, error: Exception) -> str:
