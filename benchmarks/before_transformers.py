@@ -6,16 +6,18 @@
 
 Every model of `unbag models`, made with the words of the corpus's train split and the vectors given, and a pre-trained
 transformer are trained on the same pairs with the same budget, by AdamW with linear decay as `unbag train finetune`
-has it, in each order and with each seed, and put to the same sets as `unbag evaluate` does, in float32. The learning
-rate is by a rule, not tuned: one for all networks over word vectors, one for the transformer. Models that their authors
-made wider than 300 hidden units are made as wide as the others (`SIZES`), so that one does not see more because it is
-larger, and an epoch takes minutes on a CPU; the table says which, and `--paper-sizes` takes the authors'.
+has it, in each order and with each seed, and put to the same sets as `unbag evaluate` does, in float32. So is DAM over
+the outputs of that transformer, frozen, which stand where others put ELMo. The learning rate is by a rule, not tuned:
+one for all networks over given vectors, one for the transformer. Models that their authors made wider than 300 hidden
+units are made as wide as the others (`SIZES`), so that one does not see more because it is larger, and an epoch takes
+minutes on a CPU; the table says which, and `--paper-sizes` takes the authors'.
 
 In `--out` a folder each: `models/NAME-seed-1`, `evaluations/NAME-seed-1` with the `results.json` that `unbag compare`
 and `unbag publish results-dataset` read, and `runs/NAME-seed-1.json`, which says that it is finished. Started again, it
 skips those and goes on with the one that was stopped where it was. Several may share a folder, each with an `--only` of
 its own. Pairs a second are per CPU second of the process (wall seconds on a GPU): training by the median step, without
-evaluations, inference over 1,000 pairs of the corpus. Parameters are without the table of word embeddings.
+evaluations, inference over 1,000 pairs of the corpus. Parameters are without the table of word embeddings, but with a
+frozen encoder.
 
 A table in Markdown, mean ± standard deviation over seeds, goes to stderr, with what becomes of the papers' claims in
 it; one line of JSON to stdout.
@@ -35,7 +37,7 @@ import datasets
 import torch
 import transformers
 
-from before_transformers_table import MEASURES, ORDERS, SPEEDS, Run, claims, show, table
+from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
 from unbag import evaluation, results, scripts, suite
 from unbag.columns import column
 from unbag.files import write_json
@@ -84,7 +86,7 @@ def arguments() -> argparse.Namespace:
     add = parser.add_argument
     add("--out", type=Path, default=Path("runs/before-transformers"), help="folder of all (default %(default)s)")
     add("--table", action="store_true", help="train nothing: print what is finished")
-    add("--only", nargs="+", metavar="MODEL", help="of `unbag models`, or `pretrained` (default all)")
+    add("--only", nargs="+", metavar="MODEL", help="of `unbag models`, `dam-contextual` or `pretrained` (default all)")
     add("--seeds", nargs="+", type=int, default=[1, 2, 3])
     add("--order", nargs="+", choices=list(ORDERS), default=list(ORDERS), help="the words of training pairs")
     add("--corpus", default="snli", help="what they are trained on (default snli)")
@@ -108,7 +110,7 @@ def arguments() -> argparse.Namespace:
 
 def names(args: argparse.Namespace) -> list[str]:
     """Return the models that are asked for."""
-    known = [*KINDS, "pretrained"]
+    known = [*KINDS, *CONTEXTUAL, "pretrained"]
     if unknown := sorted(set(args.only or ()) - set(known)):
         raise SystemExit(f"expected --only of {', '.join(known)}; found {', '.join(unknown)}")
     return args.only or known
@@ -167,19 +169,23 @@ def made_with(args: argparse.Namespace, name: str) -> dict[str, Any]:
         key, _, value = option.partition("=")
         if not value:
             raise SystemExit(f"expected -o MODEL.NAME=VALUE, found {text!r}")
-        options |= {key: value} if kind_of(of).name == name else {}
+        options |= {key: value} if kind_of(of).name == CONTEXTUAL.get(name, name) else {}
+    if name in CONTEXTUAL:
+        return {"encoder": Path(args.pretrained).name, "options": options}
     vectors = Path(args.vectors).name if args.vectors else None
     return {"corpus": args.corpus, "vectors": vectors, "options": options}
 
 
 def untrained(args: argparse.Namespace, name: str) -> str:
     """Return the folder of an untrained model, made once; a pre-trained one is what it is."""
-    if name not in KINDS:
+    if name == args.pretrained:
         return name
     out = args.out / "untrained" / name
     given = made_with(args, name)
 
     def made() -> Run:
+        if name in CONTEXTUAL:
+            return make(CONTEXTUAL[name], (), out, encoder=args.pretrained, options=given["options"], seed=1)
         pipeline = args.pipeline if kind_of(name).needs & {"tags", "spelling"} else None
         return make(
             name, (args.corpus,), out, vectors=args.vectors, options=given["options"], pipeline=pipeline, seed=1

@@ -22,6 +22,9 @@ MEASURES: Final = {
     "SICCK": ("sicck", "accuracy"),
 }
 SPEEDS: Final = ("trained a second", "answered a second")
+CONTEXTUAL: Final = {"dam-contextual": "dam"}
+"""Kinds over the outputs of the transformer, frozen, in place of word vectors: what each is called here."""
+
 _WITH_BAGS: Final = ("rse", "esim", "dr-bilstm")
 _RECURRENT: Final = ("infersent", "bilstm-last", *_WITH_BAGS)
 
@@ -31,7 +34,8 @@ Run = dict[str, Any]
 def table(found: list[Run]) -> list[Run]:
     """Return a row for each model and order: its numbers over seeds."""
     rows = []
-    order = [*KINDS, *sorted({run["asked"]["model"] for run in found} - set(KINDS))]
+    known = [*KINDS, *CONTEXTUAL]
+    order = [*known, *sorted({run["asked"]["model"] for run in found} - set(known))]
     for name in order:
         for words in ORDERS:
             runs = [run for run in found if (run["asked"]["model"], run["asked"]["order"]) == (name, words)]
@@ -39,7 +43,7 @@ def table(found: list[Run]) -> list[Run]:
                 continue
             values = {key: [run["measures"][key] for run in runs] for key in MEASURES}
             values |= {key: [run[key] for run in runs] for key in SPEEDS}
-            known = {key: [each for each in column if each is not None] for key, column in values.items()}
+            there = {key: [each for each in column if each is not None] for key, column in values.items()}
             rows.append(
                 {
                     "model": name,
@@ -49,7 +53,7 @@ def table(found: list[Run]) -> list[Run]:
                     "parameters": runs[0]["parameters"],
                     "asked": {key: value for key, value in runs[0]["asked"].items() if key != "seed"},
                     "n": runs[0]["n"],
-                    **{key: over_seeds(column) if column else None for key, column in known.items()},
+                    **{key: over_seeds(column) if column else None for key, column in there.items()},
                 }
             )
     return rows
@@ -93,16 +97,19 @@ def claims(found: list[Run]) -> Iterator[str]:
         spread = f" ± {statistics.stdev(values):.1f}" if len(values) > 1 else ""
         return f"{what} {statistics.mean(values):+.1f}{spread} ({len(values)} seed{'s' if values[1:] else ''})"
 
-    last = [name for name in {key[0] for key in by} if name not in KINDS]
-    recurrent = ("rse", "esim", "dr-bilstm")
+    known = [*KINDS, *CONTEXTUAL]
+    last = [name for name in {key[0] for key in by} if name not in known]
     order, bags = ("accuracy", "CS_0.7"), ("Ω_max", "P^c")
-    asked = [(name, f"{name}-bow", "with its recurrence less as a bag of words", order) for name in recurrent]
+    asked: list[tuple[str, str, str, tuple[str, ...]]] = [
+        (name, f"{name}-bow", "with its recurrence less as a bag of words", order) for name in _WITH_BAGS
+    ]
+    asked += [(name, kind, f"less {kind}", (*order, *bags)) for name, kind in CONTEXTUAL.items()]
     asked.append(("s-tlstm", "esim", "with trees in the place of sequences", order))  # Nie et al. 2019, Table 5
-    asked += [(name, peer, f"less {peer}", bags) for peer in last for name in ("infersent", "bilstm-last", *recurrent)]
+    asked += [(name, peer, f"less {peer}", bags) for peer in last for name in _RECURRENT]
     for name, peer, what, keys in asked:
         if said := [each for key in keys if (each := difference(key, (name, "normal"), (peer, "normal")))]:
             yield f"{name}, {what}: {', '.join(said)}"
-    for name in [*KINDS, *last]:
+    for name in [*known, *last]:
         both = ((name, "shuffled"), (name, "normal"))
         if said := [each for key in (*order, "Ω_max") if (each := difference(key, *both))]:
             yield f"{name}, words shuffled in training less in order: {', '.join(said)}"

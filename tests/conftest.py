@@ -1,6 +1,7 @@
 """What tests share: the real data beside the checkout, where there is some, and the test Hub."""
 
 import contextlib
+import gc
 import os
 import signal
 from pathlib import Path
@@ -26,6 +27,13 @@ pytest_plugins = ["tests.hub_server.fixtures"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 _NEEDS_SHARED = "needs ../shared"
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _what_is_there_stays():
+    """Spare garbage collection, which every training calls for, what was imported: it would take half of a test."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(scope="session", autouse=True)
