@@ -1,6 +1,7 @@
 """Models asked on a cluster: the stored parts and results of one process, bit for bit."""
 
 import json
+import shutil
 
 import pytest
 
@@ -37,28 +38,38 @@ def parts_of(predictions):
     return {path.name: path.read_bytes() for path in predictions.path.glob("part-*.parquet")}
 
 
-def test_parts_are_those_of_one_process_and_are_made_once(tiny_bert, rows, own, tmp_path):
-    told = []
+def test_what_is_missing_is_made_and_the_parts_are_those_of_one_process(tiny_bert, rows, own, tmp_path):
+    folder, told = shutil.copytree(own.path, tmp_path / own.path.name), []
+    [part, _] = sorted(folder.glob("part-*.parquet"))
+    part.unlink()
     with RayEngine() as engine:
         predictor, name = engine.predictor_of(str(tiny_bert))
         made = engine.predict_rows(rows, predictor, tmp_path, progress=lambda done, total: told.append((done, total)))
-        assert name == str(tiny_bert)
-        assert parts_of(made) == parts_of(own)
-        assert len(parts_of(made)) == 2
-        assert told[0] == (0, 5_000)
-        assert told[-1] == (5_000, 5_000)
-        [part, _] = sorted(made.path.glob("part-*.parquet"))
-        part.unlink()
-        again = engine.predict_rows(rows, predictor, tmp_path)
-        assert again.reused == 5_000 - 4_096
-        assert parts_of(again) == parts_of(own)
-        assert files_in(made.path) == files_in(own.path)
+    assert name == str(tiny_bert)
+    assert made.path == folder
+    assert made.reused == 5_000 - 4_096
+    assert parts_of(made) == parts_of(own)
+    assert files_in(made.path) == files_in(own.path)
+    assert told[0] == (made.reused, 5_000)
+    assert told[-1] == (5_000, 5_000)
 
 
-def test_a_folder_that_a_node_does_not_see_is_named(tiny_bert, rows):
+@pytest.fixture
+def lengths(tmp_path, monkeypatch):
+    """Give the name of a function that answers, in the folder of the command: processes load it in no time."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "lengths.py").write_text(
+        "def answer(premises, hypotheses):\n"
+        "    lengths = [(len(p), len(h)) for p, h in zip(premises, hypotheses)]\n"
+        "    return [[p / (p + h), 0.0, h / (p + h)] for p, h in lengths]\n"
+    )
+    return "lengths:answer"
+
+
+def test_a_folder_that_a_node_does_not_see_is_named(lengths, rows):
     """As this process's memory, which is no other's."""
     with RayEngine() as engine, pytest.raises(ValueError, match="does not see what the driver writes to memory://"):
-        engine.predict_rows(rows, engine.predictor_of(str(tiny_bert))[0], "memory://predictions")
+        engine.predict_rows(rows, engine.predictor_of(lengths)[0], "memory://predictions")
 
 
 def test_what_a_lost_actor_began_another_one_makes(rows, tmp_path, monkeypatch):
@@ -95,19 +106,18 @@ def test_what_is_wrong_with_a_model_is_told_at_once(tmp_path):
             engine.predictor_of(lambda premises, hypotheses: ["neutral"] * len(premises))
 
 
-def test_the_command_has_the_results_of_one_process(tiny_bert, tmp_path, monkeypatch, capsys):
-    monkeypatch.chdir(tmp_path)
+def test_the_command_has_the_results_of_one_process(lengths, tmp_path, capsys):
     (tmp_path / "pairs.csv").write_text(
         "premise,hypothesis,label\n" + "".join(f"{p},{h},neutral\n" for p, h in PAIRS[:5])
     )
-    asked = ["evaluate", str(tiny_bert), "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
+    asked = ["evaluate", lengths, "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
     for out, more in (("own", ()), ("ray", ("--engine", "ray"))):
         assert run(cli.app, [*asked, "--no-lexical", "--out", out, *more]) == 0, capsys.readouterr().err
     own, ray = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("own", "ray"))
     assert [result["scores"] for result in ray["results"]] == [result["scores"] for result in own["results"]]
     assert ray == {**own, **{name: ray[name] for name in ray if name not in own}}
     how = {"data": "pairs.csv", "trust_labels": True, "lexical": False, "progress": False, "engine": "ray"}
-    report = unbag.evaluate(str(tiny_bert), "swapped", out=tmp_path / "python", **how)
+    report = unbag.evaluate(lengths, "swapped", out=tmp_path / "python", **how)
     assert [result.scores for result in report] == [
         result.scores for result in results.read(tmp_path / "own" / "results.json")
     ]
