@@ -198,10 +198,18 @@ def test_the_command_lists_them_all():
     assert all(each["paper"] and each["sees"] and each["parameters"] > 100_000 for each in listed)
 
 
+def test_an_encoder_that_cannot_be_had_is_told_as_any_model_is(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "found no config.json")):
+        with pytest.raises(ModelError, match=told):
+            make("dam", [], tmp_path / "dam", encoder=name)
+
+
 def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what_it_raised(tmp_path, monkeypatch):
     def fails(*_, **__):
         raise OSError
 
+    (tmp_path / "config.json").write_text("{}")
     monkeypatch.setattr("unbag.untrained.making.AutoModel.from_pretrained", fails)
     with pytest.raises(ValueError, match=r"^cannot load \S+ as an encoder: OSError$"):
         make("dam", [], tmp_path / "dam", encoder=str(tmp_path))

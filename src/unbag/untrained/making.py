@@ -15,16 +15,15 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
-from unbag import extras, locks, model_files
+from unbag import extras, locks
 from unbag.corpora import CORPORA
 from unbag.files import atomic_rename, removed_on_failure, write_json
-from unbag.hub_reads import HubReadError
+from unbag.inference.origin import origin_of
 from unbag.lexical import embeddings
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
 from unbag.options import read
-from unbag.rows import is_hub_id
 from unbag.secrets import first_line
 from unbag.sources import Source, open_corpus, open_data, require_pairs
 from unbag.text import pipeline as pipelines
@@ -222,12 +221,11 @@ def _of_words(
 
 
 def _of_encoder(name: str) -> Parts:
+    origin = origin_of(name, None)
+    files = origin.fetched(weights=True)
     try:
-        files = str(model_files.fetched(name, None)) if is_hub_id(name) else name
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
         tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)
-    except HubReadError:
-        raise
     except (OSError, ValueError) as error:
         raise ValueError(f"cannot load {name} as an encoder: {first_line(error)}") from error
     start, end = tokenizer.cls_token or tokenizer.bos_token, tokenizer.sep_token or tokenizer.eos_token
@@ -253,8 +251,8 @@ def _of_encoder(name: str) -> Parts:
         },
         {f"encoder.{key}": value.contiguous() for key, value in network.state_dict().items()},
         {
-            "encoder": Path(name).name if Path(name).exists() else name,
-            "encoder_revision": Path(files).name if is_hub_id(name) else None,
+            "encoder": files.resolve().name if origin.commit is None else name,
+            "encoder_revision": origin.commit,
         },
     )
 
