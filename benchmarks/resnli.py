@@ -87,7 +87,7 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
     if engine == "ours":
         model = averaged.fit(counts, table.vectors, gold)
         uncertainty, steps = model.uncertainty(counts, gold), model.steps
-        rearrange(uncertainty, min(K_TE, n // 10), min(K_DV, n // 10), seed=13)
+        rearrange(uncertainty.round(7), list(map(str, range(n))), min(K_TE, n // 10), min(K_DV, n // 10), seed=13)
     else:
         uncertainty, steps = peer(counts, table.vectors, gold, PEERS[engine])
     fitted = time.perf_counter()

@@ -9,7 +9,8 @@ from pathlib import Path
 import hypothesis
 import pytest
 
-from tests import same_arithmetic  # noqa: F401  (first of all)
+# Read when numpy and torch are imported, later than this. Tests run side by side: more threads wait for each other.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # The lexical model that scores are held against is fitted to 20,000 pairs of SNLI: no test waits for these.
 os.environ["UNBAG_LEXICAL"] = "0"

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import Made
+from unbag.columns import rounded
 from unbag.corpora import OFFICIAL
 from unbag.fingerprint import file_hash
 from unbag.lexical import embeddings
@@ -24,7 +25,7 @@ from unbag.official import OfficialConfig, OfficialSet
 from unbag.perturb import bigrams, halves, substituted
 from unbag.perturb.bigrams import Bigrams, is_text
 from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
-from unbag.perturb.substituted import Row, WordPair
+from unbag.perturb.substituted import SIMILARITY, Row, WordPair
 from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
 from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.pinned import PinnedFile
@@ -311,7 +312,7 @@ class BreakingNli(OfficialSet):
             norms = np.linalg.norm([known[old], known[new]], axis=1)
             if not norms.all():
                 return None  # a word that the table lacks
-            return float(np.clip(known[old] @ known[new] / norms.prod(), -1, 1))
+            return float(rounded(np.clip(known[old] @ known[new] / norms.prod(), -1, 1), SIMILARITY))
 
         return similarity
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from unbag import noted, requirements
 from unbag.builder import ChallengeSetBuilder
-from unbag.columns import PAIR
+from unbag.columns import PAIR, real, rounded
 from unbag.corpora import CORPORA, Corpus
 from unbag.labels import label_id
 from unbag.lexical import averaged, embeddings
@@ -29,11 +29,12 @@ _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
     {I}nference},
   note = {Anonymous EMNLP-IJCNLP submission}, year = {2019}}"""
+_UNCERTAINTY = real("uncertainty", 7)
 _SCHEMA = pa.schema(
     [
         *PAIR,
         ("source_split", pa.string()),
-        ("uncertainty", pa.float64()),
+        _UNCERTAINTY,
         ("partition", pa.int32()),
     ]
 )
@@ -88,7 +89,7 @@ class Plan(NamedTuple):
 
     Attributes:
         spans: what to read.
-        uncertainty: of each example, shape (n,).
+        uncertainty: of each example, rounded, shape (n,).
         rearrangement: of the examples.
     """
 
@@ -145,7 +146,7 @@ class Resnli(ChallengeSetBuilder):
         table = embeddings.load(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
         spans: list[Span] = []
         labels: list[int] = []
-        ids: set[str] = set()
+        ids: dict[str, None] = {}  # in order
         read: Counter[str] = Counter()
 
         def pairs() -> Iterator[tuple[str, str]]:
@@ -158,7 +159,7 @@ class Resnli(ChallengeSetBuilder):
                                 f"{source.name}, split {source.split}: the id {example.source_id!r} was met before; "
                                 "ids must be unique over all splits. Number the rows instead (--columns id=)"
                             )
-                        ids.add(example.source_id)
+                        ids[example.source_id] = None
                         labels.append(label_id(example.label))
                         read[noted.ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
@@ -167,12 +168,12 @@ class Resnli(ChallengeSetBuilder):
         if self._is_prepared:
             noted.keep_read(Path(self._output_dir), 0, {**read, noted.LABELLED: len(labels)})
         gold = np.array(labels, dtype=np.int64)
-        uncertainty = averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold)
+        uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
         k_te, k_dv = self._sizes(
             dict(zip([source.split for source in sources], np.diff([*firsts, len(gold)]), strict=True))
         )
-        return Plan(spans, uncertainty, rearrange(uncertainty, k_te, k_dv, seed=self.config.seed))
+        return Plan(spans, uncertainty, rearrange(uncertainty, list(ids), k_te, k_dv, seed=self.config.seed))
 
     def _sizes(self, labelled: dict[str, int]) -> tuple[int, int]:
         """Return the examples for test and for validation, from those of each split."""

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from unbag.repeats import DigestFile, may_repeat
 
@@ -21,6 +21,38 @@ PAIR: Final = (
     ("label", pa.int64()),
 )
 """The columns that a set's own follow."""
+
+_DECIMALS: Final = b"decimals"  # the key in a field's metadata
+
+
+def real(name: str, decimals: int) -> pa.Field:
+    """Declare a floating-point column of a set, and the decimals that its values are rounded to.
+
+    Values differ in their last digits between processors and numbers of threads. A set holds the rounded ones, and
+    whatever is decided by a value (which rows belong to a subset, in what order) is decided by the rounded one, so that
+    everybody builds the same rows.
+    """
+    return pa.field(name, pa.float64(), metadata={_DECIMALS: str(decimals)})
+
+
+def decimals(field: pa.Field) -> int:
+    """Return the decimals that a column of `real` numbers is rounded to.
+
+    Raises:
+        KeyError: if the column was not declared by `real`.
+    """
+    return int((field.metadata or {})[_DECIMALS])
+
+
+def rounded(values: ArrayLike, field: pa.Field) -> NDArray[Any]:
+    """Round values to the decimals of their column, so that they equal the literals that people write (0.7).
+
+    >>> rounded(np.array([0.70004, 1 / 3]), real("lms", 4)).tolist()
+    [0.7, 0.3333]
+    """
+    nearest: NDArray[Any] = np.round(np.asarray(values, dtype=np.float64), decimals(field))
+    return nearest
+
 
 ROWS_PER_TABLE: Final = 10_000
 """What is held in memory at a time: some MB."""

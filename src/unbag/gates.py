@@ -30,6 +30,8 @@ Outcome = Literal["passes", "fails", "cannot be told"]
 
 _BOUND: Final = re.compile(r"(?P<set>[^:=]+):(?P<number>[^:=]+)=(?P<bound>[^:=]+)")
 
+_DECIMALS: Final = 9  # of an interval's end when it is compared with a bound
+
 
 class Bound(NamedTuple):
     """A bound on one number of a set: the least it may be, or the most."""
@@ -171,7 +173,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
         elif each.test != "seeds" and gap.n < LEAST_SOURCES:
             why = _too_few(gap.n)
         outcome: Outcome = "cannot be told"
-        if not why and (worse or (most is not None and most <= MARGIN)):
+        if not why and (worse or (most is not None and round(most, _DECIMALS) <= MARGIN)):
             outcome = "fails" if worse else "passes"
         name = numbers.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         about = (each.set, each.data, name, _label(each.set, each.quantity), "no worse")
@@ -210,7 +212,9 @@ def _against_bound(result: Result, asked: Bound) -> Checked:
         why = _too_few(number.sources)
     else:
         at_least = asked.side == "min"
-        missed = estimate.high < asked.value if at_least else estimate.low > asked.value
-        reached = estimate.low >= asked.value if at_least else estimate.high <= asked.value
+        # Rounded, so that the last digits of a sum, which processors differ in, decide nothing.
+        low, high = (round(end, _DECIMALS) for end in (estimate.low, estimate.high))
+        missed = high < asked.value if at_least else low > asked.value
+        reached = low >= asked.value if at_least else high <= asked.value
         outcome = "fails" if missed else "passes" if reached else "cannot be told"
     return Checked(asked.set, data, asked.number, label, str(asked), estimate, outcome, why)

@@ -48,7 +48,7 @@ def test_every_example_is_scored_and_the_misled_ones_are_found(options):
     assert len(rows) == 30
     lms = np.array(rows["lms"][:])
     probabilities = np.array([rows[f"lexical_{label}"][:] for label in LABELS]).T
-    assert probabilities.sum(axis=1) == pytest.approx(1, abs=1e-6)
+    assert probabilities.sum(axis=1) == pytest.approx(1, abs=1.5e-4)  # each is rounded to four decimals
     wrong = np.where(np.eye(3, dtype=bool)[rows["label"][:]], -1, probabilities)
     assert lms == pytest.approx(wrong.max(axis=1))
     assert (lms[:6] > 0.7).all()

@@ -58,9 +58,6 @@ _OWN = {"data": "pairs.jsonl"}
 _SEEDS = {"data": "seeds.jsonl"}
 _ARE_SEEDS = ("h1", "h3", "h4", "h5", "h9")  # of each SICCK makes a hundred pairs and more
 _RESULTS = "results.json"
-_FRACTION = re.compile(r"-?\d+\.\d+(?:e-?\d+)?")
-_FITTED = ("cs_lambda", "resnli", "breaking_nli-similarity")
-"""Sets with numbers of a fit, whose last bits are the processor's: their bytes are not compared."""
 _TOGETHER = ("function", "words", "transformer")  # on one page
 _COLUMNS = "100"  # of the terminal
 
@@ -268,8 +265,7 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
         }
         lines = (f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}" for key, value in about.items())
         yield f"{under}sets/{name}.json", "{{\n{}\n}}".format(",\n".join(lines))
-        if not name.startswith(_FITTED):
-            stored[file.as_posix()] = sha256(file.read_bytes()).hexdigest()
+        stored[file.as_posix()] = sha256(file.read_bytes()).hexdigest()
     for name in dict.fromkeys(request.name for request in asked.values()):
         configs = [
             replace(request, config=request.config or called)
@@ -290,7 +286,7 @@ def _files_of(under: str, asked: Mapping[str, Request]) -> Iterator[tuple[str, s
             about = [published.message, *published.owns, *published.files]
             yield f"{under}hub/{name}-{kind}.txt", "".join(f"{line}\n" for line in about)
             files = {path: file for path, file in published.files.items() if isinstance(file, Path)}
-            if not name.startswith(_FITTED) and name != "breaking_nli":
+            if name != "breaking_nli":
                 stored |= {f"{name}/{path}": sha256(file.read_bytes()).hexdigest() for path, file in files.items()}
     written = {library: version(library) for library in _WRITERS}
     yield f"{under}{BYTES}", json.dumps({"written with": written, "sha256": stored}, indent=1)
@@ -430,8 +426,6 @@ def _without_versions(path: Path) -> None:
         result["environment"] = _ENVIRONMENT
         model = result["model"]
         result["model"] = {name: value for name, value in model.items() if name not in _VERSIONS}
-        if "weights" in model:  # of a lexical model, whose last bits are the processor's
-            result["model"]["weights"] = "sha256 of its weights"
         if model.get("kind") in ("transformer", "causal"):
             result["model"]["revision"] = "sha256:of its files"
         if "layout" in model:
@@ -455,14 +449,9 @@ def _kept(request: Request, table: pa.Table) -> tuple[int, ...]:
     return (0, 1, table.num_rows - 1) if "data" in request.options else ()
 
 
-def _content(table: pa.Table, column: str) -> str | list[float]:
-    """Return what tells a column's values: a hash; of fractions, which processors round differently, two means."""
-    values = table.column(column).to_pylist()
-    if pa.types.is_floating(table.schema.field(column).type):
-        known = [0.0 if value is None or math.isnan(value) else value for value in values]
-        turned = [math.cos(place) * value for place, value in enumerate(known)]  # an exchange of two shows
-        return [sum(each) / max(1, len(values)) for each in (known, turned)]
-    return sha256(_FRACTION.sub("#", json.dumps(values)).encode()).hexdigest()
+def _content(table: pa.Table, column: str) -> str:
+    """Return a hash of a column's values; fractions are rounded, so that every machine has the same ones."""
+    return sha256(json.dumps(table.column(column).to_pylist()).encode()).hexdigest()
 
 
 def _lines(entries: Sequence[Any]) -> str:

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests import same_arithmetic  # noqa: F401  (before what imports numpy)
 from tests.golden.made import SHARED, WORDNET
 
 _EXPECTED = Path(__file__).parent / "expected"

@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.lexical import averaged
+from unbag.lexical import averaged, lbfgs
 from unbag.lexical.averaged import fit
 from unbag.lexical.embeddings import load, mean_embeddings
 from unbag.lexical.lbfgs import NotConvergedError
@@ -122,7 +122,7 @@ def test_texts_of_another_language_than_the_table_are_refused():
 
 def test_a_fit_that_does_not_converge_is_refused(monkeypatch):
     counts, vectors, gold = _data()
-    monkeypatch.setattr(averaged, "_MOST_STEPS", 1)
+    monkeypatch.setattr(lbfgs, "_MOST_STEPS", 1)
     with pytest.raises(NotConvergedError, match="after 1 steps"):
         fit(counts, vectors, gold)
 

@@ -6,17 +6,17 @@ from scipy import sparse
 
 from unbag.lexical.objective import PenalisedCrossEntropy
 
-CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float32)
+CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float64)
 
 
 @pytest.fixture
 def problem():
     rng = np.random.default_rng(1)
     entries = np.arange(50)[:, None] < [50, 40, 30, 25, 20, 10, 5, 2]
-    columns = sparse.csc_matrix(np.where(rng.permuted(entries, axis=0), rng.random((50, 8)), 0), dtype=np.float32)
+    columns = sparse.csc_matrix(np.where(rng.permuted(entries, axis=0), rng.random((50, 8)), 0), dtype=np.float64)
     labels = rng.integers(0, 3, size=50)
-    penalty = rng.random(8).astype(np.float32)
-    return columns, labels, penalty, rng.normal(size=(2, 8)).astype(np.float32)
+    penalty = rng.random(8).astype(np.float64)
+    return columns, labels, penalty, rng.normal(size=(2, 8)).astype(np.float64)
 
 
 def _value_and_gradient(columns, labels, penalty, weights):

@@ -12,6 +12,11 @@ from unbag.scoring.uncertainty_partitions import PARTITIONS
 TRAIN, VALIDATION, TEST = range(3)
 
 
+def ids_of(uncertainty):
+    """Return ids in the order of the examples."""
+    return [f"{number:04d}" for number in range(len(uncertainty))]
+
+
 @st.composite
 def problems(draw):
     values = draw(st.lists(st.sampled_from([0.0, 0.25, 0.3, 0.5, 0.9, 1.0]), min_size=1, max_size=90))
@@ -22,7 +27,7 @@ def problems(draw):
 
 def test_by_hand():
     uncertainty = np.array([0.2, 0.8, 0.8, 0.1, 0.9, 0.3, 0.8])
-    split, partition = rearrange(uncertainty, 3, 0, seed=0)
+    split, partition = rearrange(uncertainty, ids_of(uncertainty), 3, 0, seed=0)
     # 0.9, then the first two of the three 0.8; the second of these is the easiest.
     assert [SPLITS[number] for number in split] == ["train", "test", "test", "train", "test", "train", "train"]
     assert partition.tolist() == [-1, 1, 0, -1, 2, -1, -1]
@@ -31,22 +36,29 @@ def test_by_hand():
 @given(problems())
 def test_splits_are_disjoint_complete_and_of_the_sizes_asked_for(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange(uncertainty, k_te, k_dv, seed=seed)
+    split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
     assert [int((split == number).sum()) for number in range(3)] == [len(uncertainty) - k_te - k_dv, k_dv, k_te]
 
 
 @given(problems())
-def test_the_test_set_is_exactly_the_most_uncertain_ties_by_position(problem):
+def test_the_test_set_is_exactly_the_most_uncertain_ties_by_id(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, _ = rearrange(uncertainty, k_te, k_dv, seed=seed)
+    split, _ = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
     expected = sorted(range(len(uncertainty)), key=lambda i: (-uncertainty[i], i))[:k_te]
     assert sorted(expected) == np.flatnonzero(split == TEST).tolist()
+
+
+def test_ties_are_broken_by_id_whatever_the_order_of_the_examples():
+    uncertainty, ids = np.array([0.8, 0.2, 0.8, 0.8, 0.1]), ["d", "e", "b", "c", "a"]
+    split, partition = rearrange(uncertainty, ids, 2, 0, seed=0)
+    assert [ids[i] for i in np.flatnonzero(split == TEST)] == ["b", "c"]
+    assert partition.tolist() == [-1, -1, 1, 0, -1]
 
 
 @given(problems())
 def test_partitions_are_equal_and_ordered(problem):
     uncertainty, k_te, k_dv, seed = problem
-    split, partition = rearrange(uncertainty, k_te, k_dv, seed=seed)
+    split, partition = rearrange(uncertainty, ids_of(uncertainty), k_te, k_dv, seed=seed)
     assert ((partition == NO_PARTITION) == (split != TEST)).all()
     numbers, sizes = np.unique(partition[split == TEST], return_counts=True)
     assert numbers.tolist() == list(range(min(PARTITIONS, k_te)))
@@ -57,7 +69,7 @@ def test_partitions_are_equal_and_ordered(problem):
 
 def test_the_seed_decides_the_validation_set_alone():
     uncertainty = np.random.default_rng(0).random(400)
-    one, same, other = (rearrange(uncertainty, 50, 100, seed=seed) for seed in (1, 1, 2))
+    one, same, other = (rearrange(uncertainty, ids_of(uncertainty), 50, 100, seed=seed) for seed in (1, 1, 2))
     assert (one.split == same.split).all()
     assert (one.split != other.split).any()
     assert ((one.split == TEST) == (other.split == TEST)).all()
@@ -66,7 +78,10 @@ def test_the_seed_decides_the_validation_set_alone():
 
 def test_the_validation_set_is_drawn_evenly():
     uncertainty = np.linspace(0, 1, 4000)
-    drawn = sum((rearrange(uncertainty, 1000, 1000, seed=seed).split == VALIDATION).astype(int) for seed in range(60))
+    drawn = sum(
+        (rearrange(uncertainty, ids_of(uncertainty), 1000, 1000, seed=seed).split == VALIDATION).astype(int)
+        for seed in range(60)
+    )
     shares = drawn[:3000].reshape(30, 100).mean(axis=1) / 60
     assert shares == pytest.approx(1 / 3, abs=0.03)  # 7 standard errors
 
@@ -74,9 +89,9 @@ def test_the_validation_set_is_drawn_evenly():
 @pytest.mark.parametrize(("k_te", "k_dv"), [(0, 1), (1, -1), (3, 1)])
 def test_sizes_that_cannot_be_are_refused(k_te, k_dv):
     with pytest.raises(ValueError, match=re.escape(f"found 3 examples for k_te = {k_te} and k_dv = {k_dv}")):
-        rearrange(np.array([0.1, 0.2, 0.3]), k_te, k_dv, seed=0)
+        rearrange(np.array([0.1, 0.2, 0.3]), ["a", "b", "c"], k_te, k_dv, seed=0)
 
 
 def test_nan_is_refused():
     with pytest.raises(ValueError, match="found NaN"):
-        rearrange(np.array([0.1, np.nan]), 1, 0, seed=0)
+        rearrange(np.array([0.1, np.nan]), ["a", "b"], 1, 0, seed=0)

@@ -11,7 +11,7 @@ PENALTY = 0.01  # of second derivatives that are 1 in all
 def _scaled(dense, penalty=PENALTY):
     """Return indicators scaled so that the data's second derivatives and the penalty's are 1 together."""
     columns = dense.sum(axis=0)
-    return sparse.csc_matrix(dense * np.sqrt((1 - penalty) / columns), dtype=np.float32)
+    return sparse.csc_matrix(dense * np.sqrt((1 - penalty) / columns), dtype=np.float64)
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def few():
     dense[:, 3] = dense[:, 2] * (rng.random(4000) < 0.3)
     dense[:3, 4] = 1
     dense[2:4, 5] = 1
-    penalty = np.array([0, PENALTY, PENALTY, PENALTY, 0.9, 0.9], dtype=np.float32)
+    penalty = np.array([0, PENALTY, PENALTY, PENALTY, 0.9, 0.9], dtype=np.float64)
     return _scaled(dense, penalty), penalty
 
 
@@ -38,13 +38,13 @@ def many():
     pairs = np.stack([words[:, a] & words[:, b] for a in range(30) for b in range(a)], axis=1)
     dense = np.concatenate([np.ones((6000, 1)), words, pairs], axis=1)
     dense = dense[:, np.argsort(-dense.sum(axis=0), kind="stable")[:300]]
-    return _scaled(dense), np.full(300, PENALTY, dtype=np.float32)
+    return _scaled(dense), np.full(300, PENALTY, dtype=np.float64)
 
 
 def _hessians(rows, penalty):
     """Return the second derivatives by the weights and by the variables."""
     size = rows.shape[1]
-    change = Whitening(rows, penalty).weights(np.eye(size, dtype=np.float32)).astype(np.float64)
+    change = Whitening(rows, penalty).weights(np.eye(size, dtype=np.float64)).astype(np.float64)
     hessian = (rows.T @ rows).toarray().astype(np.float64) + np.diag(penalty)
     return hessian, change @ hessian @ change.T
 
@@ -80,7 +80,7 @@ def test_a_row_of_the_factor_is_what_the_whole_inverse_has_where_nothing_else_co
     dense = np.zeros((3000, 40))
     dense[np.arange(3000), rng.integers(20, size=3000)] = 1  # twenty columns apart, each with a part of it
     dense[:, 20:] = dense[:, :20] * (rng.random((3000, 20)) < 0.5)
-    _, whitened = _hessians(_scaled(dense), np.full(40, PENALTY, dtype=np.float32))
+    _, whitened = _hessians(_scaled(dense), np.full(40, PENALTY, dtype=np.float64))
     np.testing.assert_allclose(whitened, np.eye(40), atol=1e-3)
 
 
@@ -93,7 +93,7 @@ def test_a_sample_of_the_rows_does_nearly_as_well(many, monkeypatch):
 
 def test_columns_of_which_the_penalty_says_more_stay(few):
     whitening = Whitening(*few)
-    variables = np.arange(12, dtype=np.float32).reshape(2, 6)
+    variables = np.arange(12, dtype=np.float64).reshape(2, 6)
     weights = whitening.weights(variables)
     assert weights[:, 4:].tolist() == variables[:, 4:].tolist()
     assert (weights[:, 1:4] != variables[:, 1:4]).all()
@@ -103,13 +103,13 @@ def test_columns_of_which_the_penalty_says_more_stay(few):
 def test_a_step_changes_a_function_by_as_much_in_either_variables(few):
     whitening = Whitening(*few)
     rng = np.random.default_rng(0)
-    step, by_weights = rng.normal(size=(2, 2, 6)).astype(np.float32)
+    step, by_weights = rng.normal(size=(2, 2, 6)).astype(np.float64)
     change = (by_weights * whitening.weights(step)).sum()
     assert (whitening.gradient(by_weights.copy()) * step).sum() == pytest.approx(change, rel=1e-4)
 
 
 def test_equal_columns_without_a_penalty_do_no_harm():
     column = np.repeat([[0.0], [1.0]], 50, axis=0)
-    none = np.zeros(2, dtype=np.float32)
+    none = np.zeros(2, dtype=np.float64)
     whitening = Whitening(_scaled(np.hstack([column, column]), none), none)
-    assert np.isfinite(whitening.weights(np.ones((1, 2), dtype=np.float32))).all()
+    assert np.isfinite(whitening.weights(np.ones((1, 2), dtype=np.float64))).all()

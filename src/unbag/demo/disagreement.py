@@ -1,7 +1,7 @@
 """Where the bag of words and the one that reads part company, and a pair that shows it."""
 
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +12,8 @@ from unbag.demo.run import fitted_to
 from unbag.labels import ENTAILMENT, LABELS, label_id
 from unbag.predictors import predictor_of
 from unbag.sources import Example
+
+_DECIMALS: Final = 4  # of how sure both are: near ties are broken by the order of the pairs
 
 
 class Said(NamedTuple):
@@ -62,15 +64,16 @@ def disagreement(out: Path) -> Disagreement:
     gold = np.array([label_id(pair.label) for pair in pairs])
     apart = reader.argmax(axis=1) != bag.argmax(axis=1)
     reader_right, bag_right = (apart & (each.argmax(axis=1) == gold) for each in (reader, bag))
+    sure = np.round(reader.max(axis=1) * bag.max(axis=1), _DECIMALS)
     order = sorted(
         np.flatnonzero(reader_right).tolist(),
-        key=lambda row: (pairs[row].label == ENTAILMENT, _only_in_one(pairs[row]), -reader[row].max() * bag[row].max()),
+        key=lambda row: (pairs[row].label == ENTAILMENT, _only_in_one(pairs[row]), -sure[row]),
     )
     shown = Shown(pairs[order[0]], *(_said(each[order[0]]) for each in (reader, bag))) if order else None
     return Disagreement(len(pairs), int(apart.sum()), int(reader_right.sum()), int(bag_right.sum()), shown)
 
 
-def _said(probabilities: NDArray[np.float32]) -> Said:
+def _said(probabilities: NDArray[np.floating[Any]]) -> Said:
     return Said(LABELS[int(probabilities.argmax())], float(probabilities.max()))
 
 

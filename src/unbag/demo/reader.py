@@ -28,10 +28,10 @@ RECORD: Final = "unbag"
 """The key of the weights' metadata with what else there is, as JSON: the `words` in the order of their numbers."""
 
 PADDING, UNKNOWN, FIRST = 0, 1, 2  # the numbers of no word, of one that it does not know, and of the first that it does
-SUMS: Final = np.float32(0.1)  # times which the sums over a sentence's words are about as great as their greatest
+SUMS: Final = 0.1  # times which the sums over a sentence's words are about as great as their greatest
 _AT_ONCE: Final = 32  # pairs: what a processor's cache holds
 
-Floats = NDArray[np.float32]
+Floats = NDArray[np.float64]
 
 
 def words(sentence: str) -> list[str]:
@@ -53,13 +53,16 @@ def numbers(sentences: Sequence[str], known: Mapping[str, int]) -> NDArray[np.in
 
 
 class ReaderPredictor:
-    """The reader as a predictor."""
+    """The reader as a predictor.
+
+    It computes in float64, so that the demonstration is the same on every processor.
+    """
 
     label_space: ClassVar[tuple[str, ...]] = labels.LABELS
 
     def __init__(self, path: Path = WEIGHTS) -> None:
         with safe_open(path, framework="np") as file:
-            self._weights: dict[str, Floats] = {name: file.get_tensor(name).astype(np.float32) for name in file.keys()}
+            self._weights: dict[str, Floats] = {name: file.get_tensor(name).astype(np.float64) for name in file.keys()}
             record: dict[str, Any] = json.loads(file.metadata()[RECORD])
         self._known = {word: number for number, word in enumerate(record["words"], start=FIRST)}
         self._reach: list[int] = record["reach"]
@@ -72,15 +75,15 @@ class ReaderPredictor:
             "command": "unbag demo",
         }
 
-    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Floats:
+    def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, 3)."""
         premises, hypotheses = checked_pairs(premises, hypotheses)
-        answers = [np.empty((0, len(labels.LABELS)), np.float32)]
+        answers = [np.empty((0, len(labels.LABELS)))]
         with threadpool_limits(1):  # threads wait for each other longer than such small products take
             for start in range(0, len(premises), _AT_ONCE):
                 sides = (numbers(side[start : start + _AT_ONCE], self._known) for side in (premises, hypotheses))
                 answers.append(self._ask(*sides))
-        return np.concatenate(answers)
+        return np.concatenate(answers).astype(np.float32)
 
     def _ask(self, premises: NDArray[np.int64], hypotheses: NDArray[np.int64]) -> Floats:
         """Return the probabilities of n pairs from the numbers of their words, (n, p) and (n, h); shape (n, 3)."""
@@ -101,7 +104,7 @@ class ReaderPredictor:
         compared = [role]
         keys = self._linear("align", np.concatenate([alone, read], axis=2))
         for key in np.split(keys, self._heads, axis=2):
-            scores = key @ key[other].transpose(0, 2, 1) / np.float32(key.shape[2] ** 0.5)
+            scores = key @ key[other].transpose(0, 2, 1) / key.shape[2] ** 0.5
             found = _softmax(scores, is_word[other].transpose(0, 2, 1)) @ says[other]
             compared += [np.maximum(says - found, 0), np.maximum(found - says, 0), says * found]
         each = np.maximum(self._linear("compare", np.concatenate(compared, axis=2)), 0) * is_word

@@ -132,7 +132,11 @@ def _rows(result: Result, model: str) -> list[dict[str, Any]]:
     about, described = result.model, challenge_sets.get(result.set)
     shared = {
         "model": model,
-        "model_revision": about.get("revision") or about.get("weights") or about.get("sha256") or "",
+        "model_revision": about.get("revision")
+        or about.get("weights")
+        or about.get("recipe")
+        or about.get("sha256")
+        or "",
         "head": _head(result),
         "dtype": about.get("dtype", ""),
         "set": result.set,

@@ -1,7 +1,7 @@
 """What each feature of a pair does to a lexical model's answer (Nie et al. 2019, Figure 2)."""
 
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,6 +9,9 @@ from scipy import sparse
 
 from unbag.labels import LABELS
 from unbag.lexical.features import Feature, Vocabulary
+
+LOGIT_DECIMALS: Final = 3
+"""Of a contribution: features are ordered by the rounded ones, and those of equal ones by their place."""
 
 
 class Contribution(NamedTuple):
@@ -33,7 +36,7 @@ def misleading(
         vocabulary: the features.
         weights: shape (features, labels).
         matrix: the pairs' features, shape (n, features).
-        probabilities: of the labels, shape (n, labels).
+        probabilities: of the labels, shape (n, labels); of equally likely wrong labels the first counts.
         gold: ids of the gold labels, shape (n,).
         top: how many, strongest first; only those that favour the wrong label at all.
     """
@@ -43,7 +46,7 @@ def misleading(
     contributions = []
     for row, (begin, end) in enumerate(pairwise(matrix.indptr)):
         columns = matrix.indices[begin:end]
-        gains = weights[columns][:, wrong[row]] - weights[columns][:, gold[row]]
+        gains = np.round(weights[columns][:, wrong[row]] - weights[columns][:, gold[row]], LOGIT_DECIMALS)
         order = [i for i in np.argsort(-gains, kind="stable")[:top] if gains[i] > 0]
         names = vocabulary.names(columns[order])
         contributions.append(

@@ -6,21 +6,21 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from unbag.columns import PAIR, ROWS_PER_TABLE
+from unbag.columns import PAIR, ROWS_PER_TABLE, decimals, real
 from unbag.labels import LABELS, label_id
-from unbag.lexical.scorer import Score, Scorer
+from unbag.lexical.scorer import LMS, LOGIT, PROBABILITY, Score, Scorer
 from unbag.sources import Example
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
 SCHEMA: Final = pa.schema(
     [
         *PAIR,
-        ("lms", pa.float32()),
-        *((name, pa.float32()) for name in PROBABILITIES),
+        LMS,
+        *(real(name, decimals(PROBABILITY)) for name in PROBABILITIES),
         # The features that most favour the likeliest wrong label; a side of one word alone is null.
         (
             "misleading",
-            pa.list_(pa.struct([("premise", pa.string()), ("hypothesis", pa.string()), ("logit", pa.float32())])),
+            pa.list_(pa.struct([("premise", pa.string()), ("hypothesis", pa.string()), LOGIT])),
         ),
         ("annotator_labels", pa.list_(pa.int64())),
     ]

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import solve_triangular
 
-Vector = NDArray[np.float32]
+Vector = NDArray[np.float64]
 
 _MEMORY: Final = 4  # steps remembered; in variables as well conditioned as they are here more spare none
 _ENOUGH_DECREASE: Final = 1e-4  # of the line search (Armijo)
-_NOISE: Final = 2e-6  # of a value that float32 can tell, as a share of it; the sum of few pairs has most
-_PATIENCE: Final = 20  # steps without progress after which float32 is taken to tell no more
+_NOISE: Final = 1e-14  # rounding error of a value, as a share of it; the sum over few pairs has the largest
+_PATIENCE: Final = 20  # steps without progress after which rounding errors are taken to hide any further progress
 _MOST_STEPS: Final = 2000
 
 
@@ -39,7 +39,7 @@ class InverseHessian:
         self._memory = memory
         self._known = 0  # steps remembered; the newest is in row `_newest` of each half
         self._newest = -1
-        self._steps_and_changes = np.zeros((2, memory, len(gradient)), dtype=np.float32)
+        self._steps_and_changes = np.zeros((2, memory, len(gradient)))
         self._by_gradient = np.zeros((2, memory))  # their products with the gradient
         self._step_change = np.zeros((memory, memory))  # s_i · y_j, where i is no later than j
         self._change_change = np.zeros((memory, memory))  # y_i · y_j
@@ -74,18 +74,18 @@ class InverseHessian:
         of_steps = solve_triangular(
             later, later.diagonal() * of_changes + gamma * (changes @ of_changes - by_change), trans="T"
         )
-        factors = np.zeros((2, self._memory), dtype=np.float32)
+        factors = np.zeros((2, self._memory))
         factors[:, rows] = of_steps, -gamma * of_changes
         result: Vector = factors.ravel() @ self._flat
-        result += np.float32(gamma) * self._gradient
+        result += gamma * self._gradient
         return result
 
     def _products(self, vector: Vector) -> NDArray[np.float64]:
-        products: NDArray[np.float64] = (self._flat @ vector).reshape(2, self._memory).astype(np.float64)
+        products: NDArray[np.float64] = (self._flat @ vector).reshape(2, self._memory)
         return products
 
     @property
-    def _flat(self) -> NDArray[np.float32]:
+    def _flat(self) -> NDArray[np.float64]:
         return self._steps_and_changes.reshape(2 * self._memory, -1)
 
 
@@ -96,7 +96,7 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
         objective: returns value and gradient.
         x: where to start.
         tolerance: it is the minimum when the gradient's norm is this share of the norm at the start, or when for some
-            steps neither it nor the value gets smaller by what float32 can tell; the least norm then is the minimum's.
+            steps neither it nor the value falls by more than rounding errors; the least norm then is the minimum's.
 
     Raises:
         NotConvergedError: if it takes over 2,000 steps.
@@ -121,10 +121,10 @@ def minimise(objective: Callable[[Vector], tuple[float, Vector]], x: Vector, tol
         slope = float(gradient @ direction)
         length = 1.0 if steps else min(1.0, 1 / norm)
         while True:
-            step = np.float32(length) * direction
+            step = length * direction
             moved = x + step
             moved_value, moved_gradient = objective(moved)
-            # At the end the value changes by less than float32 tells: then the slope has to say that it is no higher
+            # Near the minimum the value changes by less than its rounding error: then the slope decides
             # (approximate Wolfe condition: Hager & Zhang 2005, equation 4.1).
             flat = moved_value <= value + _NOISE * abs(value)
             no_higher = float(moved_gradient @ direction) <= (2 * _ENOUGH_DECREASE - 1) * slope

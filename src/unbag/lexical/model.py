@@ -11,12 +11,13 @@ from numpy.typing import NDArray
 
 from unbag import checksums, counter_rng
 from unbag.files import atomic_write, read_object
+from unbag.fingerprint import text_hash
 from unbag.labels import LABELS, label_id
 from unbag.lexical.content import Words
 from unbag.lexical.contributions import Contribution as Contribution
 from unbag.lexical.contributions import misleading
 from unbag.lexical.features import Vocabulary
-from unbag.lexical.regression import SoftmaxRegression, fit
+from unbag.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
 from unbag.outside import DataError, require_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
@@ -27,8 +28,10 @@ WEIGHTS_FILE: Final = "model.safetensors"
 CONFIG_FILE: Final = "config.json"
 MODEL_TYPE: Final = "unbag_lexical"
 """What tells the folder from a transformer's: `model_type` in `config.json`."""
-_FORMAT: Final = 3
-"""2 had words by universal tags in context, and did not say so."""
+_FORMAT: Final = 4
+"""2 had words by universal tags in context, and did not say so; 3 had weights in float32, from a fit less converged."""
+_LOSS_DECIMALS: Final = 4
+"""Of the held-out losses: penalties are compared by the rounded ones, so that every machine chooses the same."""
 
 
 @dataclass(frozen=True)
@@ -45,23 +48,35 @@ class LexicalModel:
     regression: SoftmaxRegression
     record: dict[str, Any]
 
-    def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float32]:
+    @property
+    def recipe(self) -> str:
+        """What identifies the model: a hash of all that decided it, which processors agree on, and not of the weights.
+
+        The last digits of weights depend on the processor that fitted them; predictions agree to some ten decimals.
+        """
+        return text_hash([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
+
+    def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
         """Return the probabilities of `labels.LABELS` for pairs of content words, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
     def misleading(
-        self, pairs: Sequence[tuple[Words, Words]], gold: Sequence[str], top: int
+        self,
+        pairs: Sequence[tuple[Words, Words]],
+        probabilities: NDArray[np.float64],
+        gold: Sequence[str],
+        top: int,
     ) -> list[list[Contribution]]:
         """Return, for each pair, the features that most favour the likeliest wrong label over the gold one (Figure 2).
 
         Args:
             pairs: content words of premise and hypothesis.
+            probabilities: of the labels, shape (n, 3), by which a wrong label is the likeliest.
             gold: the gold labels' names.
             top: how many, strongest first; only those that favour the wrong label at all.
         """
         matrix = self.vocabulary.matrix(pairs)
         right = np.array([label_id(label) for label in gold], dtype=np.int64)
-        probabilities = self.regression.probabilities(matrix)
         return misleading(self.vocabulary, self.regression.weights, matrix, probabilities, right, top)
 
     def save(self, folder: Path) -> None:
@@ -99,10 +114,10 @@ class LexicalModel:
         config = read_object(folder / CONFIG_FILE)
         expected = {"model_type": MODEL_TYPE, "format": _FORMAT, "labels": list(LABELS)}
         actual = {name: config.get(name) for name in expected}
-        if actual["format"] == _FORMAT - 1:
+        if actual["format"] in range(_FORMAT):
             raise ValueError(
-                f"{folder}: expected a lexical model of format {_FORMAT}, found format {_FORMAT - 1}, whose words were "
-                "chosen by universal tags, so that its scores are not comparable; fit it again with `unbag lexical fit`"
+                f"{folder}: expected a lexical model of format {_FORMAT}, found format {actual['format']} of an "
+                "earlier version, whose scores are not comparable; fit it again with `unbag lexical fit`"
             )
         if actual != expected:
             raise ValueError(f"{folder}: expected a lexical model with {expected}, found {actual}")
@@ -176,8 +191,10 @@ def fit_lexical_model(
             )
         losses = {}
         for penalty in PENALTIES:
-            probabilities = fit(matrix[~held_out], gold[~held_out], l2=penalty).probabilities(matrix[held_out])
-            losses[penalty] = float(-np.log(probabilities[np.arange(len(probabilities)), gold[held_out]]).mean())
+            model = fit(matrix[~held_out], gold[~held_out], l2=penalty, tolerance=COARSE_TOLERANCE)
+            probabilities = model.probabilities(matrix[held_out])
+            loss = float(-np.log(probabilities[np.arange(len(probabilities)), gold[held_out]]).mean())
+            losses[penalty] = round(loss, _LOSS_DECIMALS)
         l2 = min(losses, key=losses.__getitem__)
-        record["held_out_loss"] = {f"{penalty:g}": round(loss, 6) for penalty, loss in losses.items()}
+        record["held_out_loss"] = {f"{penalty:g}": loss for penalty, loss in losses.items()}
     return LexicalModel(vocabulary, fit(matrix, gold, l2=l2), {**record, "l2": l2})

@@ -31,7 +31,7 @@ class PenalisedCrossEntropy:
         """Prepare the sparse products.
 
         Args:
-            columns: shape (n, columns), float32; those of most entries first.
+            columns: shape (n, columns), float64; those of most entries first.
             labels: label ids from 0, shape (n,).
             contrasts: shape (labels, contrasts); logits are its products with those of the contrasts.
             penalty: of the square of a column's weight, shape (columns,).
@@ -51,11 +51,11 @@ class PenalisedCrossEntropy:
     def __call__(self, weights: Vector) -> tuple[float, Vector]:
         """Return value and gradient at some weights, shape (contrasts, columns)."""
         n = self._gold.shape[1]
-        by_row = np.empty((len(weights), n), dtype=np.float32)
+        by_row = np.empty((len(weights), n))
         gradient = np.empty_like(weights)
 
         def logits_of(weights_of_contrast: Vector) -> Vector:
-            logits = np.zeros(n, dtype=np.float32)
+            logits = np.zeros(n)
             for rows, columns, block in self._blocks:
                 logits[rows] += block.T @ weights_of_contrast[columns]
             return logits
@@ -71,9 +71,8 @@ class PenalisedCrossEntropy:
             sums = of_labels.sum(axis=0)
             of_labels /= sums
             np.subtract(self._contrasts.T @ of_labels, gold, out=by_row[:, rows])
-            # Summed in float64: the loss decides when a step is good, and its digits run out first.
             row_logits *= gold
-            return float(np.sum(np.log(sums) + highest - row_logits.sum(axis=0), dtype=np.float64))
+            return float(np.sum(np.log(sums) + highest - row_logits.sum(axis=0)))
 
         def of_contrast(c: int) -> float:
             """Write the gradient by the weights of a contrast, and return their penalty."""
@@ -81,7 +80,7 @@ class PenalisedCrossEntropy:
             gradient[c] = penalised
             for rows, columns, block in self._blocks:
                 gradient[c, columns] += block @ by_row[c, rows]
-            return 0.5 * float(np.sum(penalised * weights[c], dtype=np.float64))
+            return 0.5 * float(np.sum(penalised * weights[c]))
 
         # A product for each contrast: those with one vector at a time are the fastest of SciPy's.
         logits = list(self._pool.map(logits_of, weights))

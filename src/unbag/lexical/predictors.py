@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import labels
-from unbag.fingerprint import file_hash
 from unbag.inference.predictor import checked_pairs
-from unbag.lexical.model import WEIGHTS_FILE
 from unbag.lexical.training import Recipe, fitted, load, training_sources
 from unbag.lexical.words import ALL, reader_of
 
@@ -34,7 +32,7 @@ class LexicalPredictor:
         self._reader = reader_of(record)
         self.identity: Mapping[str, str] = {
             "kind": "lexical",
-            "weights": file_hash(folder / WEIGHTS_FILE),
+            "recipe": self._model.recipe,
             "words": _words(record["words"], self._reader.identity),
             "tags": str(record["tags"]),
             "training": ", ".join(f"{part['origin']} {part['split']}".strip() for part in record["training"]),
@@ -49,7 +47,8 @@ class LexicalPredictor:
         premises, hypotheses = checked_pairs(premises, hypotheses)
         words = self._reader.read({*premises, *hypotheses})
         sides = [()] * len(premises) if self._model.record["hypothesis_only"] else [words[text] for text in premises]
-        return self._model.probabilities(list(zip(sides, (words[text] for text in hypotheses), strict=True)))
+        pairs = list(zip(sides, (words[text] for text in hypotheses), strict=True))
+        return self._model.probabilities(pairs).astype(np.float32)
 
 
 def _words(fitted_by: str, read_by: str) -> str:

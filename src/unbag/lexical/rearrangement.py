@@ -1,5 +1,6 @@
 """ReSNLI's rearrangement: the pairs that words give away least become the test set (section 4 of the paper)."""
 
+from collections.abc import Sequence
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -24,7 +25,9 @@ class Rearrangement(NamedTuple):
     partition: NDArray[np.int8]
 
 
-def rearrange(uncertainty: NDArray[np.float64], k_te: int, k_dv: int, *, seed: int) -> Rearrangement:
+def rearrange(
+    uncertainty: NDArray[np.float64], ids: Sequence[str], k_te: int, k_dv: int, *, seed: int
+) -> Rearrangement:
     """Split examples by how uncertain a model of words alone is about them.
 
     The k_te most uncertain ones are the test set, k_dv drawn at random from the rest the validation set, the others the
@@ -33,7 +36,9 @@ def rearrange(uncertainty: NDArray[np.float64], k_te: int, k_dv: int, *, seed: i
     one at most (section 5.3); one of fewer examples into that many.
 
     Args:
-        uncertainty: u' of each example, shape (n,). Of equal ones the earlier is taken for the more uncertain.
+        uncertainty: u' of each example, shape (n,), rounded to what every machine agrees on.
+        ids: the examples' ids, shape (n,). Among equally uncertain examples the one with the first id counts as the
+            more uncertain.
         k_te: test examples.
         k_dv: validation examples.
         seed: decides, with the examples' positions, which are for validation.
@@ -41,7 +46,7 @@ def rearrange(uncertainty: NDArray[np.float64], k_te: int, k_dv: int, *, seed: i
     Raises:
         ValueError: if there are not so many examples, or an uncertainty is no number.
 
-    >>> result = rearrange(np.array([0.1, 0.9, 0.5, 0.7]), 2, 1, seed=13)
+    >>> result = rearrange(np.array([0.1, 0.9, 0.5, 0.7]), ["a", "b", "c", "d"], 2, 1, seed=13)
     >>> (result.split == SPLITS.index("test")).tolist(), result.partition.tolist()
     ([False, True, False, True], [-1, 1, -1, 0])
     """
@@ -53,7 +58,7 @@ def rearrange(uncertainty: NDArray[np.float64], k_te: int, k_dv: int, *, seed: i
         )
     if np.isnan(uncertainty).any():
         raise ValueError("expected an uncertainty of each example, found NaN")
-    hardest_first = np.argsort(-uncertainty, kind="stable")
+    hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
     test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
     lots = counter_rng.numbers(counter_rng.key(seed, "validation"), rest)
     split = np.full(n, SPLITS.index("train"), dtype=np.int8)

@@ -2,29 +2,35 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.columns import real, rounded
 from unbag.labels import label_id
+from unbag.lexical.contributions import LOGIT_DECIMALS
 from unbag.lexical.model import Contribution, LexicalModel
 from unbag.lexical.regression import lms
 from unbag.lexical.training import FOLDS, Fold, Recipe, fitted, fold_of, training_sources
 from unbag.lexical.words import reader_of
 from unbag.sources import Example, Source
 
+PROBABILITY: Final = real("probability", 4)
+LMS: Final = real("lms", 4)
+LOGIT: Final = real("logit", LOGIT_DECIMALS)
+
 
 class Score(NamedTuple):
     """What a lexical model says of an example.
 
     Attributes:
-        probabilities: of `labels.LABELS`, shape (3,).
-        lms: the highest probability of a wrong label.
-        misleading: the features that most favour the likeliest wrong label over the gold one.
+        probabilities: of `labels.LABELS`, rounded, shape (3,).
+        lms: the highest of these of a wrong label.
+        misleading: the features that most favour the likeliest wrong label over the gold one, by their rounded logits.
     """
 
-    probabilities: NDArray[np.float32]
+    probabilities: NDArray[np.float64]
     lms: float
     misleading: list[Contribution]
 
@@ -56,9 +62,9 @@ class Scorer:
         for model, positions in zip(self.models, of_model, strict=True):
             some = [examples[position] for position in positions]
             pairs = [(() if self._hypothesis_only else words[e.premise], words[e.hypothesis]) for e in some]
-            probabilities = model.probabilities(pairs)
+            probabilities = rounded(model.probabilities(pairs), PROBABILITY)
             highest = lms(probabilities, np.array([label_id(e.label) for e in some], dtype=np.int64))
-            misleading = model.misleading(pairs, [e.label for e in some], self._top)
+            misleading = model.misleading(pairs, probabilities, [e.label for e in some], self._top)
             scores |= zip(positions, map(Score, probabilities, map(float, highest), misleading), strict=True)
         return [scores[position] for position in range(len(examples))]
 

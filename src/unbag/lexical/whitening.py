@@ -38,8 +38,8 @@ class Whitening:
             penalty: its part of these, shape (columns,); the data's is the rest.
         """
         self._size = int(np.append(penalty > 0.5, True).argmax())
-        hessian = _hessian(columns[:, : self._size].tocsr(), penalty[: self._size].astype(np.float64))
-        self._factor = _inverse_factor(hessian).astype(np.float32)
+        hessian = _hessian(columns[:, : self._size].tocsr(), penalty[: self._size])
+        self._factor = _inverse_factor(hessian)
         self._transposed = self._factor.T.tocsr()
         bias = columns[:, 0].toarray().ravel()
         self._shares = columns[:, self._size :].T @ bias / (bias @ bias)  # of the bias, in each of the other columns
@@ -63,7 +63,6 @@ def _hessian(rows: sparse.csr_matrix, penalty: NDArray[np.float64]) -> sparse.cs
     n = rows.shape[0]
     if n > _ROWS:
         rows = rows[np.sort(np.random.default_rng(0).choice(n, _ROWS, replace=False))]
-    rows = rows.astype(np.float64)  # in float32 sums over so many rows lose too much
     together = rows.T @ rows
     alone = together.diagonal()
     scale = sparse.diags(np.sqrt((1 - penalty) / np.where(alone > 0, alone, 1)))

@@ -7,6 +7,7 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
+from unbag.columns import real, rounded
 from unbag.labels import gold_id
 from unbag.perturb.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
 from unbag.scoring.permutation_acceptance import ORIGINAL
@@ -26,8 +27,8 @@ SCHEMA: Final = pa.schema(
         ("hypothesis", pa.string()),
         ("label", pa.int64()),
         *((f"{side}_words", pa.int32()) for side in _SIDES),
-        *((name, pa.float32()) for name in BLEU_COLUMNS),
-        *((name, pa.float32()) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
+        *(real(name, 6) for name in BLEU_COLUMNS),
+        *(real(name, 6) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
     ]
 )
 TOO_FEW: Final = "too few permutations"
@@ -112,10 +113,12 @@ def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
             for block, overlap in zip(blocks, overlaps, strict=True):
                 block[name] = overlap
     columns = []
-    for name, kind in zip(SCHEMA.names, SCHEMA.types, strict=True):
-        parts = [block[name] for block in blocks]
+    for field in SCHEMA:
+        parts = [block[field.name] for block in blocks]
         values = (
             np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [cell for part in parts for cell in part]
         )
-        columns.append(pa.array(values, from_pandas=name in MINITREE_COLUMNS).cast(kind))
+        if pa.types.is_floating(field.type):
+            values = rounded(values, field)
+        columns.append(pa.array(values, from_pandas=field.name in MINITREE_COLUMNS).cast(field.type))
     return pa.table(columns, schema=SCHEMA)

@@ -8,13 +8,14 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 
 from unbag import columns
-from unbag.columns import PAIR
+from unbag.columns import PAIR, real
 from unbag.labels import label_id
 from unbag.perturb.distinct import distinct
 from unbag.perturb.substitution import Substituter
 from unbag.sources import Example
 from unbag.text.replacement import replacement
 
+SIMILARITY: Final = real("similarity", 6)
 SCHEMA: Final = pa.schema(
     [
         *PAIR,  # the source is the example whose premise it is; the official pairs' own
@@ -23,7 +24,7 @@ SCHEMA: Final = pa.schema(
         ("replacement", pa.string()),
         ("relation", pa.string()),  # what the replaced word is to the new one; null in the official pairs
         ("pair_frequency", pa.int64()),  # contradicting training examples with the two words; null where not counted
-        ("similarity", pa.float64()),  # cosine of the two words' embeddings; null where not asked for
+        SIMILARITY,  # cosine of the two words' embeddings; null where not asked for
         ("annotator_labels", pa.list_(pa.int64())),
     ]
 )

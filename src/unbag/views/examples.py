@@ -18,6 +18,9 @@ PER_KIND: Final = 12
 CANDIDATES: Final = 100
 """How many rows of a set are kept of every model: enough that one who is wrong of one in twenty is wrong of some."""
 
+SURE_DECIMALS: Final = 3
+"""Of a probability that is shown or that examples are chosen by: far above what differs between processors."""
+
 
 class Mark(NamedTuple):
     """Words of a sentence that matter: from character `start` to before `end`; `kind` says why."""
@@ -115,8 +118,8 @@ class Pairs:
         self.answers = answers
         self.gold = answers.gold(numbers(rows, "label"))
         self.right: NDArray[np.bool_] = answers.predicted == self.gold
-        self.sure: NDArray[np.float64] = answers.probabilities.max(axis=1).astype(np.float64)
-        """The probability of each answer, shape (n,)."""
+        self.sure = rounded_probability(answers.probabilities.max(axis=1))
+        """The probability of each answer, rounded, shape (n,)."""
 
     @cached_property
     def names(self) -> NDArray[np.str_]:
@@ -140,7 +143,7 @@ class Pairs:
         """Return the answer to a row."""
         answer = str(self._answer(index).names[0])
         is_known = self.answers.has_probabilities and answer != NONE
-        return Said(where, answer, round(float(self.sure[index]), 4) if is_known else None)
+        return Said(where, answer, float(self.sure[index]) if is_known else None)
 
     def example(
         self,
@@ -183,14 +186,21 @@ class Pairs:
         return shortest
 
 
+def rounded_probability(values: NDArray[Any]) -> NDArray[np.float64]:
+    """Round probabilities to `SURE_DECIMALS`, so that every machine shows the same ones and chooses by them."""
+    exact: NDArray[np.float64] = values.astype(np.float64)
+    return np.round(exact, SURE_DECIMALS)
+
+
 def top(
-    rows: NDArray[Any], key: NDArray[Any], *, per_group: int = PER_KIND, groups: Sequence[Any] | None = None
+    rows: NDArray[Any], *keys: NDArray[Any], per_group: int = PER_KIND, groups: Sequence[Any] | None = None
 ) -> list[int]:
     """Return the rows with the highest keys, `PER_KIND` at most; among equals those that come first.
 
     Args:
         rows: where to look, by their indices, shape (m,).
-        key: of every row, shape (n,).
+        keys: the first to order by and those that break its ties, each of every row, shape (n,). One of fractions is
+            rounded by the caller: else the processor chooses among near ties.
         per_group: how many of one group at most.
         groups: of every row; none where None.
 
@@ -199,7 +209,7 @@ def top(
     """
     taken: list[int] = []
     of_group: dict[Any, int] = {}
-    for row in rows[np.argsort(-key[rows], kind="stable")].tolist():
+    for row in rows[np.lexsort([-key[rows] for key in reversed(keys)])].tolist():
         group = None if groups is None else groups[row]
         if of_group.get(group, 0) < per_group:
             of_group[group] = of_group.get(group, 0) + 1

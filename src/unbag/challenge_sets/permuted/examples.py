@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.scoring.permutation_acceptance import ORIGINAL
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
+from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 from unbag.views.marks import kept_together
 
 RULE: Final = (
@@ -28,15 +28,15 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     orders = _Orders(rows, answers)
     pairs, share = orders.pairs, orders.accepted
     gold = answers.probabilities[np.arange(len(pairs.gold)), pairs.gold].astype(np.float64)
-    sure = orders.mean(gold)
+    sure = rounded_probability(orders.mean(gold))
     correct = pairs.right[orders.original_of]
     kinds = (
-        ("most accepted", correct & (share > 0), share + sure / 1_000, True),
-        ("flipped", ~correct & (share > 0), share + sure / 1_000, True),
-        ("most refused", correct & (share < 1), -share - sure / 1_000, False),
+        ("most accepted", correct & (share > 0), (share, sure), True),
+        ("flipped", ~correct & (share > 0), (share, sure), True),
+        ("most refused", correct & (share < 1), (-share, -sure), False),
     )
-    for kind, wanted, key, accepted in kinds:
-        for source in top(np.flatnonzero(wanted), key):
+    for kind, wanted, keys, accepted in kinds:
+        for source in top(np.flatnonzero(wanted), *keys):
             candidates = orders.of(source)
             candidates = candidates[pairs.right[candidates] == accepted]
             yield orders.example(kind, source, int(candidates[pairs.sure[candidates].argmax()]))

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unbag.answers import Answers
 from unbag.columns import column, numbers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
+from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 
 RULE: Final = (
     f"Up to {PER_KIND} examples of each kind, by the mean probability of the two answers. Shown is the pair as it was "
@@ -23,7 +23,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
     pairs = Pairs(rows, answers)
     after, before = _exchanged(rows)
     key = np.zeros(len(pairs.right))
-    key[after] = (pairs.sure[after] + pairs.sure[before]) / 2
+    key[after] = rounded_probability((pairs.sure[after] + pairs.sure[before]) / 2)
     was = dict(zip(after.tolist(), before.tolist(), strict=True))
     kinds = (
         ("right, then wrong", pairs.right[before] & ~pairs.right[after]),

@@ -76,13 +76,13 @@ def pieces(line: Line) -> tuple[Piece, ...]:
 def percent(probability: float | None) -> str:
     r"""Return a probability in per cent; nothing where there is none.
 
-    >>> percent(0.971), percent(0.9974), percent(1.0), percent(None)
-    ('97\xa0%', '>\xa099\xa0%', '100\xa0%', '')
+    >>> percent(0.971), percent(0.997), percent(1.0), percent(None)
+    ('97\xa0%', '>\xa099\xa0%', '>\xa099\xa0%', '')
     """
     if probability is None:
         return ""
     rounded = f"{100 * probability:.0f}"
-    whole = "> 99 %" if rounded == "100" and probability < 1 else f"{rounded} %"
+    whole = "> 99 %" if rounded == "100" else f"{rounded} %"  # a rounded 1 need not have been one
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
