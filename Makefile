@@ -15,13 +15,16 @@ SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
 QUICK := $(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources) \
 	tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(filter-out %/test_rerun.py,$(wildcard tests/report/test_*.py))
 
-.PHONY: demo test lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs
+.PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs
 
 demo: $(VENV)/demo.installed  ## show every set offline, put to a bag of words and to one that reads
 	$(BIN)/unbag demo
 
-test: $(VENV)/dev.installed  ## run all tests; those that need ../shared skip without it
+test: $(VENV)/dev.installed  ## run the tests, without the long ones; those that need ../shared skip without it
 	$(BIN)/python -m pytest $(PARALLEL)
+
+test-all: $(VENV)/dev.installed  ## run all tests: clusters, launchers, other tools, long attacks, whole corpora
+	$(BIN)/python -m pytest $(PARALLEL) -m ""
 
 # Not there: what runs in Spaces, beside sentence-transformers and in a build, with newer packages than our own oldest.
 lowest: $(VENV)/pip.installed  ## all tests with the oldest packages that pyproject.toml allows, installed apart
@@ -29,7 +32,7 @@ lowest: $(VENV)/pip.installed  ## all tests with the oldest packages that pyproj
 	$(BIN)/uv pip compile --quiet --resolution lowest-direct --all-extras --group lowest pyproject.toml -o $(VENV)/lowest.txt
 	$(BIN)/python -m venv $(VENV)/lowest
 	$(VENV)/lowest/bin/python -m pip install --quiet --requirement $(VENV)/lowest.txt --editable .
-	$(VENV)/lowest/bin/python -m pytest $(PARALLEL) $(addprefix --ignore=,tools src/unbag/integrations/cross_encoder.py \
+	$(VENV)/lowest/bin/python -m pytest $(PARALLEL) -m "" $(addprefix --ignore=,tools src/unbag/integrations/cross_encoder.py \
 		$(wildcard src/unbag/hub/*_page.py) tests/hub/test_leaderboard.py tests/hub/test_metric_spaces.py tests/hub/test_pair_space.py)
 
 # EXTRAS names some: `make extras EXTRAS="none zh"`. UV_TORCH_BACKEND=cpu spares the gigabytes of torch for GPUs.
@@ -38,15 +41,18 @@ extras: $(VENV)/dev.installed  ## each extra alone: the wheel with it in a fresh
 	PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m tests.installed $(EXTRAS)
 
 quick: $(VENV)/dev.installed  ## the core in less than a minute: scores, labels, perturbations, sources, tables, imports, usage
-	$(BIN)/python -m pytest $(PARALLEL) -m "not slow" $(QUICK)
+	$(BIN)/python -m pytest $(PARALLEL) -m "not slow and not nightly" $(QUICK)
 
 # SEED draws another attack; INPUTS and SECONDS say how much of it.
 SEED ?= 0
 INPUTS ?= 1500
 SECONDS ?= 600
 
+portability: $(VENV)/dev.installed  ## build every set as on other processors, and compare: minutes
+	$(BIN)/python -m tools.portability $(if $(wildcard ../shared),--shared ../shared)
+
 attack: $(VENV)/dev.installed  ## all of the attack with malformed input and faults, of which `make test` runs a part
-	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) tests/trust
+	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) -m "" tests/trust
 	$(BIN)/python -m tests.trust.attack --attack-seed $(SEED) --inputs $(INPUTS)
 	$(BIN)/python -m tests.trust.faults --attack-seed $(SEED)
 
@@ -83,7 +89,7 @@ hub: $(VENV)/dev.installed  ## a small Hub on this machine, to play with: it pri
 docs: $(VENV)/dev.installed  ## the documentation in docs/_build/html, with what its tutorials tell to run
 	$(INSTALL) --group docs
 	$(BIN)/python -m sphinx --builder html --fail-on-warning --keep-going docs docs/_build/html
-	UNBAG_DOCS=1 $(BIN)/python -m pytest $(PARALLEL) tests/docs
+	UNBAG_DOCS=1 $(BIN)/python -m pytest $(PARALLEL) -m "" tests/docs
 
 bench: $(VENV)/dev.installed  ## the claims of speed, beside a peer, one JSON line each; inference.py wants a model
 	$(INSTALL) --group bench

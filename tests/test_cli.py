@@ -375,6 +375,7 @@ def test_the_options_of_a_set_are_listed(folder):
     assert run("sets", "swapped", cwd=folder).stdout == "swapped has no options.\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")

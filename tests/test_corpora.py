@@ -114,6 +114,7 @@ def test_a_data_set_of_the_users_is_read_from_the_hub():
         open_data("nobody/nothing", split="test")
 
 
+@pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_streaming_a_set_from_the_hub_makes_the_rows_that_building_makes():
     from itertools import islice

@@ -6,6 +6,7 @@ from tests.fork_server import PYTHON
 from unbag import results
 
 
+@pytest.mark.nightly
 def test_models_meet_corpora(shared_hub, tmp_path):
     home = tmp_path / "home"
     environment = shared_hub.env(home) | {"XDG_CACHE_HOME": str(home / "cache")}

@@ -48,6 +48,7 @@ def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
     assert told(ModuleNotFoundError("No module named 'colorama'", name="colorama")) == "No module named 'colorama'"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [

@@ -11,6 +11,8 @@ from unbag import results
 IN_SMALL_PARTS = """
 from unbag.cli import main
 from unbag.inference import predict_rows
+
+pytestmark = pytest.mark.nightly
 predict_rows.__kwdefaults__["chunk_rows"] = 256
 main()
 """
@@ -33,6 +35,7 @@ def unbroken(environment, tmp_path_factory):
     return folder
 
 
+@pytest.mark.nightly
 def test_the_verdict_of_the_fixture(unbroken):
     [result] = results.read(unbroken / "results.json")
     assert result.data["left_out"] == {"unlabelled": 158, "too short to permute": 6145, "not drawn": 3637}
@@ -43,6 +46,7 @@ def test_the_verdict_of_the_fixture(unbroken):
     assert result.scores["p_c"].value == pytest.approx(0.90, abs=0.13)
 
 
+@pytest.mark.nightly
 def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken, tmp_path):
     """`kill -9` at three random moments while predicting, then the same command."""
     rng = np.random.default_rng(17)

@@ -73,6 +73,7 @@ def test_shards_in_an_object_store_make_each_row_once_and_together_what_one_proc
     assert parts(found) == parts(expected)
 
 
+@pytest.mark.nightly
 def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):

@@ -27,7 +27,10 @@ def _examples(shared, corpus, split):
     return open_data(path, columns=columns, labels=corpus.labels).examples()
 
 
-@pytest.mark.parametrize(("name", "split", "used", "published"), COUNTS)
+@pytest.mark.parametrize(
+    ("name", "split", "used", "published"),
+    [pytest.param(*each, marks=() if each[1] == "dev_r1" else pytest.mark.nightly) for each in COUNTS],
+)
 def test_used_examples(shared, name, split, used, published):
     corpus = CORPORA[name]
     lengths = [

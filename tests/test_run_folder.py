@@ -59,6 +59,7 @@ def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
     assert folder(f"evaluate org/model {command}") == expected
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     "commands",
     [

@@ -200,6 +200,7 @@ def test_the_command_shows_each_set_and_names_what_failed(offline):
     assert (offline / "out" / "table.txt").read_text().count("Verdict") == 1
 
 
+@pytest.mark.nightly
 def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
     asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--offline")
     done = _run(*asked, "--out", "out", cwd=offline)
@@ -209,6 +210,7 @@ def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
     assert "failed" not in done.stderr
 
 
+@pytest.mark.nightly
 def test_two_processes_evaluate_a_suite_as_one_does(offline):
     pytest.importorskip("accelerate")
     named = ("--sets", "plain", "--sets", "resnli", "--sets", "swapped")

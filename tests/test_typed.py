@@ -8,6 +8,8 @@ import pytest
 
 import unbag
 
+pytestmark = pytest.mark.nightly
+
 mypy = pytest.importorskip("mypy.api")
 SCRIPT = Path(__file__).parent / "typed" / "a_users_script.py"
 # Other people's large packages take minutes to read, and are in no type that a user meets but these.

@@ -90,6 +90,7 @@ def test_pairs_and_labels_are_read_by_name():
     assert german.language == "de"
 
 
+@pytest.mark.nightly
 @runs_in("wider_client")
 def test_languages_are_permuted_where_they_have_words():
     from unbag import request

@@ -171,6 +171,7 @@ def test_neutral_pairs_on_demand(tmp_path):
         sets.load("breaking_nli", data=str(path))
 
 
+@pytest.mark.nightly
 def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
     path, vectors = tmp_path / "pairs.jsonl", tmp_path / "vectors.txt"
     row = {
@@ -253,6 +254,7 @@ def test_the_official_counts(shared):
     assert all(old or new for old, new in zip(rows["replaced"][:], rows["replacement"][:], strict=True))
 
 
+@pytest.mark.nightly
 def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
     request = Request("breaking_nli", "official", {"file": str(path)})
@@ -272,6 +274,7 @@ def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
     assert round(100 * result.scores["accuracy"].value, 1) == 80.7  # 85.8 in Table 3
 
 
+@pytest.mark.nightly
 def test_the_official_pairs_have_the_people_of_table_2(shared, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
 

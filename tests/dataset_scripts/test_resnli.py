@@ -149,6 +149,7 @@ def test_there_is_a_config_for_every_corpus_of_three_labels_that_embeddings_were
     assert list(sets.builder("resnli", "snli").builder_configs) == fitting
 
 
+@pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_sick_is_rearranged_from_all_its_splits(tmp_path):
     from collections import Counter
@@ -171,6 +172,7 @@ def test_sick_is_rearranged_from_all_its_splits(tmp_path):
     assert (name, len(commit)) == (fixture, 40)
 
 
+@pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
     from unbag import sets

@@ -47,7 +47,7 @@ def test_a_page_names_commands_and_options_that_there_are(page):
         assert not unknown or hasattr(command, "commands"), f"{_name(page)}: {' '.join(path)} has no {unknown}: {line}"
 
 
-@pytest.mark.slow
+@pytest.mark.nightly
 @pytest.mark.parametrize("page", RUN, ids=_name)
 def test_what_a_page_tells_to_run_runs(page, tmp_path, monkeypatch):
     if page.name != "start.md" and not os.environ.get("UNBAG_DOCS"):

@@ -14,7 +14,7 @@ from tests.training.conftest import pairs_file, pretrained  # noqa: F401
 from unbag import cli, demo
 from unbag.cli.running import run
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.nightly
 PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "unbag": UNBAG, "torchrun": TORCHRUN}
 
 

@@ -16,6 +16,8 @@ from unbag import challenge_sets, evaluate
 from unbag.harness.export import export_tasks
 from unbag.request import Request
 
+pytestmark = pytest.mark.nightly
+
 
 def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")

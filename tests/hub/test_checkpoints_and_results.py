@@ -188,6 +188,7 @@ def test_the_same_again_makes_no_commit(hub, home, trained, published):
     assert done["commit"] is None
 
 
+@pytest.mark.nightly
 def test_a_stranger_proposes_results_and_goes_on_with_the_proposal(
     hub, hub_client, home, benchmarks, repo_id, tmp_path
 ):
@@ -246,6 +247,7 @@ def test_results_of_a_folder_whose_model_is_not_published_are_refused_with_what_
     assert errors.strip().endswith("; publish the folder's model there first (unbag publish model)")
 
 
+@pytest.mark.nightly
 def test_publishers_at_once_lose_no_result(hub, hub_client, home, trained, published, repo_id, tmp_path):
     commands = [("--to", repo_id, trained["finetune"] / "evaluation" / "plain", "--model", "org/trained-finetune")]
     for number in range(3):

@@ -122,6 +122,7 @@ def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
     assert set(ranked(pd.concat([results, few]), "permuted", "snli", "p_c")["rows"]) == {"fedcba98", "00000000"}
 
 
+@pytest.mark.nightly
 def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningHub, tmp_path: Path):
     from huggingface_hub import HfApi
 

@@ -21,6 +21,7 @@ main()
 """
 
 
+@pytest.mark.nightly
 def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fresh_commands, tmp_path):
     unbag = fresh_commands
     n = len(unbag.hub.requests())
@@ -44,6 +45,7 @@ def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_
     assert ": here" in fresh_commands("prefetch", *_PLAIN)
 
 
+@pytest.mark.nightly
 def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
     """The download, the corpus that was made of it, and the set that was made of that, one after the other."""
     build = ["build", "plain", "--corpus", "snli", "--split", "test", "--out", tmp_path / "plain.parquet"]
@@ -70,6 +72,7 @@ def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
         assert (tmp_path / "plain.parquet").read_bytes() == made
 
 
+@pytest.mark.nightly
 def test_a_burst_of_faults_is_outlasted(fresh_commands):
     hub = fresh_commands.hub
     with hub.broken_by(
@@ -81,6 +84,7 @@ def test_a_burst_of_faults_is_outlasted(fresh_commands):
         assert ": here" in fresh_commands("prefetch", *_PLAIN)
 
 
+@pytest.mark.nightly
 def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from tests.llm.tiny_lm import save_tiny_lm
@@ -99,6 +103,7 @@ def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
     assert len(unbag.hub.requests()) == n, "a request was made offline"
 
 
+@pytest.mark.nightly
 def test_code_of_a_model_is_fetched_but_run_by_a_run_that_trusts_it_alone(fresh_commands, tmp_path):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from tests.trust.tiny_model import save_tiny_model

@@ -2,10 +2,13 @@
 
 import json
 
+import pytest
+
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, scripts
 
 
+@pytest.mark.nightly
 def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_path):
     vectors = tmp_path / "words.txt"
     vectors.write_text("a 1 0\nman 0 1\nwoman 1 1\ndog -1 0\n")
@@ -25,6 +28,7 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
     assert all(published.values())
 
 
+@pytest.mark.nightly
 def test_one_repository_for_all_is_refused(commands):
     refused = PYTHON.run("-m", "unbag", "publish", "all", "--to", "org/name", env=commands.env)
     assert "expected --to ORG" in refused.stderr

@@ -98,6 +98,7 @@ def test_a_file_that_others_write_to_is_merged(repo_id):
     assert len(_commits(repo_id)) == 3
 
 
+@pytest.mark.nightly
 @runs_in("hub_client")
 def test_two_publishers_at_once_lose_nothing(repo_id, tmp_path):
     """Twenty configs of one data set, two at a time: each is in the card, with its files."""

@@ -29,6 +29,7 @@ def files(hub, repo, kind):
     return api, set(api.list_repo_files(repo, repo_type=kind)), commits
 
 
+@pytest.mark.nightly
 def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_id, tmp_path):
     commands(*MAJORITY, "--out", tmp_path / "run", "--push-results", repo_id)
     api, there, commits = files(tiny_hub, repo_id, "dataset")
@@ -43,6 +44,7 @@ def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_i
     assert files(tiny_hub, repo_id, "dataset")[2] == commits, "the same again makes no commit"
 
 
+@pytest.mark.nightly
 def test_a_training_publishes_its_model_with_the_evaluation(
     commands,
     tiny_hub,

@@ -13,6 +13,8 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from unbag import results
 from unbag.report.rerun import rerun
 
+pytestmark = pytest.mark.nightly
+
 
 def test_the_commit_that_was_asked_is_asked_again(commands, make_model, tiny_bert, tmp_path):  # noqa: F811
     api = HfApi(commands.hub.endpoint, token=ALICE)

@@ -29,7 +29,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return parts
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))])
 def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     draw = random.Random(seed)
     wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)  # parts to see, seconds after
@@ -49,6 +49,7 @@ def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     assert len(Predictions.open(folder).table()) == PARTS * CHUNK_ROWS
 
 
+@pytest.mark.nightly
 def test_of_three_shards_one_is_killed_and_replaced_and_the_end_is_as_if_unbroken(tmp_path, unbroken):
     calls, folder = tmp_path / "calls", tmp_path / "store"
     options = ("--calls", calls, "--lease", 2, "--seconds", 0.3, "--shard")

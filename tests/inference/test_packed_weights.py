@@ -10,6 +10,7 @@ from tests.inference.conftest import PAIRS, MakeModel
 from unbag.inference import TransformerPredictor
 from unbag.inference.packed_weights import PackedLinear, use_packed_weights
 
+WEIGHTS = "unbag.inference.packed_weights"
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 
@@ -19,9 +20,24 @@ def plain_forward(monkeypatch: pytest.MonkeyPatch, folder: object, **options: ob
         return TransformerPredictor.load(folder, **options)  # type: ignore[arg-type]
 
 
+@pytest.fixture
+def packing(monkeypatch):
+    """Simulate the packed layout by the plain one for a dtype that this processor has no instructions for."""
+
+    def simulate(dtype: torch.dtype) -> None:
+        if not torch.backends.mkldnn.is_available() or (
+            dtype is torch.bfloat16 and not torch.ops.mkldnn._is_mkldnn_bf16_supported()
+        ):
+            monkeypatch.setattr(f"{WEIGHTS}._packed", lambda weight, rows: weight.clone())
+            monkeypatch.setattr(f"{WEIGHTS}._product", nn.functional.linear)
+
+    return simulate
+
+
 @pytest.mark.parametrize(("dtype", "atol"), [("float32", 1e-5), ("bfloat16", 2e-2)])
 @pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert", "mpnet"])
-def test_equals_the_plain_weights(make_model: MakeModel, monkeypatch, kind: str, dtype, atol):
+def test_equals_the_plain_weights(make_model: MakeModel, monkeypatch, packing, kind: str, dtype, atol):
+    packing(getattr(torch, dtype))
     folder = make_model(kind)
     packed, plain = TransformerPredictor.load(folder, dtype=dtype), plain_forward(monkeypatch, folder, dtype=dtype)
     assert packed.identity["layout"] == "packed"
@@ -40,12 +56,24 @@ def test_equals_the_plain_weights_of_the_real_model(shared_model, monkeypatch):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 @pytest.mark.parametrize("shape", [(24,), (3, 24), (2, 3, 24), (0, 24)])
-def test_a_layer_maps_as_the_one_it_is_made_of(dtype, shape):
+def test_a_layer_maps_as_the_one_it_is_made_of(packing, dtype, shape):
+    packing(dtype)
     layer = nn.Linear(24, 5).to(dtype)
     inputs = torch.randn(shape).to(dtype)
     with torch.inference_mode():
         torch.testing.assert_close(PackedLinear(layer, 100)(inputs), layer(inputs), atol=1e-2, rtol=1e-2)
     assert type(layer) is nn.Linear
+
+
+def test_packing_without_instructions_for_the_dtype_leaves_the_model_plain(make_model: MakeModel, monkeypatch):
+    def no_instructions(weight: torch.Tensor, rows: int) -> torch.Tensor:
+        raise RuntimeError("mkldnn_reorder_linear_weight: bf16 path needs the cpu support avx_ne_convert or avx512bw")
+
+    monkeypatch.setattr(f"{WEIGHTS}._packed", no_instructions)
+    predictor = TransformerPredictor.load(make_model(), dtype="bfloat16")
+    assert predictor.identity["layout"] == "plain"
+    assert not any(isinstance(module, PackedLinear) for module in predictor.model.modules())
+    assert np.isfinite(predictor.predict(PREMISES, HYPOTHESES)).all()
 
 
 def test_a_model_that_reads_the_weights_itself_is_left_alone(make_model: MakeModel, monkeypatch):

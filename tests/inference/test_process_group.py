@@ -26,6 +26,7 @@ def test_two_processes_share_the_work_and_give_what_one_gives(tiny_bert, tmp_pat
     assert parts(tmp_path / "2") == parts(tmp_path / "1")
 
 
+@pytest.mark.nightly
 def test_a_failing_process_ends_the_others(tmp_path):
     options = ("--fail-on-rank", 1, "--calls", tmp_path / "calls")
     failed = PYTHON.run(*TORCHRUN, "-m", CHILD, tmp_path, *options, cwd=ROOT)
@@ -57,6 +58,7 @@ raise SystemExit(cli.run(app))
 '''
 
 
+@pytest.mark.nightly
 def test_processes_leave_together_and_disconnected(tmp_path):
     script = tmp_path / "leaves.py"
     script.write_text(LEAVES)

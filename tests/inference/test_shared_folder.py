@@ -67,6 +67,7 @@ def test_one_process_writes_nothing(tmp_path):
     assert not (tmp_path / "a").exists()
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_launched_group_with_folders_of_their_own_fails_before_it_computes(tmp_path):
     pytest.importorskip("accelerate", reason="needs unbag[models]")

@@ -123,6 +123,7 @@ def test_several_evaluation_sets_ask_once_a_step(tiny_bert, pairs_file, requests
     assert [entry["step"] for entry in trainer.state.log_history if P_C in entry] == [2, 4]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_several_processes_get_what_one_gets(tiny_bert, pairs_file, tmp_path):
     for number in (1, 2):

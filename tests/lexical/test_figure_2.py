@@ -10,6 +10,8 @@ from unbag.lexical.training import Recipe, fitted, load
 from unbag.lexical.words import BY_CONTEXT
 from unbag.sources import open_data
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.slow
 def test_figure_2(shared, tmp_path, monkeypatch):

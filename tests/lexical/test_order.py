@@ -32,6 +32,7 @@ def permuted(snli):
     return {name: [cell for table in tables for cell in table[name].to_pylist()] for name in tables[0].column_names}
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ["lexical", "hypothesis-only"])
 def test_a_bag_of_words_answers_each_permutation_as_the_pair(name, snli, permuted, shared, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))

@@ -263,6 +263,7 @@ def command(endpoint, folder, *options):
     return PYTHON.start("-m", "unbag", *arguments, "--sets", "plain", "--out", "out", cwd=folder, env=environment)
 
 
+@pytest.mark.nightly
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
     (tmp_path / "pairs.csv").write_text(ROWS)
     endpoint.delay = 0.5

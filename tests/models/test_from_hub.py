@@ -10,6 +10,8 @@ from tests.hub_server.accounts import ALICE
 from tests.models.tiny import PAIRS
 from unbag.models import KINDS
 
+pytestmark = pytest.mark.nightly
+
 PUSH = """
 import json, sys, torch
 from pathlib import Path

@@ -105,6 +105,7 @@ def test_there_are_shapes():
     assert len(SHAPES) > 500
 
 
+@pytest.mark.nightly
 def test_every_model_found_shows_what_it_is_said_to_show():
     for shape in SHAPES:
         found = outcomes(shape)
@@ -166,6 +167,7 @@ def _small_models(shape):
                     yield Model(subjects, objects, named, (time,))
 
 
+@pytest.mark.nightly
 def test_nothing_that_a_small_model_shows_is_ruled_out():
     checked = 0
     for shape in SHAPES[::7]:

@@ -13,6 +13,8 @@ from unbag.on_ray.building import build
 from unbag.request import Request, export
 from unbag.rows import DataError
 
+pytestmark = pytest.mark.nightly
+
 N = 1_700  # pairs: four spans, so four parts
 
 

@@ -14,6 +14,8 @@ from unbag.inference.run import predict_rows
 from unbag.on_ray.predicting import RayEngine
 from unbag.predictors import predictor_of
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.fixture(scope="module")
 def rows():

@@ -95,6 +95,7 @@ def _difference(premise, hypothesis):
     return found.old, found.new
 
 
+@pytest.mark.nightly
 def test_training_pairs_share_no_word_with_the_held_out_half(of_half):
     for kind in ("soswap", "addamod", "substituted"):
         training, held_out = of_half[TRAINING, kind], of_half[HELD_OUT, kind]

@@ -1,9 +1,11 @@
 import numpy as np
+import pytest
 
 from unbag.perturb.augmentation import OFFICIAL, Made, drawn
 from unbag.perturb.official import HASHES, hashes, is_official
 
 
+@pytest.mark.nightly
 def test_the_hashes_are_those_of_the_authors_files(shared):
     from tools.official_sentences import sentences
 

@@ -237,6 +237,7 @@ def test_clumped_orders_are_uniform_given_the_run():
     assert chi_square < 27.9, "p < .001 of 9 degrees of freedom"
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_derangements_are_uniform():
     """Each of the 9 derangements of 4 words is drawn equally often: chi-square with 8 degrees of freedom."""

@@ -94,6 +94,7 @@ def test_the_share_of_the_official_pairs_made_to_the_letter(rows):
     assert found[ELSE] == 4
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_a_higher_bound_changes_nothing_on_the_shapes_that_occur(rows):
     shapes = set(official_shapes(rows))

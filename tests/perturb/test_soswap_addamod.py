@@ -70,6 +70,7 @@ def test_a_sentence_attests_once_however_often_it_comes(parser):
     assert once.shared("car", "house", 1) == often.shared("car", "house", 1) == {"red": 1}
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
     """380, of the paper's 971; a parser of another version may read a sentence or two in another way."""

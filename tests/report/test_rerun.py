@@ -59,6 +59,7 @@ def repeats(*arguments):
     return printed
 
 
+@pytest.mark.nightly
 def test_a_folder_and_the_sets_own_options(here, tiny_bert):  # noqa: F811
     [words] = repeats(
         "evaluate", tiny_bert, "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "-o", "mode=both"
@@ -75,6 +76,7 @@ def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
     assert "--dtype bfloat16" in " ".join(words)
 
 
+@pytest.mark.nightly
 def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monkeypatch):  # noqa: F811
     from unbag import asked_model
     from unbag.inference.probe import ProbeReport
@@ -85,6 +87,7 @@ def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monk
     assert "--trust-labels" in words
 
 
+@pytest.mark.nightly
 def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
     import torch
 
@@ -116,6 +119,7 @@ def test_the_lexical_model(here, shared):
         repeats("evaluate", "lexical", "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
 
 
+@pytest.mark.nightly
 def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
     fit = ["lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine"]
     assert cli.run(cli.app, fit) == 0
@@ -143,6 +147,7 @@ def test_an_endpoint(here):
     assert "--concurrency" not in words
 
 
+@pytest.mark.nightly
 def test_two_models_in_a_run(here, tiny_bert):  # noqa: F811
     models = [tiny_bert, "majority", "always:predict"]
     both = repeats("evaluate", *models, "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
@@ -159,6 +164,7 @@ def test_examples_and_options_of_the_set(here):
     assert words[-2:] == ["-o", "seed=3"]
 
 
+@pytest.mark.nightly
 def test_the_authors_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)

@@ -4,6 +4,8 @@ import pytest
 
 from benchmarks.coverage import TRIALS, coverage
 
+pytestmark = pytest.mark.nightly
+
 
 @pytest.mark.parametrize("name", ["accuracy", "p_c", "paired_gap"])
 def test_intervals_hold_the_true_value(name):

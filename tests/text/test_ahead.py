@@ -31,6 +31,7 @@ def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
     assert asked == []
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("tag", [None, "JJ"])
 def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
     monkeypatch.setattr(ahead, "_AT_ONCE", 7)
@@ -51,6 +52,7 @@ def test_one_process_tags_nothing_ahead(tmp_path):
     tag_ahead("no/pipeline", iter(["A dog."]), cache=tmp_path)
 
 
+@pytest.mark.nightly
 def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(ahead, "_AT_ONCE", 50)
     models = []

@@ -95,6 +95,7 @@ print(json.dumps(added(1)))
 """
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_another_process_makes_the_same_pairs(made, shared):
     """With another order of sets."""

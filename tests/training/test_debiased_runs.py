@@ -122,6 +122,7 @@ def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_
     assert record["bias_accuracy"] == pytest.approx(18 / 54)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_two_processes_are_one_with_the_joint_batch(train, options, kept, tmp_path):
     """With a weak learner that both train and ask first."""

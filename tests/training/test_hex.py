@@ -429,6 +429,7 @@ def test_options_out_of_range_are_refused_together():
     assert tiny_hex(options=HexOptions(width=7)).branch.phi.weight.shape == (7, 32)
 
 
+@pytest.mark.nightly
 def test_two_processes_give_the_gradients_and_the_omega_of_one(tmp_path):
     """Real processes: half the batch each, DDP's mean of the gradients; against one with the whole batch."""
     child = Path(__file__).with_name("hex_child.py")

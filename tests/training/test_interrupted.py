@@ -87,6 +87,7 @@ def alone(tmp_path_factory, pretrained, pairs_file):
     return out, end(start(ALONE, arguments_of(pairs_file), pretrained, out))
 
 
+@pytest.mark.nightly
 def test_two_processes_are_one_with_the_joint_batch(tmp_path, pretrained, arguments, alone):
     two = end(start(TWO, arguments, pretrained, tmp_path / "two"))
     assert two["runs"][0]["processes"] == 2
@@ -96,6 +97,7 @@ def test_two_processes_are_one_with_the_joint_batch(tmp_path, pretrained, argume
     assert losses[0] == pytest.approx(losses[1], abs=1e-4)
 
 
+@pytest.mark.nightly
 def test_a_run_goes_on_with_another_number_of_processes(tmp_path, pretrained, arguments, alone):
     kill(start(TWO, arguments, pretrained, tmp_path / "out"), tmp_path / "out", 8)
     done = end(start(ALONE, arguments, pretrained, tmp_path / "out"))
@@ -110,6 +112,7 @@ def hub_files(hub, repo_id):
     return [entry["path"] for entry in json.loads(answer.body)] if answer.status == 200 else []
 
 
+@pytest.mark.nightly
 def test_another_machine_goes_on_from_the_hub(tmp_path, pretrained, arguments, alone, hub, repo_id):
     """One run pushes its checkpoints and is killed; another, elsewhere, fetches the last of them."""
     environment = hub.env(tmp_path / "home", token=ALICE)

@@ -223,6 +223,7 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
     assert (out / "seed-1/fold-0/model.safetensors").is_file(), "what was kept stays"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("protocol", ["authors", "spread"])
 def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatch, protocol):
     validate = partial(validate, protocol=protocol, max_steps=12)
@@ -330,7 +331,9 @@ def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
     assert "--seed " not in shown.output, "no option that the protocol would not heed"
 
 
-@pytest.mark.parametrize("protocol", ["authors", "spread", "whole_seeds"])
+@pytest.mark.parametrize(
+    "protocol", ["authors", *(pytest.param(name, marks=pytest.mark.nightly) for name in ("spread", "whole_seeds"))]
+)
 def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert, tmp_path, monkeypatch, protocol):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")

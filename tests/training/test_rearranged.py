@@ -95,6 +95,7 @@ def test_each_arrangement_is_tested_by_the_models_that_learnt_its_training_pairs
     assert done["published"][-1] == {"model": "BERT + HEX", "SNLI": 0.8928, "ReSNLI": 0.6194}
 
 
+@pytest.mark.nightly
 def test_a_stopped_run_goes_on_and_a_finished_one_is_read(protocol, tmp_path):
     names = []
 
@@ -167,6 +168,7 @@ def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tm
     assert config.for_recipe(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
 
 
+@pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
     from unbag import scripts

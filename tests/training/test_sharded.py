@@ -20,6 +20,8 @@ from unbag import checksums, scripts
 from unbag.training import sharding
 from unbag.training.run import run
 
+pytestmark = pytest.mark.nightly
+
 CHILD = Path(__file__).with_name("sharded_child.py")
 LAUNCH = "-m", "accelerate.commands.launch", "--config_file"
 TELL = "import json, os; os.environ['RANK'] == '0' and print(json.dumps(dict(os.environ)))"

@@ -57,6 +57,7 @@ def give(given: Input, sound, place, capfd) -> Outcome:
     return Outcome(given, verdict, err)
 
 
+@pytest.mark.nightly
 def test_every_input_ends_in_success_or_in_one_clear_line(sound, tmp_path, capfd):
     light = {name: make for name, make in classes(sound, heavy=False).items() if not SLOW.search(name)}
     inputs = [

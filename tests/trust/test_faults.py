@@ -20,6 +20,7 @@ def lane(hub, tmp_path_factory):
     return here, Unbroken(here, BUILD, BUILD.told, "org/faults", folder / "home")
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("fault", CELLS)
 def test_a_build_that_meets_a_fault_ends_as_an_unbroken_one(lane, fault):

@@ -72,6 +72,7 @@ def shared(kinds, name):
     return dict(list(kinds.items())[_QUICK.index(name) :: len(_QUICK)])
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS if ALL else _QUICK)
 @runs_in("client")
@@ -85,6 +86,7 @@ def test_three_faults_in_a_row_are_outlasted_wherever_they_come(stocked_hub: Run
             assert done.waited < 60, (fault, after)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS if ALL else _QUICK)
 @runs_in("client")

@@ -85,6 +85,7 @@ def left_over(folder):
     return [path for path in folder.rglob(".*") if path.name.endswith((".lock", ".part"))]
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 40)
@@ -102,6 +103,7 @@ def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
     assert not left_over(tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_two_builds_of_one_set_are_one(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 40)
@@ -112,6 +114,7 @@ def test_two_builds_of_one_set_are_one(tmp_path, env):
     assert not left_over(tmp_path)
 
 
+@pytest.mark.nightly
 @pytest.mark.slow
 def test_two_fits_of_one_lexical_model_are_one(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 3000)

@@ -30,6 +30,7 @@ def ended(processes):
     return codes, [[line for line in each.splitlines() if line.startswith("unbag: ")] for each in said]
 
 
+@pytest.mark.nightly
 def test_a_step_that_does_not_fit_in_one_process_is_told_there_and_ends_the_others(told, tmp_path):
     codes, [others, short] = ended(PYTHON.start_group(2, SHORT, *told))
     assert codes == [1, 1]

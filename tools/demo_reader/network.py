@@ -63,7 +63,7 @@ class Reader(nn.Module):
             found = scores.masked_fill(~is_word[other].transpose(1, 2), -torch.inf).softmax(dim=2) @ says[other]
             compared += [F.relu(says - found), F.relu(found - says), says * found]
         each = F.relu(self.compare(torch.cat(compared, dim=2))) * is_word
-        sides = self._dropped(torch.cat([each.amax(dim=1), each.sum(dim=1) * SUMS], dim=1), self._dropout)
+        sides = self._dropped(torch.cat([each.amax(dim=1), each.sum(dim=1) * float(SUMS)], dim=1), self._dropout)
         logits: Tensor = self.answer(F.relu(self.judge(torch.cat([sides[n:], sides[:n]], dim=1))))
         return logits
 

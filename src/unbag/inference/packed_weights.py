@@ -27,13 +27,22 @@ class PackedLinear(nn.Linear):
     def __init__(self, layer: nn.Linear, rows: int) -> None:
         nn.Module.__init__(self)
         self.in_features, self.out_features, self.bias = layer.in_features, layer.out_features, layer.bias
-        packed = torch.ops.mkldnn._reorder_linear_weight(layer.weight.detach(), rows)
-        self.weight = nn.Parameter(packed, requires_grad=False)
+        self.weight = nn.Parameter(_packed(layer.weight.detach(), rows), requires_grad=False)
 
     def forward(self, input: Tensor) -> Tensor:
         """Map (…, in_features) to (…, out_features)."""
-        product: Tensor = torch.ops.mkldnn._linear_pointwise(input, self.weight, self.bias, "none", [], "")
-        return product
+        return _product(input, self.weight, self.bias)
+
+
+def _packed(weight: Tensor, rows: int) -> Tensor:
+    """Return a weight in oneDNN's layout; a processor without instructions for its dtype raises RuntimeError."""
+    packed: Tensor = torch.ops.mkldnn._reorder_linear_weight(weight, rows)
+    return packed
+
+
+def _product(input: Tensor, packed: Tensor, bias: Tensor | None) -> Tensor:
+    product: Tensor = torch.ops.mkldnn._linear_pointwise(input, packed, bias, "none", [], "")
+    return product
 
 
 def use_packed_weights(model: PreTrainedModel, inputs: dict[str, Tensor], rows: int) -> bool:

@@ -120,12 +120,14 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
     (('他', '在', '看书', '。'), ('他', '在', '看', '书', '。'))
     """
     require_words(language)
-    tokens = _tokenizer(language, characters)(sentence)
-    kept = [token for token in tokens if not token.is_space]
-    return Tokens(
-        sentence=sentence,
-        texts=tuple(token.text for token in kept),
-        words=tuple(position for position, token in enumerate(kept) if not token.is_punct),
-        length=sum(not token.is_punct for token in tokens),
-        joiner=_JOINERS.get(language, " "),
-    )
+    texts, words, spaces = [], [], 0
+    for token in _tokenizer(language, characters)(sentence):  # one pass: each makes the tokens' objects anew
+        if token.is_space:
+            spaces += 1
+            continue
+        if not token.is_punct:
+            words.append(len(texts))
+        texts.append(token.text)
+    # The paper's length counts white space between tokens as words (`not token.is_punct`).
+    length = len(words) + spaces
+    return Tokens(sentence, tuple(texts), tuple(words), length, _JOINERS.get(language, " "))

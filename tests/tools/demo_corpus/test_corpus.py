@@ -26,11 +26,13 @@ def n_words(sentence: str) -> int:
     return len(re.findall(r"\w+", sentence))
 
 
+@pytest.mark.nightly
 def test_the_seed_alone_decides_the_pairs(corpus: dict[str, list[DemoPair]]):
     assert list(generate("validation")) == corpus["validation"]
     assert list(generate("validation", 200)) == corpus["validation"][:200]
 
 
+@pytest.mark.nightly
 def test_another_process_with_another_hash_seed_draws_the_same(corpus: dict[str, list[DemoPair]]):
     code = "from tools.demo_corpus.corpus import generate\nfor pair in generate('test', 60): print(*pair, sep='\\t')"
     environment = {**os.environ, "PYTHONHASHSEED": "12345"}

@@ -9,6 +9,7 @@ from unbag import demo
 from unbag.lexical import embeddings
 
 
+@pytest.mark.nightly
 def test_what_is_shipped_is_what_the_tool_writes():
     made = dict(contents())
     assert set(made) == {*map(demo.file, demo.SPLITS), demo.VECTORS}
@@ -27,6 +28,7 @@ def test_the_same_content_is_the_same_bytes(tmp_path, monkeypatch):
     assert gzip.decompress(written[0]) == b"one\ntwo\n"
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("split", demo.SPLITS)
 def test_the_package_reads_what_the_grammar_wrote(split):
     read = [(pair.source_id, pair.premise, pair.hypothesis, pair.label) for pair in demo.pairs(split)]

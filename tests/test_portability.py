@@ -1,0 +1,42 @@
+"""Processors with and without AVX2 build the same bytes; `make portability` compares more of them, and all sets."""
+
+import pytest
+
+from tools.portability import ENVIRONMENTS, finish, main, runs_here, start
+
+
+def test_sets_and_report_under_other_kernels_are_identical(tmp_path):
+    processes = []
+    for number, name in enumerate(("no AVX2", "AVX2")):
+        (folder := tmp_path / str(number)).mkdir()
+        processes.append(start(name, folder, "--quick"))
+    oldest, newer = map(finish, processes)
+    assert set(oldest) == {f"demo {name}" for name in ("cs_lambda", "resnli", "permuted", "report.txt", "report.html")}
+    assert oldest == newer
+
+
+def test_environments_cover_each_kernel_and_one_and_two_threads():
+    values = {(name, value) for each in ENVIRONMENTS.values() for name, value in each.items()}
+    for kernel in ("Haswell", "SkylakeX", "Sandybridge", "Zen"):
+        assert ("OPENBLAS_CORETYPE", kernel) in values
+    for capability in ("default", "avx2", "avx512"):
+        assert ("ATEN_CPU_CAPABILITY", capability) in values
+    assert {("OMP_NUM_THREADS", "1"), ("OMP_NUM_THREADS", "2")} <= values
+    assert "ONEDNN_MAX_CPU_ISA" in dict(values)
+
+
+def test_main_with_a_difference_names_it_and_returns_1(monkeypatch, capsys):
+    found = iter([{"demo plain": "a", "demo swapped": "b"}, {"demo plain": "a", "demo swapped": "c"}])
+    monkeypatch.setattr("tools.portability.start", lambda name, folder, *arguments: None)
+    monkeypatch.setattr("tools.portability.finish", lambda process: next(found))
+    monkeypatch.setattr("sys.argv", ["portability", "--only", "this processor", "no AVX2"])
+    assert main() == 1
+    assert "differ: demo swapped" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("flags", "expected"), [("fpu avx2", False), ("fpu avx2 avx512f", True)])
+def test_runs_here_without_avx512_is_false_for_its_kernels(monkeypatch, flags, expected):
+    monkeypatch.setattr("pathlib.Path.is_file", lambda path: True)
+    monkeypatch.setattr("pathlib.Path.read_text", lambda path: flags)
+    assert runs_here(ENVIRONMENTS["AVX-512"]) is expected
+    assert runs_here(ENVIRONMENTS["AVX2"])

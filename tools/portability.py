@@ -1,0 +1,251 @@
+"""Build every set and evaluate the demonstration's models as other processors would, and compare what comes out.
+
+    python -m tools.portability [--shared ../shared] [--only OLDEST …]
+
+Each environment below is a process of its own with empty caches. The variables choose the kernels that a library would
+choose on another processor: of matrix products (OPENBLAS_CORETYPE, ONEDNN_MAX_CPU_ISA, ATEN_CPU_CAPABILITY), of NumPy's
+loops (NPY_DISABLE_CPU_FEATURES), of the C library's exp and log (GLIBC_TUNABLES), and the number of threads. Compared
+are the bytes of each set's Parquet file and the texts of the demonstration's report. With `--shared`, also sets of
+real SNLI pairs, which a lexical model, word embeddings and a parser are needed for, and the labels of a real model.
+
+It prints a table, and exits with 1 where anything differs. `tests/test_portability.py` runs a part of it.
+"""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from hashlib import sha256
+from itertools import islice
+from pathlib import Path
+from typing import Any, Final
+
+ROOT: Final = Path(__file__).parents[1]
+_NO_AVX512: Final = "X86_V4 AVX512_ICL AVX512_SPR"
+_SET_HERE: Final = ("OPENBLAS_L2_SIZE",)  # what this machine may have set for its own processor
+
+ENVIRONMENTS: Final[Mapping[str, Mapping[str, str]]] = {
+    "this processor": {},
+    "no AVX2": {
+        "OPENBLAS_CORETYPE": "Sandybridge",
+        "ATEN_CPU_CAPABILITY": "default",
+        "ONEDNN_MAX_CPU_ISA": "SSE41",
+        "NPY_DISABLE_CPU_FEATURES": f"X86_V3 {_NO_AVX512}",
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F,-AVX2,-FMA",
+        "OMP_NUM_THREADS": "1",
+    },
+    "no AVX2, 2 threads": {
+        "OPENBLAS_CORETYPE": "Sandybridge",
+        "ATEN_CPU_CAPABILITY": "default",
+        "ONEDNN_MAX_CPU_ISA": "AVX",
+        "OMP_NUM_THREADS": "2",
+    },
+    "AVX2": {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "NPY_DISABLE_CPU_FEATURES": _NO_AVX512,
+        "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX512F",
+        "OMP_NUM_THREADS": "2",
+    },
+    "AVX2, 1 thread": {
+        "OPENBLAS_CORETYPE": "Haswell",
+        "ATEN_CPU_CAPABILITY": "avx2",
+        "ONEDNN_MAX_CPU_ISA": "AVX2",
+        "OMP_NUM_THREADS": "1",
+    },
+    "Zen": {"OPENBLAS_CORETYPE": "Zen", "ATEN_CPU_CAPABILITY": "avx2", "OMP_NUM_THREADS": "2"},
+    "AVX-512": {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "1"},
+    "AVX-512, 2 threads": {"OPENBLAS_CORETYPE": "SkylakeX", "ATEN_CPU_CAPABILITY": "avx512", "OMP_NUM_THREADS": "2"},
+}
+"""What each other processor would choose, by name."""
+
+_FRACTIONS: Final = ("cs_lambda", "resnli", "permuted")  # the sets of the demonstration that hold some
+_QUICK: Final[Mapping[str, Any]] = {"cs_lambda": {"pairs": 2_000}, "permuted": {"q": 5}}
+_EXAMPLES: Final = 150
+
+Found = dict[str, str]
+"""Hashes by the name of what was made."""
+
+
+def runs_here(environment: Mapping[str, str]) -> bool:
+    """Check whether this processor has the instructions of an environment."""
+    if "avx512" not in environment.values():
+        return True
+    cpu = Path("/proc/cpuinfo")
+    return cpu.is_file() and "avx512f" in cpu.read_text()
+
+
+def start(name: str, folder: Path, *arguments: str) -> "subprocess.Popen[str]":
+    """Start making everything in an empty folder as in an environment; `finish` returns what was made."""
+    chosen = {variable for each in ENVIRONMENTS.values() for variable in each} | set(_SET_HERE)
+    environment = {variable: value for variable, value in os.environ.items() if variable not in chosen}
+    environment |= {
+        **ENVIRONMENTS[name],
+        "XDG_CACHE_HOME": str(folder / "cache"),
+        "HF_HOME": str(folder / "hf"),
+        "HF_DATASETS_DISABLE_PROGRESS_BARS": "1",
+        "COLUMNS": "120",
+        "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "src")]),
+    }
+    command = [sys.executable, "-m", "tools.portability", "--make", *arguments]
+    return subprocess.Popen(
+        command, cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def finish(process: "subprocess.Popen[str]") -> Found:
+    """Wait for what `start` started, and return the hashes of what it made."""
+    out, err = process.communicate()
+    if process.returncode:
+        raise RuntimeError(f"making the sets ended with {process.returncode}: {err[-2000:]}")
+    found: Found = json.loads(out.splitlines()[-1])
+    return found
+
+
+def make(shared: Path | None, *, quick: bool) -> Found:
+    """Make everything in the current folder, and return its hashes.
+
+    Args:
+        shared: the folder of real corpora and models; None for the demonstration's pairs alone.
+        quick: make only the sets that hold fractions, a few examples of each.
+    """
+    from unbag.cli.output import leave
+    from unbag.demo.reader import ReaderPredictor
+    from unbag.demo.run import fill, fitted_to, requests, run
+    from unbag.evaluation import evaluate_all
+    from unbag.report import html, terminal
+
+    here = Path("demo")
+    if quick:
+        fill(here)
+        some = [replace(each, examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
+        some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
+        results = evaluate_all((ReaderPredictor(), "majority"), some, out=here, lexical=False, **fitted_to(here))
+    else:
+        results = run(here)
+        some = requests(here)
+    leave(results, here)
+    found = {}
+    evaluated = {result.set for result in results}
+    for request in some:
+        if request.name in evaluated:  # one that needs a parser is not, offline
+            found[f"demo {request.name}"] = _exported(request)
+    found["demo report.txt"] = _hash(_lasting((here / terminal.FILE).read_text(encoding="utf-8")))
+    found["demo report.html"] = _hash(_lasting(_text((here / html.FILE).read_text(encoding="utf-8"))))
+    if shared is not None:
+        for name, request in _real(shared):
+            found[f"SNLI {name}"] = _exported(request)
+        found["labels of MiniLM"] = _labels(shared)
+    return found
+
+
+def _real(shared: Path) -> Iterator[tuple[str, Any]]:
+    """Yield sets of some real pairs, by name."""
+    from unbag.request import Request
+
+    snli, models = shared / "hub/datasets/stanfordnlp/snli", shared / "hub/models"
+    parser = str(models / "spacy/en_core_web_sm")
+    [train], [validation] = (list(snli.glob(f"*/{split}-*.parquet")) for split in ("train", "validation"))
+    data = {"data": _some(validation, 1000)}
+    training = (_some(train, 3000),)
+    minilm = str(models / "nli-fixtures/minilm-l6-snli")
+    options: dict[str, tuple[str, dict[str, Any]]] = {
+        "cs_lambda": ("cs_lambda", {"training": training, "pipeline": parser}),
+        "resnli": ("resnli", {"embeddings": minilm}),
+        "breaking_nli": ("breaking_nli", {"training": training, "embeddings": minilm}),
+        "permuted": ("permuted", {"q": 5, "pipeline": parser, "minitrees": training}),
+        "soswap_addamod": ("soswap_addamod", {"pipeline": parser, "min_count": 1}),
+    }
+    for name, (of_set, own) in options.items():
+        yield name, Request(of_set, options={**data, **own})
+
+
+def _some(parquet: Path, n: int) -> str:
+    """Write the first labelled pairs of a file to one in the current folder, and return its name."""
+    from unbag.labels import LABELS
+    from unbag.sources import open_data
+
+    file = Path(f"{parquet.name.partition('-')[0]}.jsonl")
+    if not file.is_file():
+        pairs = islice(open_data(parquet, labels=LABELS).examples(), n)
+        lines = (
+            json.dumps(
+                {"id": each.source_id, "premise": each.premise, "hypothesis": each.hypothesis, "label": each.label}
+            )
+            for each in pairs
+        )
+        file.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return file.name
+
+
+def _labels(shared: Path) -> str:
+    """Return a hash of what a real model answers to some pairs: the labels, since its float32 differs."""
+    from unbag.predictors import predictor_of
+
+    model, _ = predictor_of(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
+    rows = [json.loads(line) for line in Path("validation.jsonl").read_text().splitlines()[:200]]
+    answers = model.predict([row["premise"] for row in rows], [row["hypothesis"] for row in rows])
+    return _hash(answers.argmax(axis=1).tolist())
+
+
+def _exported(request: Any) -> str:
+    from unbag.request import export
+
+    file = Path("set.parquet")
+    export(request, file)
+    return sha256(file.read_bytes()).hexdigest()
+
+
+def _text(page: str) -> str:
+    """Return the text of a page, without its pictures, scripts and styles."""
+    return re.sub(r"<[^>]*>", " ", re.sub(r"(?s)<(script|style|svg)\b.*?</\1>", " ", page))
+
+
+def _lasting(text: str) -> str:
+    """Return a text without what another moment has otherwise."""
+    return re.sub(r"\d{4}-\d\d-\d\d[\d:T .+Z]*", "", text)
+
+
+def _hash(value: Any) -> str:
+    return sha256(json.dumps(value).encode()).hexdigest()
+
+
+def main() -> int:
+    """Make everything in every environment, and print what differs."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--shared", type=Path, help="folder of real corpora and models")
+    parser.add_argument("--only", nargs="*", default=list(ENVIRONMENTS), help="names of environments")
+    parser.add_argument("--quick", action="store_true", help="only the sets that hold fractions, some examples of each")
+    parser.add_argument("--make", action="store_true", help=argparse.SUPPRESS)  # what a child is started with
+    args = parser.parse_args()
+    shared = args.shared.resolve() if args.shared else None
+    if args.make:
+        print(json.dumps(make(shared, quick=args.quick)))
+        return 0
+    asked = [*(["--shared", str(shared)] if shared else []), *(["--quick"] if args.quick else [])]
+    expected: Found | None = None
+    same = True
+    for name in args.only:
+        if not runs_here(ENVIRONMENTS[name]):
+            print(f"{name:20} not run: this processor has no such instructions", flush=True)
+            continue
+        begun = time.monotonic()
+        with tempfile.TemporaryDirectory() as folder:
+            found = finish(start(name, Path(folder), *asked))
+        expected = expected or found
+        differing = sorted(each for each in {*expected, *found} if expected.get(each) != found.get(each))
+        same = same and not differing
+        says = f"differ: {', '.join(differing)}" if differing else f"all {len(found)} the same"
+        print(f"{name:20} {says} ({time.monotonic() - begun:.0f} s)", flush=True)
+    return 0 if same else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
