@@ -38,9 +38,11 @@ def _what_is_there_stays():
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _without_a_lexical_model():
+def _small_data():
+    """Ask no lexical model of thousands of pairs, and let gold labels of ten rows count: tests have few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("unbag.word_counter.PAIRS", {})
+        patch.setattr("unbag.scoring.beyond_words.LEAST_ROWS", 10)
         yield
 
 

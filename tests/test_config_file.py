@@ -73,6 +73,7 @@ def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(he
         "seed": 3,
         "option": ["q=2"],
         "lexical": False,  # by the environment of the tests
+        "shuffled": True,
     }
     before = (folder / results.FILE).read_bytes()
     (folder / results.FILE).unlink()

@@ -8,7 +8,7 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets, verdict
-from unbag.answers import Answers
+from unbag.answers import Answers, placed
 from unbag.columns import column, numbers
 from unbag.demo.run import fill, requests
 from unbag.labels import LABELS, label_id
@@ -22,7 +22,7 @@ from unbag.results import FILE, write
 from unbag.scored import score_answers
 from unbag.word_counter import Words
 
-EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None}
+EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None, "cs_lambda": None}
 """Examples of a set; 600 of the others."""
 READ = ("permuted", "sicck")
 """The sets on which the last model reads, and is at chance elsewhere."""
@@ -55,24 +55,24 @@ def _asked(predictor, item):
     return Answers(predictor.predict(*sides), LABELS, has_probabilities=True)
 
 
-def _chance(item, salt=""):
+def _chance(rows):
     """Return an answer for each row, by a checksum of its sentences: no two orders of a pair have the same."""
-    sides = (column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
-    return np.array([zlib.crc32(f"{salt}|{p}|{h}".encode()) // 7 % 3 for p, h in zip(*sides, strict=True)])
+    sides = (column(rows, side).to_pylist() for side in ("premise", "hypothesis"))
+    return np.array([zlib.crc32(f"|{p}|{h}".encode()) // 7 % 3 for p, h in zip(*sides, strict=True)])
 
 
 def _true(name, item):
     """Return what one who reads answers: the gold label, and a guess where words are in no order."""
     gold = numbers(item.rows, "label").copy()
     if name == "permuted":
-        gold = np.where(numbers(item.rows, "permutation") < 0, gold, _chance(item))
+        gold = np.where(numbers(item.rows, "permutation") < 0, gold, _chance(item.rows))
     return gold
 
 
 def _answers(name, item, kind, others):
     if kind in ("lexical", "hypothesis-only"):
         return others[kind]
-    chance, true = _chance(item), _true(name, item)
+    chance, true = _chance(item.rows), _true(name, item)
     noise = np.array([zlib.crc32(f"noise {row}".encode()) % 10 < 2 for row in range(len(true))])
     ids = {
         "coin": chance,
@@ -82,6 +82,18 @@ def _answers(name, item, kind, others):
         **{f"always {label}": np.full(len(true), label_id(label)) for label in LABELS},
     }[kind]
     return Answers(np.eye(3)[ids] * 0.94 + 0.02, LABELS, has_probabilities=True)
+
+
+def _shuffled(item, kind):
+    """Return the answers to the rows with shuffled words: a constant's are the same, who reads them guesses."""
+    if item.control is None or kind in ("lexical", "hypothesis-only"):  # the latter are known to be blind to order
+        return []
+    ids = _chance(item.control)
+    if kind.startswith("always "):
+        ids = np.full(len(ids), label_id(kind.removeprefix("always ")))
+    answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.decisive.sum())
+    draws = [Answers(answers[start : start + n], LABELS, True) for start in range(0, len(answers), n)]
+    return [placed(draw, item.decisive) for draw in draws]
 
 
 KINDS = ("coin", *(f"always {label}" for label in LABELS), "lexical", "hypothesis-only", "oracle", "noisy oracle")
@@ -99,6 +111,7 @@ def results(sets):
                 _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
                 record,
                 Words(lexical, {"kind": "lexical"}),
+                _shuffled(item, kind),
             )
             for name, (item, lexical) in built.items()
         ]
@@ -113,7 +126,17 @@ def standings(results, kind):
 def test_who_cannot_read_is_nowhere_said_to(results, kind):
     assert "better" not in standings(results, kind).values()
     said = verdict.sentence(verdict.of_model(results[kind]))
-    assert said.startswith("on no set is it seen to do better than guessing and counting words")
+    assert said.startswith("Better than the baseline on 0 of 6 challenge sets.")
+
+
+@pytest.mark.parametrize("kind", ["always neutral", "lexical", "hypothesis-only"])
+def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
+    """The law of the shuffled control: here of models by construction, in `test_order_blind` of networks."""
+    for each in verdict.of_model(results[kind]):
+        assert each.score.value <= 0, each.result.set
+        assert each.standing != "better"
+        if each.shuffled is not None:
+            assert each.shuffled == each.model
 
 
 @pytest.mark.parametrize("kind", ["oracle", "noisy oracle"])
@@ -121,7 +144,7 @@ def test_who_reads_does_better_on_every_set(results, kind):
     assert set(standings(results, kind).values()) == {"better"}
     n = len(results[kind]) - 1  # the corpus itself is no challenge set
     assert verdict.sentence(verdict.of_model(results[kind])).startswith(
-        f"better than guessing and counting words on {n} of {n} challenge sets ("
+        f"Better than the baseline on {n} of {n} challenge sets ("
     )
 
 
@@ -161,7 +184,7 @@ def test_every_surface_says_the_same(results, kind, tmp_path):
     assert f"Verdict: {sentence}" in shown
     write(own, tmp_path / FILE)
     page = render(gather([tmp_path]))
-    assert f"{sentence[0].upper()}{sentence[1:]}" in page
+    assert sentence in page
     for each in verdict.of_model(own):
         number = f"{each.score.value:.3f}"
         assert number in shown

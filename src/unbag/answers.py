@@ -91,6 +91,21 @@ def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: Answers) -> t
     return taken, answers._replace(probabilities=answers.probabilities[kept], unanswered=unanswered)
 
 
+def placed(answers: Answers, asked: NDArray[np.bool_]) -> Answers:
+    """Return answers to all rows where only some were asked: `NO_ANSWER` to the others.
+
+    Args:
+        answers: to the rows that were asked, in their order, m of them.
+        asked: which of all rows these are, shape (n,).
+    """
+    probabilities = np.zeros((len(asked), len(answers.label_space)), dtype=answers.probabilities.dtype)
+    probabilities[asked] = answers.probabilities
+    unanswered = ~asked
+    if answers.unanswered is not None:
+        unanswered[asked] = answers.unanswered
+    return answers._replace(probabilities=probabilities, unanswered=unanswered)
+
+
 def flags(values: Any) -> NDArray[np.bool_]:
     """Return a column of truth values as an array, shape (n,)."""
     return np.asarray(values, dtype=np.bool_)

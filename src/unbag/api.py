@@ -49,6 +49,7 @@ def evaluate(
     out: Path | str | None = None,
     shard: str | None = None,
     lexical: bool = True,
+    shuffled: bool = True,
     num_proc: int = 1,
     engine: Literal["ray"] | None = None,
     num_gpus: float | None = None,
@@ -102,7 +103,9 @@ def evaluate(
             same.
         shard: which of several processes this is that share the work without being connected, all with the same `out`
             that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
-        lexical: hold the scores against a lexical model on the same rows; else against guessing alone.
+        lexical: hold the scores against a lexical model on the same rows.
+        shuffled: hold them against the model's own answers to the rows with shuffled words too; this takes about as
+            many predictions again.
         num_proc: processes that build the sets and tag sentences; the results do not depend on it.
         engine: `ray` leaves the work to a Ray cluster, or to one on this machine (`pip install 'unbag[ray]'`). `out` is
             a place that all its nodes see; what comes out does not depend on it.
@@ -210,6 +213,7 @@ def evaluate(
             predictions=predictions,
             trust_labels=trust_labels,
             lexical=lexical,
+            shuffled=shuffled,
             left_out=before,
             on_progress=on_progress or shown,
             on_failure=failed if sets is None else None,

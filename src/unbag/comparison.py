@@ -234,7 +234,7 @@ def _compared(
             f"a bootstrap of {resamples:,} resamples gives no p below {least:.1g}, which among {len(tested)} tests is "
             "not significant; compare fewer systems, or name the numbers (--number)"
         )
-    untold = frozenset(title.set for title in (*alone, *pairs.other_counters))
+    untold = frozenset(title.set for title in (*alone, *pairs.other_baselines))
     return Comparison(systems, differences, list(dict.fromkeys(notes)), level, untold)
 
 
@@ -282,13 +282,13 @@ class _Pairs:
 
     Attributes:
         without_examples: by task, the letters of the systems that kept none.
-        other_counters: the tasks whose score beyond words is of two lexical models, and so not compared.
+        other_baselines: the tasks whose scores beyond words are held against different baselines, and so not compared.
     """
 
     def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
         self._systems, self._quantities, self._resamples = systems, quantities, resamples
         self.without_examples: dict[_Title, set[str]] = {}
-        self.other_counters: set[_Title] = set()
+        self.other_baselines: set[_Title] = set()
         self._drawn: dict[str, dict[tuple[Path, int, str], Floats]] = {}
 
     def differences(
@@ -302,9 +302,9 @@ class _Pairs:
             less = {system.letter for system, run in ((one, first), (two, second)) if run.samples is None}
             self.without_examples.setdefault(_title(first.result), set()).update(less)
         for path, (label, direction) in self._chosen(first.result).items():
-            if path == SCORE.path and len({_counter(run) for run in (*ours, *theirs)}) > 1:
-                self.other_counters.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: beyond words by other lexical models, hence not compared")
+            if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
+                self.other_baselines.add(_title(first.result))
+                notes.append(f"{_title(first.result)}: beyond words against other baselines, hence not compared")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             known = [[value for value in each if value is not None] for each in values]
@@ -370,9 +370,10 @@ class _Pairs:
         return self._drawn[task]
 
 
-def _counter(run: Run) -> str:
-    """Return what a run's score beyond words was held against, as text."""
-    return json.dumps((run.result.scores.get(BEYOND_WORDS) or {}).get("lexical_model"), sort_keys=True)
+def _baselines(run: Run) -> str:
+    """Return what a run's score beyond words was held against, as text: the lexical model, by what made it."""
+    beyond = run.result.scores.get(BEYOND_WORDS) or {}
+    return json.dumps([beyond.get("lexical_model"), beyond.get("shuffled") is not None], sort_keys=True)
 
 
 def _listed(letters: set[str]) -> str:

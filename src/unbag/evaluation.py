@@ -16,6 +16,7 @@ from unbag.inference.predictor import Predictor
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
+from unbag.lexical.predictors import is_order_blind
 from unbag.llm.prompts import Prompt
 from unbag.one_output import checked_threshold
 from unbag.outside import require_writable
@@ -27,6 +28,7 @@ from unbag.results import Result
 from unbag.scored import Scored, score_answers, score_predictions, write
 from unbag.shared_evaluation import Sharing
 from unbag.sources import require_pairs
+from unbag.user_code import UserCodeError
 from unbag.word_counter import WordCounter, Words
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
@@ -51,6 +53,7 @@ def evaluate_all(
     predictions: Path | str | None = None,
     trust_labels: bool = False,
     lexical: bool = True,
+    shuffled: bool = True,
     left_out: Sequence[Failure] = (),
     on_set: OnSet | None = None,
     on_progress: OnProgress | None = None,
@@ -75,7 +78,9 @@ def evaluate_all(
             by default.
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
         lexical: hold the scores against a lexical model on the same rows (`word_counter.WordCounter`), fitted to
-            `training` if given; else against guessing alone.
+            `training` if given.
+        shuffled: hold the scores against each model's own answers to the rows with shuffled words too
+            (`perturb.shuffled`), which takes about as many predictions again.
         left_out: sets that could not even be asked for, for the record.
         on_set: see `OnSet`.
         on_progress: see `OnProgress`.
@@ -155,15 +160,23 @@ def evaluate_all(
             continue
         for model_index, each in enumerate(named):
             place, known = (model_index, set_index), each.known(item.language)
-            progress = _progress_of(on_progress, f"{request.name}, {each.name}" if several else request.name)
+            title = f"{request.name}, {each.name}" if several else request.name
+            progress = _progress_of(on_progress, title)
             try:
+                control = item.control if shuffled and not is_order_blind(known) else None
                 if sharing is not None:
-                    sharing.begin(place, item, each, known, progress)
+                    sharing.begin(place, item, each, known, progress, control)
                     continue
                 predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
+                asked_again = None
+                if control is not None:
+                    progress = _progress_of(on_progress, f"{title}, words shuffled")
+                    asked_again = engine.predict_rows(control, each.predictor, store, progress=progress)
                 if group.rank == 0:
                     threshold = getattr(each.predictor, "threshold", None)
-                    done[place] = score_predictions(item, predicted, known, threshold=threshold, words=words)
+                    done[place] = score_predictions(
+                        item, predicted, known, threshold=threshold, words=words, control=asked_again
+                    )
             except Exception as error:
                 failed(request.name, error, each.name)
                 continue
@@ -213,13 +226,11 @@ def _try_out(function: Predictor) -> None:
     """Ask a function one pair, so that answers that cannot be read are told before anything is made.
 
     Raises:
-        ValueError: of its answer. What else goes wrong inside it will, where it counts.
+        ValueError: of its answer. What goes wrong inside it will, where it counts.
     """
     try:
         function.predict(*_ONE_PAIR)
-    except ValueError:
-        raise
-    except Exception as error:
+    except UserCodeError as error:
         logger.debug("a function failed at its first pair", exc_info=error)
 
 

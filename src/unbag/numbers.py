@@ -66,7 +66,7 @@ def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
 def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
     """Return every number of the results that models were judged by as a flat record, by what the models are called.
 
-    `p` and `standing` are of the score beyond words (`verdict`): the one number that is tested alone.
+    `standing` is that of the score beyond words (`verdict`).
     """
     rows = []
     for name, of_one in verdicts.items():
@@ -87,7 +87,7 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
                     about
                     | {"number": number.name, "label": number.label, "higher_is_better": number.higher_is_better}
                     | number.estimate._asdict()
-                    | {"p_holm": verdict.p if tested else None, "standing": verdict.standing if tested else None}
+                    | {"standing": verdict.standing if tested else None}
                 )
     return rows
 

@@ -83,13 +83,30 @@ def ranked(answers: Answers, labels: ArrayLike, threshold: Threshold) -> tuple[A
     positive = answers.gold(labels) == entailed
     share: float | None = None if threshold == RANKING else threshold
     if threshold == RANKING:
-        least = break_even(scores, positive)
-        takes = scores >= least
-        columns = np.where(takes, entailed, 1 - entailed)
-        answers = answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
+        least = least_score(answers, labels)
+        answers = entailed_from(answers, least)
         share = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
     taken = int((answers.predicted == entailed).sum())
     return answers, Ranking(auc=area_under_curve(scores, positive), threshold=share, taken=taken, pairs=len(scores))
+
+
+def least_score(answers: Answers, labels: ArrayLike) -> float:
+    """Return the score (`scores_of`) from which on as many pairs are taken for entailment as are labelled so.
+
+    Args:
+        answers: in `labels.TWO_WAY`, of n pairs.
+        labels: the pairs' gold ids, shape (n,).
+    """
+    positive = answers.gold(labels) == list(answers.label_space).index(ENTAILMENT)
+    return break_even(scores_of(answers.probabilities, answers.label_space), positive)
+
+
+def entailed_from(answers: Answers, least: float) -> Answers:
+    """Return the answers with the pairs that score `least` or more taken for entailment, and no others."""
+    entailed = list(answers.label_space).index(ENTAILMENT)
+    takes = scores_of(answers.probabilities, answers.label_space) >= least
+    columns = np.where(takes, entailed, 1 - entailed)
+    return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
 def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from unbag import annotated, challenge_sets, counter_rng, noted, parquet, sets
 from unbag.columns import column, distinct
@@ -18,11 +20,13 @@ from unbag.files import atomic_write
 from unbag.fingerprint import content_hash
 from unbag.options import require, whole
 from unbag.outside import parsed_json, require_file
+from unbag.perturb import shuffled
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.rows import DataError
 from unbag.schemas import whole as whole_record
 from unbag.secrets import first_line
 from unbag.sources import TOO_LONG
+from unbag.text.tokens import has_words
 
 BUILDING: Final = "building the sets"
 """What goes on while they are built ahead."""
@@ -79,6 +83,26 @@ class BuiltSet:
     language: str
     config: Mapping[str, Any]
     data: Mapping[str, Any]
+
+    @cached_property
+    def decisive(self) -> NDArray[np.bool_]:
+        """Which rows the score beyond words rests on (`ChallengeSet.decisive_rows`), shape (n,)."""
+        return challenge_sets.get(self.request.name).decisive_rows(self.rows)
+
+    @cached_property
+    def control(self) -> Any:
+        """The decisive rows with shuffled words, draw after draw (`perturb.shuffled`): a `datasets.Dataset`.
+
+        None where there is none, where the set is in no order already, and of a language whose sentences are not cut
+        into words here.
+        """
+        described, n = challenge_sets.get(self.request.name), int(self.decisive.sum())
+        if not (n and described.has_shuffled_control and has_words(self.language)):
+            return None
+        from datasets import concatenate_datasets
+
+        rows, draws = self.rows.select(np.flatnonzero(self.decisive)), range(shuffled.draws_for(n))
+        return concatenate_datasets([shuffled.shuffled_rows(rows, self.language, draw) for draw in draws])
 
 
 def check(request: Request) -> Any:

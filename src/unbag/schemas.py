@@ -115,6 +115,7 @@ class TaskRecord(TypedDict):
     threshold: float | str | None
     key: str
     fitted_to: dict[str, Any] | None
+    control_key: str | None
 
 
 class _Trained(TypedDict):

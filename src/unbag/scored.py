@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets, locks, paired_samples, report_examples, results
-from unbag.answers import Answers
+from unbag.answers import Answers, placed
 from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictions import Predictions
-from unbag.one_output import Threshold, ranked
+from unbag.lexical.predictors import is_order_blind
+from unbag.one_output import RANKING, Threshold, entailed_from, least_score, ranked
+from unbag.perturb import shuffled
 from unbag.request import BuiltSet
 from unbag.results import Result
 from unbag.views.examples import ExampleSelection
@@ -35,6 +37,7 @@ def score_predictions(
     *,
     threshold: Threshold | None = None,
     words: Words | None = None,
+    control: Predictions | None = None,
 ) -> Scored:
     """Score predictions of all rows of a set.
 
@@ -43,42 +46,72 @@ def score_predictions(
         predicted: the predictions.
         known: the record of the model that made them.
         threshold: of a model of one output, from where on a pair is entailed.
-        words: the answers of a lexical model; none where the scores are held against guessing alone.
+        words: the answers of the lexical baseline; none where it was not asked.
+        control: the predictions of the rows with shuffled words (`BuiltSet.control`); none where these were not asked.
 
     Raises:
         ValueError: if predictions are missing or damaged, or there is nothing to score.
     """
-    probabilities = predicted.array()
-    unanswered = _unanswered(probabilities, built.request.name) if known.get("kind") in _MAY_NOT_ANSWER else None
-    answers = Answers(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
+    may_not_answer = known.get("kind") in _MAY_NOT_ANSWER
+    answers = _answers(predicted, slice(None), may_not_answer)
+    if answers.unanswered is not None:
+        _report_unanswered(answers.unanswered, built.request.name)
     counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
+    draws: list[Answers] = []
+    if control is not None:
+        n = int(built.decisive.sum())
+        parts = range(0, n * shuffled.draws_for(n), n)
+        draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
     if threshold is not None:
-        answers, counts["ranking"] = ranked(answers, column(built.rows, "label").to_numpy(), threshold)
-    if unanswered is not None:
-        counts["unanswered_pairs"] = int(unanswered.sum())
+        labels = column(built.rows, "label").to_numpy()
+        if threshold == RANKING:
+            least = least_score(answers, labels)
+            draws = [entailed_from(each, least) for each in draws]
+        answers, counts["ranking"] = ranked(answers, labels, threshold)
+    if answers.unanswered is not None:
+        counts["unanswered_pairs"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
-    result = score_answers(built, answers, {**known, **counts}, words)
+    draws = [placed(each, built.decisive) for each in draws]
+    result = score_answers(built, answers, {**known, **counts}, words, draws)
     return result, report_examples.select(result, built.rows, answers)
 
 
-def score_answers(built: BuiltSet, answers: Answers, model: Mapping[str, Any], words: Words | None = None) -> Result:
+def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> Answers:
+    probabilities = predicted.array()[rows]
+    # No label is likelier than another: all are given alike.
+    unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_not_answer else None
+    return Answers(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
+
+
+def score_answers(
+    built: BuiltSet,
+    answers: Answers,
+    model: Mapping[str, Any],
+    words: Words | None = None,
+    draws: Sequence[Answers] = (),
+) -> Result:
     """Score a `model`'s answers, and record what was scored.
 
     Args:
         built: the set.
         answers: the model's.
         model: its record.
-        words: the answers of a lexical model; none where the scores are held against guessing alone.
+        words: the answers of the lexical baseline; none where it was not asked.
+        draws: the model's answers to the rows with shuffled words, one for each draw; none where these were not asked.
     """
     words = words or Words()
-    # A built-in bag of words is a counter of words itself, whatever it was fitted to.
-    counting = [each for each in (words.answers, answers if model.get("kind") == "lexical" else None) if each]
     return Result(
         set=built.request.name,
         config=built.config,
         model=model,
         data=built.data,
-        scores=challenge_sets.get(built.request.name).score_rows(built.rows, answers, counting, words.about),
+        scores=challenge_sets.get(built.request.name).score_rows(
+            built.rows,
+            answers,
+            words.answers,
+            [answers] if is_order_blind(model) else draws,
+            lexical_model=words.about,
+        ),
         environment=results.environment(),
     )
 
@@ -102,11 +135,8 @@ def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -
     return done
 
 
-def _unanswered(probabilities: NDArray[np.float32], title: str) -> NDArray[np.bool_]:
-    """Return for which pairs no label is likelier than another, shape (n,), and say so if there are any."""
-    unanswered: NDArray[np.bool_] = (probabilities == probabilities[:, :1]).all(axis=1)
+def _report_unanswered(unanswered: NDArray[np.bool_], title: str) -> None:
     if n := int(unanswered.sum()):
         logger.warning(
             "%s: %s of %s answers name no label; they count as wrong", title, f"{n:,}", f"{len(unanswered):,}"
         )
-    return unanswered

@@ -34,7 +34,7 @@ from unbag.word_counter import WordCounter, Words
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"
 _MOST_NAMED: Final = 10  # parts that a message names
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _KEY: Final = re.compile(r"[0-9a-f]{64}")
 
 
@@ -44,7 +44,7 @@ class _Turn(NamedTuple):
     file: str  # of the task
     name: str  # the set's
     model: str
-    work: Work
+    works: tuple[Work, ...]  # the rows, and those with shuffled words
     progress: Callable[[int, int], None] | None
 
 
@@ -79,6 +79,7 @@ class Sharing:
         model: AskedModel,
         known: Mapping[str, Any],
         progress: Callable[[int, int], None] | None,
+        control: Any = None,
     ) -> None:
         """Write a task down and predict what of it nobody else does, without waiting for them.
 
@@ -88,22 +89,26 @@ class Sharing:
             model: the model.
             known: its record.
             progress: told how far it is.
+            control: the rows with shuffled words (`BuiltSet.control`); None where these are not asked.
 
         Raises:
             ValueError: if the answers are no probabilities, or nothing says what decides them.
         """
-        work = work_of(item.rows, model.predictor, str(self._folder))
+        asked = (item.rows,) if control is None else (item.rows, control)
+        works = tuple(work_of(rows, model.predictor, str(self._folder)) for rows in asked)
         task = Task(
             request=_plain(asdict(item.request)),
             model=dict(known),
             threshold=getattr(model.predictor, "threshold", None),
-            key=work.store.key,
+            key=works[0].store.key,
+            control_key=None if control is None else works[1].store.key,
             fitted_to=_plain(self._fitted_to),
         )
         self._built[_known_by(task)] = item
         (self._folder / _TASKS).write(_file(place), (json.dumps(asdict(task), ensure_ascii=False) + "\n").encode())
-        predict_shard(work, self._shard, wait=False, progress=progress)
-        self._turns.append(_Turn(_file(place), item.request.name, model.name, work, progress))
+        for work in works:
+            predict_shard(work, self._shard, wait=False, progress=progress)
+        self._turns.append(_Turn(_file(place), item.request.name, model.name, works, progress))
 
     def finish(
         self,
@@ -131,7 +136,8 @@ class Sharing:
         predicted = []
         for turn in self._turns:
             try:
-                predict_shard(turn.work, self._shard, progress=turn.progress)
+                for work in turn.works:
+                    predict_shard(work, self._shard, progress=turn.progress)
             except Exception as error:
                 on_failure(turn.name, error, turn.model)
             else:
@@ -139,9 +145,9 @@ class Sharing:
         with Claims(self._folder / CLAIMS, f"shard {self._shard}", self._shard.lease) as claims:
             if not claims.take(_SCORING):
                 return []
-            for turn in predicted:
-                for part in turn.work.missing():  # damaged since
-                    turn.work.make(*turn.work.store.pieces([part]))
+            for work in (work for turn in predicted for work in turn.works):
+                for part in work.missing():  # damaged since
+                    work.make(*work.store.pieces([part]))
             return score_tasks(
                 self._folder,
                 out=out,
@@ -164,6 +170,7 @@ class Task:
         threshold: of a model of one output.
         key: of the store of its answers.
         fitted_to: what the lexical model is fitted to; None where none is asked.
+        control_key: of the store of its answers to the rows with shuffled words; None where these are not asked.
         schema: the version of this record.
     """
 
@@ -172,6 +179,7 @@ class Task:
     threshold: Threshold | None
     key: str
     fitted_to: dict[str, Any] | None
+    control_key: str | None = None
     schema: int = _SCHEMA
 
     @classmethod
@@ -193,8 +201,9 @@ class Task:
                 "version of unbag"
             )
         task = cls(**{**_known(cls, checked), "request": _known(Request, checked["request"])})
-        if not _KEY.fullmatch(task.key):  # it becomes the name of a folder
-            raise ValueError(f"{what}, found the key {task.key!r:.80}")
+        for key in (task.key, task.control_key):
+            if key is not None and not _KEY.fullmatch(key):  # it becomes the name of a folder
+                raise ValueError(f"{what}, found the key {key!r:.80}")
         return task
 
 
@@ -243,11 +252,17 @@ def score_tasks(
             if asked not in items:
                 items[asked] = build(Request(**task.request))
             item = items[asked]
-            _require_whole(found.store, item)
+            _require_whole(found.store, item.rows)
+            control = None
+            if task.control_key is not None:
+                control = Predictions.open(predictions / task.control_key)
+                _require_whole(control.store, item.control)
             if (asked, fitted_to) not in words:
                 counter = counters.setdefault(fitted_to, WordCounter(task.fitted_to or {}, on_progress))
                 words[asked, fitted_to] = Words() if task.fitted_to is None else counter.of(item, str(predictions))
-            each = score_predictions(item, found, task.model, threshold=task.threshold, words=words[asked, fitted_to])
+            each = score_predictions(
+                item, found, task.model, threshold=task.threshold, words=words[asked, fitted_to], control=control
+            )
         except Exception as error:
             if on_failure is None:
                 raise
@@ -260,18 +275,18 @@ def score_tasks(
     return write(done, out, failures)
 
 
-def _require_whole(store: Store, item: BuiltSet) -> None:
+def _require_whole(store: Store, rows: Any) -> None:
     """Refuse to score what is not all there.
 
     Raises:
         StoreError: naming the parts that are missing or of other rows, and who is at work on them.
     """
-    if len(item.rows) != store.rows:
+    if len(rows) != store.rows:
         raise StoreError(
-            f"{store.folder} has the answers to {store.rows:,} rows, the set has {len(item.rows):,}: is it made of the "
+            f"{store.folder} has the answers to {store.rows:,} rows, the set has {len(rows):,}: is it made of the "
             "same pairs here?"
         )
-    hashes = part_hashes(asked_of(item.rows), store)
+    hashes = part_hashes(asked_of(rows), store)
     missing = [part for part, sha256 in enumerate(hashes) if not store.holds(part, sha256)]
     if missing:
         named = ", ".join(map(str, missing[:_MOST_NAMED])) + (", …" if len(missing) > _MOST_NAMED else "")

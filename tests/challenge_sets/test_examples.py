@@ -189,7 +189,7 @@ def _by_length(rows):
 
 
 def test_candidates_are_of_the_rows_that_the_set_is_about():
-    misled = _pairs(3, lms=[0.2, 0.5, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS})
+    misled = _pairs(3, lms=[0.2, 0.7, 0.9], misleading=[[]] * 3, **{f"lexical_{label}": [0.3] * 3 for label in LABELS})
     assert [each.id for each in cs_lambda.candidates(misled, _answers(*["neutral"] * 3))] == ["r1", "r2"]
     rearranged = _pairs(4, partition=[0, 3, 3, 2], uncertainty=[0.1, 0.9, 0.8, 0.7])
     for splits, wanted in ((["test", "test", "train", "test"], ["r1", "r3"]), ([""] * 4, ["r1", "r2", "r3"])):

@@ -20,7 +20,7 @@ def _scores(f1=0.52, negation=0.3, n=1304):
     return {
         "n_examples": n,
         **_group(f1, n),
-        "by_label": {label: {} for label in "abcd"},
+        "by_label": {label: {"gold": n} for label, n in zip("abcd", (60, 20, 10, 10), strict=True)},
         "by": {
             "modifier_type": {
                 "none": _group(1.0, 15),
@@ -76,6 +76,6 @@ def test_what_neutral_pairs_become_is_told_where_some_were_asked():
 
 def test_the_reading_says_macro_f1_beside_one_answer_and_the_ends_by_type():
     assert sicck.reading(RESULT) == (
-        "macro F1 0.520 [0.420, 0.620] of 1,304 pairs (one answer for all: 0.25 at most); most of universal "
+        "macro F1 0.520 [0.420, 0.620] of 1,304 pairs (a constant prediction: 0.19); most of universal "
         "quantifiers (0.52 of 217), least of negation (0.30 of 167)."
     )

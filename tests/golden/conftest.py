@@ -12,7 +12,7 @@ from tests.llm_server import running_endpoint
 
 
 @pytest.fixture(scope="session")
-def made(request, tmp_path_factory, make_model):  # noqa: F811
+def made(request, tmp_path_factory, make_model, _small_data):  # noqa: F811
     """Give the texts by name; without ../shared or WordNet those that need none."""
     for package in ("openai", "vl_convert", "scipy"):
         pytest.importorskip(package)

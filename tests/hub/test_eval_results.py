@@ -61,7 +61,7 @@ def test_one_file_a_benchmark_as_the_clients_read_it():
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
     assert entry.value == swapped().scores["beyond_words"]["score"].value
     assert entry.notes.startswith("beyond words; n = 60; 95 % interval")
-    assert "; 0 is the better of a guess and one answer for all; 1 a perfect reader" in entry.notes
+    assert "; 0 is the best of chance and a constant prediction; 1 is a perfect reader" in entry.notes
     assert swapped().data["sha256"] in entry.notes
 
 

@@ -4,7 +4,7 @@ import pytest
 import torch
 from torch.nn.functional import conv1d, conv2d, one_hot
 
-from tests.models.tiny import PAIRS, encode, tiny_model, tiny_tokenizer
+from tests.models.tiny import PAIRS, TEXT_VARIANTS, encode, tiny_model, tiny_tokenizer
 
 PAIR = PAIRS[0]
 
@@ -210,7 +210,10 @@ def dr_bilstm(network):
 
 
 def kim(network):
-    """Chen et al. 2018, sections 3.3 to 3.5: λ for related words, their relations in inference and in pooling."""
+    """Chen et al. 2018, sections 3.3 to 3.5: λ for related words, their relations in inference and in pooling.
+
+    By the authors' code the composition reads the relations too.
+    """
     ids = [tiny_tokenizer()(sentence)["input_ids"] for sentence in PAIR]
     size = network.config.vocab_size
     known = dict(zip(network.embeddings.related.tolist(), network.embeddings.relation, strict=True))
@@ -230,9 +233,14 @@ def kim(network):
     pooled = []
     for own, other, r in ((a, to_b, r_a), (b, to_a, r_b)):
         inputs = [torch.cat(each) for each in zip(compare(own, other), r, strict=True)]
-        outputs, _ = bilstm(network.compose, [mlp([network.project], m).relu() for m in inputs])
-        weights = softmax([(network.weigh.weight @ each)[0] for each in r])
-        pooled += [mean(outputs), maximum(outputs), sum(w * x for w, x in zip(weights, outputs, strict=True))]
+        inputs = [mlp([network.project], m).relu() for m in inputs]
+        if network.config.compose_relations:
+            inputs = [torch.cat(each) for each in zip(inputs, r, strict=True)]
+        outputs, _ = bilstm(network.compose, inputs)
+        pooled += [mean(outputs), maximum(outputs)]
+        if network.config.pool_relations:
+            weights = softmax([mlp(network.weigh, each)[0] for each in r])
+            pooled.append(sum(w * x for w, x in zip(weights, outputs, strict=True)))
     return mlp(network.classifier, torch.cat(pooled))
 
 
@@ -281,7 +289,8 @@ def diin(network):
     for block, transition in zip(blocks[::2], blocks[1::2], strict=True):
         for layer in block.layers:
             x = torch.cat([x, conv2d(x, layer.weight, layer.bias, padding=1).relu()], dim=1)
-        x = conv2d(x, transition.convolution.weight, transition.convolution.bias).relu()
+        x = conv2d(x, transition.convolution.weight, transition.convolution.bias)
+        x = x.relu() if config.transition_relu else x
         x = x.unfold(2, 2, 2).unfold(3, 2, 2).amax(dim=(4, 5))
     return mlp([network.classifier], x.flatten())
 
@@ -305,9 +314,16 @@ FORMULATIONS = {
 }
 
 
-@pytest.mark.parametrize("name", FORMULATIONS)
-def test_is_what_its_paper_says(name):
-    network = tiny_model(name)
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [
+        *((name, {}) for name in FORMULATIONS),
+        *((name, options) for name, options in TEXT_VARIANTS.items() if name in FORMULATIONS),
+        ("kim", {"pool_relations": False}),
+    ],
+)
+def test_is_what_its_paper_says(name, options):
+    network = tiny_model(name, **options)
     with torch.no_grad():
         torch.testing.assert_close(logits(network), FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
 

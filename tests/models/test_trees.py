@@ -170,13 +170,14 @@ def test_g_tlstm_merges_what_its_query_likes_best():
         torch.testing.assert_close(network.encode(side)[row], g_tlstm_by_hand(network, premise), atol=1e-5, rtol=1e-4)
 
 
-def test_the_merge_of_g_tlstm_gate_by_gate():
+@pytest.mark.parametrize("bias", [0.0, 1.0])
+def test_the_merge_of_g_tlstm_gate_by_gate(bias):
     """Choi et al. 2018: [i; f_l; f_r; o; g] of [h_l; h_r], c = f_l ⊙ c_l + f_r ⊙ c_r + i ⊙ g, h = o ⊙ tanh(c)."""
     torch.manual_seed(2)
-    cell = TreeLstmCell(0, 2)
+    cell = TreeLstmCell(0, 2, forget_bias=bias)
     left, right = (Nodes(torch.randn(2), torch.randn(2)) for _ in range(2))
     i, o, g, f_l, f_r = (cell.of_children.weight @ torch.cat([left.h, right.h]) + cell.of_children.bias).chunk(5)
-    c = f_l.sigmoid() * left.c + f_r.sigmoid() * right.c + i.sigmoid() * g.tanh()
+    c = (f_l + bias).sigmoid() * left.c + (f_r + bias).sigmoid() * right.c + i.sigmoid() * g.tanh()
     torch.testing.assert_close(cell.merge(left, right), Nodes(o.sigmoid() * c.tanh(), c))
 
 

@@ -31,6 +31,14 @@ _SMALL = {
     "train_embeddings": True,
 }
 _TAGS = 4
+TEXT_VARIANTS = {
+    "kim": {"compose_relations": False},
+    "diin": {"transition_relu": True},
+    "g-tlstm": {"scaled_scores": False, "unit_forget_bias": False},
+    "rse": {"classifier_layers": 2},
+    "rse-bow": {"classifier_layers": 2},
+}
+"""Options of the models whose paper describes another network than their authors' code computes."""
 
 
 class NoParser:
@@ -87,6 +95,9 @@ def tiny_model(name, *, seed=0, **options):
         for parameter in network.parameters():
             if parameter.ndim == 1:
                 parameter.normal_(std=0.3)
+        if getattr(network, "weigh", None) is not None:
+            for parameter in network.weigh.parameters():
+                parameter.abs_()  # a ReLU over a single unit would be dead with every second seed
     return network.eval()
 
 

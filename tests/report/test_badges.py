@@ -12,7 +12,7 @@ from unbag.verdict import of_model
 
 
 def _lexical(made):
-    made.scores[BEYOND_WORDS]["words"] = 0.0
+    made.scores[BEYOND_WORDS] |= {"words": 0.0, "shuffled": 0.0}
     return made
 
 
@@ -25,8 +25,11 @@ def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
     assert badges.words(verdicts) == ("reads more than words", words)
 
 
-def test_who_was_held_against_guessing_alone_is_not_said_to_do_more_than_words():
-    assert badges.words(of_model([result(set_name="swapped")])) == ("better than a guess", "shown on 1 of 1 set")
+def test_a_model_without_baselines_or_control_is_not_said_to_do_more_than_words():
+    made = result(set_name="swapped")
+    assert badges.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+    made.scores[BEYOND_WORDS]["words"] = 0.0  # its answers to shuffled words are not known
+    assert badges.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
 
 
 def test_both_forms_say_the_same(tmp_path):

@@ -100,7 +100,8 @@ def test_all_above_the_embeddings_is_drawn_and_nothing_is_what_was_in_memory(nam
         torch.use_deterministic_algorithms(False)
     one, same, other = loaded
     assert all(torch.equal(value, same[key]) for key, value in one.items()), "the seed decides all, and none is NaN"
-    drawn = [key for key, value in one.items() if key not in weights and value.std() > 0]
+    # The bias of a forget gate begins with 1, whatever the seed.
+    drawn = [key for key, value in one.items() if key not in weights and "bias" not in key and value.std() > 0]
     assert drawn
     assert not any(torch.equal(one[key], other[key]) for key in drawn)
 

@@ -5,9 +5,12 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from typing import Any, Final, Literal, NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unbag.answers import Answers
 from unbag.papers.counterparts import Counterpart
-from unbag.scoring.beyond_words import beyond_words
+from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.paths import estimates
 
@@ -77,7 +80,8 @@ class ChallengeSet:
     Beside this description a set's package has four modules, imported when they are asked for:
 
         scores.py    <name>_scores(columns, answers, *, resamples, partial) and <name>_credits(columns, answers), what
-                     the score beyond words is made of, which need numpy alone
+                     the score beyond words is made of, and, where it rests on some rows only, <name>_decisive(columns),
+                     which these are; they need numpy alone
         table.py     table(result), which fits 80 columns, and reading(result), the scores in a sentence
         figures.py   measures(scores), rows of name, meaning and estimate, and figures(group)
         examples.py  RULE, what is chosen in words; MARKS, what marked words are; choose(rows, answers); and
@@ -100,6 +104,9 @@ class ChallengeSet:
         sample_options_unless: further options that say these are not wanted.
         evaluation_order: its place among the sets that are evaluated; those cheap to make and to ask come first.
         report_order: its place in a report.
+        shuffled: what the gold label of a pair means when the words of both sentences are shuffled: how to read the
+            model's answers to such pairs (`perturb.shuffled`), which its score is held against.
+        has_shuffled_control: whether they are asked; a set whose rows are in no order already needs none.
         is_control: whether it is a corpus as it is, which challenge sets are held against.
         is_accuracy: whether its score is the share of rows answered right, which any harness can compute.
     """
@@ -120,6 +127,8 @@ class ChallengeSet:
     sample_options_unless: frozenset[str] = frozenset()
     evaluation_order: int = LAST
     report_order: int = LAST
+    shuffled: str = ""
+    has_shuffled_control: bool = True
     is_control: bool = False
     is_accuracy: bool = False
 
@@ -143,16 +152,19 @@ class ChallengeSet:
         self,
         rows: Any,
         answers: Answers,
-        words: Sequence[Answers] = (),
-        lexical: Mapping[str, str] | None = None,
+        lexical: Answers | None = None,
+        shuffled: Sequence[Answers] = (),
+        *,
+        lexical_model: Mapping[str, str] | None = None,
     ) -> Scores:
-        """Return the scores of answers to all rows of the set, with the score beyond words.
+        """Compute the scores of answers to all rows of the set, with the score beyond words.
 
         Args:
             rows: a `datasets.Dataset`.
             answers: of the model.
-            words: of those who only count words, whom the model is held against.
-            lexical: the record of the lexical model among them, if there is one.
+            lexical: of the lexical baseline, if it was asked.
+            shuffled: of the model to the rows with shuffled words (`perturb.shuffled`), one for each draw.
+            lexical_model: the record of the lexical baseline.
         """
         from unbag.columns import values
 
@@ -162,9 +174,36 @@ class ChallengeSet:
         credits_of = getattr(self.module("scores"), f"{self.name}_credits", None)
         if credits_of is None:  # of another package, which has no such scale
             return scores
-        counted = [credits_of(columns, other.in_space(answers.label_space)) for other in words]
-        beyond = beyond_words(credits_of(columns, answers), counted)
-        return {**scores, BEYOND_WORDS: None if beyond is None else {**beyond, "lexical_model": lexical}}
+
+        def worth(given: Answers) -> Credits:
+            credits: Credits = credits_of(columns, given.in_space(answers.label_space))
+            return credits if credits.names is not None else credits._replace(names=answers.label_space)
+
+        draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
+        control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
+        votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
+        beyond = beyond_words(
+            worth(answers),
+            None if lexical is None else worth(lexical),
+            control,
+            annotators=votes if any(votes) else None,
+        )
+        return {**scores, BEYOND_WORDS: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
+
+    def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
+        """Return which rows the score beyond words rests on, shape (n,); the others need no shuffled control.
+
+        Args:
+            rows: a `datasets.Dataset`.
+        """
+        from unbag.columns import values
+
+        decisive = getattr(self.module("scores"), f"{self.name}_decisive", None)
+        if decisive is None:
+            return np.ones(len(rows), dtype=np.bool_)
+        columns = {name: values(rows, name) for name in (*self.columns, *self.more_columns)}
+        found: NDArray[np.bool_] = decisive(columns)
+        return found
 
     def module(self, part: Literal["scores", "table", "figures", "examples"]) -> Any:
         """Import one of the set's modules."""

@@ -160,7 +160,7 @@ def _given(pairs: PairOptions, asked: ModelOptions, *, full: bool, out: Path | N
         f"--{field.name.replace('_', '-')}"
         for group in (pairs, asked)
         for field in fields(group)
-        if getattr(group, field.name) != field.default and field.name not in ("lexical", "offline")
+        if getattr(group, field.name) != field.default and field.name not in ("lexical", "shuffled", "offline")
     ]
     return [*named, *(["--full"] if full else []), *(["--out"] if out else [])]
 
@@ -188,10 +188,10 @@ def _evaluated(
     run = None
     if found is not None and found.is_file() and pairs == PairOptions() and not full:
         run = config_file.recorded(found, ctx.command.params)
-        asked = replace(asked, lexical=asked.lexical and run.lexical)
+        asked = replace(asked, lexical=asked.lexical and run.lexical, shuffled=asked.shuffled and run.shuffled)
     sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
     requests = _requests(list(dict.fromkeys(sets)), pairs, run, full=full)
-    options = asked.of_model() | in_folder_name(asked.lexical)
+    options = asked.of_model() | in_folder_name(asked.lexical, asked.shuffled)
     names = "+".join(request.name for request in requests)
     folder = out or run_folder([model], requests, options, about=f"check-{names}")
     if asked.offline:

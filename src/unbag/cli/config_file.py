@@ -68,12 +68,14 @@ class Recorded(NamedTuple):
         sets: the sets that it named, all of each.
         full: whether it took all of each set, where it named none.
         lexical: whether a lexical model was asked too.
+        shuffled: whether the model was asked the pairs with shuffled words too.
     """
 
     pairs: PairOptions
     sets: Sequence[str]
     full: bool
     lexical: bool
+    shuffled: bool
 
 
 def recorded(path: Path, params: Sequence[Any]) -> Recorded:
@@ -95,6 +97,7 @@ def recorded(path: Path, params: Sequence[Any]) -> Recorded:
         list(record.get("sets") or ()),
         bool(record.get("full")),
         record.get("lexical") is not False,
+        record.get("shuffled") is not False,
     )
 
 

@@ -134,7 +134,11 @@ def evaluate(
     of_shards = _shard(shard)
     require(engine, num_gpus, shard)
     options = asked.of_model()
-    place = out or str(run_folder(models, requests, options | in_folder_name(asked.lexical or cross), about=about))
+    place = out or str(
+        run_folder(
+            models, requests, options | in_folder_name(asked.lexical or cross, asked.shuffled or cross), about=about
+        )
+    )
     predictions: str | Path | None = None if out else RUNS / PREDICTIONS
     if of_shards or is_address(place):
         predictions = str(Folder(place) / PREDICTIONS)
@@ -235,6 +239,7 @@ def ask(
             predictions=predictions,
             trust_labels=asked.trust_labels,
             lexical=asked.lexical and not cross,
+            shuffled=asked.shuffled and not cross,
             left_out=left_out,
             on_set=watched.on_set,
             on_progress=watched.on_progress,

@@ -36,6 +36,14 @@ Lexical = Annotated[
     ),
 ]
 
+Shuffled = Annotated[
+    bool,
+    typer.Option(
+        "--shuffled/--no-shuffled",
+        help="Also ask the model the pairs with shuffled words, and hold scores against that (default).",
+    ),
+]
+
 
 @dataclass(frozen=True)
 class ModelOptions:
@@ -68,6 +76,7 @@ class ModelOptions:
         bool, typer.Option("--trust-labels", help="Continue even if another label order fits the model better.")
     ] = False
     lexical: Lexical = True
+    shuffled: Shuffled = True
     offline: Offline = False
     training: Annotated[
         list[str] | None,
@@ -174,9 +183,9 @@ class ModelOptions:
             echo(str(spending), err=True)
 
 
-def in_folder_name(lexical: bool) -> dict[str, Any]:
-    """Return what a run's folder is called by, beside the models' own options, where no lexical model is asked."""
-    return {} if lexical else {"lexical": False}
+def in_folder_name(lexical: bool, shuffled: bool = True) -> dict[str, Any]:
+    """Return what a run's folder is called by beside the models' own options: the baselines that are not asked."""
+    return {name: False for name, asked in (("lexical", lexical), ("shuffled", shuffled)) if not asked}
 
 
 def parsed(label_map: list[str] | None) -> dict[str, str] | None:

@@ -5,8 +5,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
+import numpy as np
+from numpy.typing import NDArray
+
 from unbag import challenge_sets, suite
-from unbag.answers import Answers
+from unbag.answers import Answers, placed
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.columns import column
 from unbag.labels import LABELS, TWO_WAY, LabelError, resolve_order
@@ -16,8 +19,8 @@ DEFAULT_EXAMPLES: Final = 100
 """Source examples of each set that is asked for by its name: seconds of a small model at each evaluation."""
 
 BEYOND_GUESSING: Final = "beyond_guessing"
-"""What the score beyond words is called where no lexical model was asked, so that 0 is a guess
-(`scoring.beyond_words`)."""
+"""What the score beyond words is called where no lexical model was asked: 0 is then the best of chance, a constant
+prediction and, in a training loop, the model's own answers to shuffled words (`scoring.beyond_words`)."""
 
 BOUNDS: Final = ("low", "high")
 """What follows a number's name, after `_`, where its 95 % interval begins and ends."""
@@ -25,23 +28,48 @@ BOUNDS: Final = ("low", "high")
 
 @dataclass(frozen=True)
 class AskedSet:
-    """A challenge set with its rows."""
+    """A challenge set with its rows.
+
+    Attributes:
+        described: the set.
+        rows: a `datasets.Dataset`.
+        decisive: which rows the score beyond words rests on (`request.BuiltSet.decisive`), shape (n,).
+        control: these with shuffled words, draw after draw (`request.BuiltSet.control`); None where these are not
+            asked.
+    """
 
     described: ChallengeSet
     rows: Any
+    decisive: NDArray[np.bool_] | None = None
+    control: Any = None
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
-        """The premises and the hypotheses of all rows."""
-        return column(self.rows, "premise").to_pylist(), column(self.rows, "hypothesis").to_pylist()
+        """The premises and the hypotheses of all rows, then those of the control."""
+        asked = (self.rows,) if self.control is None else (self.rows, self.control)
+        premises, hypotheses = (
+            [text for rows in asked for text in column(rows, side).to_pylist()] for side in ("premise", "hypothesis")
+        )
+        return premises, hypotheses
 
     def numbers(self, answers: Answers) -> dict[str, float]:
-        """Return the numbers that a model card quotes of answers to all rows, by name, each with its interval.
+        """Return the numbers that a model card quotes, by name, each with its interval.
 
         `p_c`, `p_c_low` and `p_c_high`, say. What has no example is left out.
+
+        Args:
+            answers: to all of `pairs`.
         """
+        n = len(self.rows)
+        own, draws = answers._replace(probabilities=answers.probabilities[:n]), []
+        if self.control is not None and self.decisive is not None:
+            size = int(self.decisive.sum())
+            for start in range(n, len(answers.probabilities), size):
+                draw = answers._replace(probabilities=answers.probabilities[start : start + size])
+                draws.append(placed(draw, self.decisive))
         found: dict[str, float] = {}
-        for quantity, estimate in self.described.measured(self.described.score_rows(self.rows, answers), "quoted"):
+        scores = self.described.score_rows(self.rows, own, shuffled=draws)
+        for quantity, estimate in self.described.measured(scores, "quoted"):
             values = dict(zip(names(quantity), (estimate.value, estimate.low, estimate.high), strict=True))
             found |= {name: float(value) for name, value in values.items() if value is not None}
         return found
@@ -93,7 +121,8 @@ def built(request: Request) -> AskedSet:
     Raises:
         ValueError: as `request.build`.
     """
-    return AskedSet(challenge_sets.get(request.name), build(request).rows)
+    item = build(request)
+    return AskedSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
 
 
 def order_of(network: Any) -> tuple[str, ...]:

@@ -112,7 +112,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
                 show_progress_bar=self.show_progress_bar,
             )
             probabilities = np.asarray(outputs)[:, [order.index(label) for label in space]]
-            answers = Answers(checked_probabilities(probabilities, len(each.rows), space), space, True)
+            answers = Answers(checked_probabilities(probabilities, len(each.pairs[0]), space), space, True)
             found = {f"{each.described.name}_{name}": value for name, value in each.numbers(answers).items()}
             logger.info("%s: %s", each.described.title, {name: round(value, 4) for name, value in found.items()})
             numbers |= found

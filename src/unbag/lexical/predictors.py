@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag import labels
 from unbag.inference.predictor import checked_pairs
 from unbag.lexical.training import Recipe, fitted, load, training_sources
-from unbag.lexical.words import ALL, reader_of
+from unbag.lexical.words import ALL, BY_CONTEXT, reader_of
 
 
 class LexicalPredictor:
@@ -113,6 +113,15 @@ BASELINES: Final[Mapping[str, Any]] = {
     "natlog": _natlog,
 }
 """What makes each built-in model from a `Recipe`, by the name that stands for it wherever a model is named."""
+
+
+def is_order_blind(model: Mapping[str, Any]) -> bool:
+    """Check whether the record of a model is of one that is blind to word order by construction.
+
+    Its answers to shuffled words are its answers, so that nobody has to ask. A lexical model whose words count by their
+    tags in context is none: tags depend on the order.
+    """
+    return model.get("kind") == "majority" or (model.get("kind") == "lexical" and model.get("tags") != BY_CONTEXT)
 
 
 def is_baseline(model: Mapping[str, Any]) -> bool:

@@ -26,6 +26,8 @@ class DiinConfig(PairConfig):
         block_layers: convolutions in a dense block.
         growth: channels that each of them adds.
         transition: share of the channels that a transition keeps (θ).
+        transition_relu: whether a ReLU stands between the convolution of a transition and its max pooling. The authors'
+            code has none; the paper's text implies one.
     """
 
     model_type = "unbag-diin"
@@ -39,6 +41,7 @@ class DiinConfig(PairConfig):
     block_layers: int = 8
     growth: int = 20
     transition: float = 0.5
+    transition_relu: bool = False
     dropout: float = 0.2
 
 
@@ -50,6 +53,11 @@ class DiinForSequenceClassification(PairNetwork):
     has a word of its stem. What is known of a word is in the model (`WordEmbeddings`): a part of speech is the one the
     word has most often, and a word out of the vocabulary has no characters. The penalty on the difference of both
     sides' encoders (section 4) is left to weight decay.
+
+    The DenseNet is that of the authors' code (github.com/YichenGong/Densely-Interactive-Inference-Network,
+    `python/models/DIIN.py`): ReLU follows the convolutions of the dense blocks only. The first convolution and those of
+    the transitions have no activation. The text applies a ReLU after every convolution unless it says otherwise, and
+    says so of the first convolution only (`transition_relu=True`).
     """
 
     config_class = DiinConfig
@@ -67,7 +75,7 @@ class DiinForSequenceClassification(PairNetwork):
             layers.append(DenseBlock(channels, config.block_layers, config.growth))
             grown = channels + config.block_layers * config.growth
             channels = int(grown * config.transition)
-            layers.append(Transition(grown, channels))
+            layers.append(Transition(grown, channels, relu=config.transition_relu))
         self.extract = nn.Sequential(*layers)
         side = config.length >> config.blocks
         self.classifier = nn.Linear(channels * side * side, self.num_labels)
@@ -190,12 +198,20 @@ class DenseBlock(nn.Module):
 
 
 class Transition(nn.Module):
-    """A convolution of width 1, and the largest of each four neighbours."""
+    """A convolution of width 1, and the largest of each four neighbours.
 
-    def __init__(self, channels: int, kept: int) -> None:
+    Args:
+        channels: Number of channels of the input.
+        kept: Number of channels of the output.
+        relu: Whether a ReLU stands between convolution and pooling.
+    """
+
+    def __init__(self, channels: int, kept: int, *, relu: bool = False) -> None:
         super().__init__()
         self.convolution = nn.Conv2d(channels, kept, 1)
+        self.relu = relu
 
     def forward(self, values: Tensor) -> Tensor:
         """Return half as many rows and columns, shape (b, kept, m / 2, n / 2)."""
-        return max_pool2d(self.convolution(values).relu(), 2)
+        reduced = self.convolution(values)
+        return max_pool2d(reduced.relu() if self.relu else reduced, 2)

@@ -18,6 +18,10 @@ class GTlstmConfig(PairConfig):
     Attributes:
         classifier_size: the width of the layer above the encoder.
         temperature: of the Gumbel softmax, by which a merge is drawn in training.
+        scaled_scores: whether the scores of candidate merges are divided by √(hidden size), as in the authors' code.
+            The paper's text has the dot products themselves.
+        unit_forget_bias: whether 1 is added to the forget gates, as in the authors' code: to those of the tree-LSTM
+            for good, to those of the LSTM over the leaves as the first value of their bias. The text has no such bias.
     """
 
     model_type = "unbag-g-tlstm"
@@ -25,6 +29,8 @@ class GTlstmConfig(PairConfig):
     train_embeddings: bool = False
     classifier_size: int = 1024
     temperature: float = 1.0
+    scaled_scores: bool = True
+    unit_forget_bias: bool = True
     dropout: float = 0.1
 
 
@@ -35,6 +41,11 @@ class GTlstmForSequenceClassification(SentenceEncoder):
     sentence, a candidate parent of each two neighbours is made by a tree-LSTM, and the one is taken whose h is most
     like the query. In training it is drawn by the straight-through Gumbel softmax: forward a choice, backward a
     softmax.
+
+    By default the scores are scaled and the forget gates have a bias of 1, as in the authors' code
+    (github.com/jihunchoi/unsupervised-treelstm, `model/treelstm.py`). Neither is in the text
+    (`scaled_scores=False, unit_forget_bias=False`). The scale does not change which merge scores highest: it brings the
+    scores closer to each other, so that training draws merges more evenly.
     """
 
     config_class = GTlstmConfig
@@ -44,8 +55,8 @@ class GTlstmForSequenceClassification(SentenceEncoder):
         size = config.hidden_size
         self.dropout = nn.Dropout(config.dropout)
         self.leaf = LeafLstm(config.embedding_size, size)
-        self.merge = TreeLstmCell(0, size)
-        self.query = Query(size)
+        self.merge = TreeLstmCell(0, size, forget_bias=1.0 if config.unit_forget_bias else 0.0)
+        self.query = Query(size, scaled=config.scaled_scores)
         self.classifier = Mlp([4 * size, config.classifier_size, self.num_labels], nn.ReLU, config.dropout)
         self.post_init()
 
@@ -97,6 +108,15 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             return gumbel_softmax(scores, tau=self.config.temperature, hard=True, dim=-1)
         return one_hot(scores.argmax(dim=-1), scores.shape[-1]).to(scores.dtype)
 
+    @torch.no_grad()
+    def _init_weights(self, module: nn.Module) -> None:
+        """Draw new weights, and set the bias of the leaves' forget gates."""
+        super()._init_weights(module)
+        if isinstance(module, nn.LSTMCell) and self.config.unit_forget_bias:
+            input_gate, forget_gate, cell_gate, output_gate = torch.zeros_like(module.bias_ih).chunk(4)
+            bias = torch.cat([input_gate, forget_gate + 1, cell_gate, output_gate])
+            initialization.copy_(module.bias_ih, bias)
+
 
 def _replaced(parent: Tensor, left: Tensor, right: Tensor, before: Tensor, choice: Tensor, after: Tensor) -> Tensor:
     """Return the row of nodes with one parent in the place of its children, shape (b, candidates, hidden)."""
@@ -124,15 +144,21 @@ class LeafLstm(nn.Module):
 
 
 class Query(Drawn):
-    """Scores nodes by their likeness to a learnt vector."""
+    """Scores nodes by their likeness to a learnt vector.
 
-    def __init__(self, size: int) -> None:
+    Args:
+        size: Number of features of a node.
+        scaled: Whether the dot products are divided by √size.
+    """
+
+    def __init__(self, size: int, *, scaled: bool) -> None:
         super().__init__()
         self.vector = nn.Parameter(torch.zeros(size))
+        self.scale = size**-0.5 if scaled else 1.0
 
     def forward(self, nodes: Tensor) -> Tensor:
         """Return the scores of nodes, from shape (…, size)."""
-        return nodes @ self.vector
+        return nodes @ self.vector * self.scale
 
     def draw(self) -> None:
         """Draw it small, as its authors do."""

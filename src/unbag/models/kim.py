@@ -14,22 +14,35 @@ class KimConfig(PairConfig):
     """The config of KIM, with the sizes of its authors.
 
     Attributes:
-        relation_weight: λ, what any relation adds to the score of two words.
+        relation_weight: λ, the number that any relation of two words adds to their attention score.
+        compose_relations: whether the composition BiLSTM reads the relations of each token beside its projected
+            comparison, as in the authors' code. The paper's text gives the BiLSTM the comparison alone.
+        pool_relations: whether a sum of the composed tokens, weighted by their relations, is pooled beside mean and
+            maximum (section 3.5). The authors' code has it as an option, which their training script leaves off.
     """
 
     model_type = "unbag-kim"
 
     relation_weight: float = 1.0
+    compose_relations: bool = True
+    pool_relations: bool = True
 
 
 class KimForSequenceClassification(PairNetwork):
-    """ESIM, with the WordNet relations of each premise word to each hypothesis word at three places.
+    """ESIM that reads the WordNet relations of each premise word to each hypothesis word.
 
-    Chen et al. 2018, "Neural Natural Language Inference Models Enhanced with External Knowledge", section 3: in
-    co-attention a pair of words that are related at all scores λ more (section 3.3); in local inference a token has the
-    relations to what it is aligned with, weighted like that (section 3.4); in composition, beside mean and maximum, the
-    tokens are summed with weights that come of those relations (section 3.5). The relations are in the model
-    (`WordEmbeddings.related`): WordNet is needed to make it, not to load it.
+    Chen et al. 2018, "Neural Natural Language Inference Models Enhanced with External Knowledge", section 3. The
+    relation vector of a token is the attention-weighted mean of its relations to the words of the other side.
+
+    - Co-attention (section 3.3): two words with any relation score λ more, eᵢⱼ = aᵢ · bⱼ + λ 1[rᵢⱼ ≠ 0].
+    - Local inference (section 3.4): the relation vector is part of a token's comparison, before the projection.
+    - Composition (section 3.5): the tokens are also pooled by a weighted sum. The weights are the softmax over tokens
+      of a feed-forward layer with ReLU on the relation vectors.
+
+    The network is that of the authors' code (github.com/lukecq1231/kim, `scripts/kim/main.py`). There the relation
+    vector is read twice: before the projection, and again by the composition BiLSTM, as [projected comparison;
+    relation vector]. The text has the first only (`compose_relations=False`). The relations are saved in the model
+    (`WordEmbeddings.related`): making a model needs WordNet, loading one does not.
     """
 
     config_class = KimConfig
@@ -40,9 +53,11 @@ class KimForSequenceClassification(PairNetwork):
         self.dropout = nn.Dropout(config.dropout)
         self.encode = BiLstm(config.embedding_size, size)
         self.project = nn.Linear(8 * size + RELATIONS, size)
-        self.weigh = nn.Linear(RELATIONS, 1, bias=False)  # the softmax over tokens would cancel a bias
-        self.compose = BiLstm(size, size)
-        self.classifier = Mlp([12 * size, size, self.num_labels], nn.Tanh, config.dropout)
+        self.compose = BiLstm(size + (RELATIONS if config.compose_relations else 0), size)
+        # The ReLU comes before the softmax over tokens, so that the softmax does not cancel the layer's bias.
+        self.weigh = nn.Sequential(nn.Linear(RELATIONS, 1), nn.ReLU()) if config.pool_relations else None
+        pooled = 2 if self.weigh is None else 3
+        self.classifier = Mlp([4 * pooled * size, size, self.num_labels], nn.Tanh, config.dropout)
         self.post_init()
 
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
@@ -61,11 +76,23 @@ class KimForSequenceClassification(PairNetwork):
         return logits
 
     def _composed(self, own: Tensor, counterpart: Tensor, relations: Tensor, mask: Tensor) -> list[Tensor]:
-        """Return mean, maximum and weighted sum of what is read of a side's comparisons, each (b, 2 hidden)."""
-        compared = self.project(torch.cat([enhanced(own, counterpart), relations], dim=-1)).relu()
-        outputs = self.compose(self.dropout(compared), mask).outputs
-        weights = attention(self.weigh(relations).transpose(1, 2), mask)  # (b, 1, t)
-        return [mean_over(outputs, mask), max_over(outputs, mask), (weights @ outputs).squeeze(1)]
+        """Return mean, maximum and weighted sum of a side's composed comparisons, each of shape (b, 2 hidden).
+
+        Args:
+            own: Encoded tokens of the side, shape (b, t, 2 hidden).
+            counterpart: Aligned tokens of the other side, shape (b, t, 2 hidden).
+            relations: Relation vector of each token, shape (b, t, 5).
+            mask: False at padding, shape (b, t).
+        """
+        compared = self.dropout(self.project(torch.cat([enhanced(own, counterpart), relations], dim=-1)).relu())
+        # The relations enter without dropout, as in the authors' code.
+        inputs = torch.cat([compared, relations], dim=-1) if self.config.compose_relations else compared
+        outputs = self.compose(inputs, mask).outputs
+        pooled = [mean_over(outputs, mask), max_over(outputs, mask)]
+        if self.weigh is not None:
+            weights = attention(self.weigh(relations).transpose(1, 2), mask)  # (b, 1, t)
+            pooled.append((weights @ outputs).squeeze(1))
+        return pooled
 
 
 def _of_counterparts(weights: Tensor, relations: Tensor) -> Tensor:

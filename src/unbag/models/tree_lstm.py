@@ -28,11 +28,17 @@ class TreeLstmCell(nn.Module):
         c = fᴸ ⊙ cᴸ + fᴿ ⊙ cᴿ + i ⊙ u    h = o ⊙ tanh(c)
 
     A leaf has an input and no children; without inputs (`inputs = 0`) there are biases in the place of W x.
+
+    Args:
+        inputs: Number of input features of a node; 0 for none.
+        hidden: Number of hidden units.
+        forget_bias: Number added to both forget gates before their sigmoid, which is not trained.
     """
 
-    def __init__(self, inputs: int, hidden: int) -> None:
+    def __init__(self, inputs: int, hidden: int, *, forget_bias: float = 0.0) -> None:
         super().__init__()
         self.hidden = hidden
+        self.forget_bias = forget_bias
         self.of_input = nn.Linear(inputs, 4 * hidden) if inputs else None  # i, o, u, f
         self.of_children = nn.Linear(2 * hidden, 5 * hidden, bias=not inputs)  # i, o, u, fᴸ, fᴿ
 
@@ -60,7 +66,8 @@ class TreeLstmCell(nn.Module):
         if added is not None:
             gates = gates + added
         i, o, u, f_left, f_right = gates.chunk(5, dim=-1)
-        c = f_left.sigmoid() * c_left + f_right.sigmoid() * c_right + i.sigmoid() * u.tanh()
+        f_left, f_right = ((f + self.forget_bias).sigmoid() for f in (f_left, f_right))
+        c = f_left * c_left + f_right * c_right + i.sigmoid() * u.tanh()
         return Nodes(o.sigmoid() * c.tanh(), c)
 
 

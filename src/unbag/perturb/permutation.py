@@ -141,6 +141,19 @@ class Permuter:
         return sides, orders, texts
 
 
+def derangement(tokens: Tokens, stream: tuple[object, ...], draw: int) -> str:
+    """Shuffle the words of one sentence so that none keeps its place; one of fewer than two words stays as written.
+
+    Args:
+        tokens: of the sentence.
+        stream: what decides the order, together with the draw (`counter_rng.key`).
+        draw: which order of the stream.
+    """
+    side = _Shuffler(tokens, key(*stream), BOTH, moves=len(tokens.words) > 1)
+    [text] = side.texts(side.orders(np.zeros(1, dtype=np.int64), np.full(1, draw)))
+    return text
+
+
 @lru_cache(maxsize=1 << 12)
 def _placements(n: int, barred: int) -> int:
     """Return in how many ways n things fill n places if so many of them have a place each that is barred to them.

@@ -57,9 +57,10 @@ def words(verdicts: Sequence[SetVerdict]) -> tuple[str, str]:
     if not asked:
         raise ValueError("expected the results of a challenge set for a badge, found none")
     better = _better(verdicts)
-    # Whoever was not held against a lexical model is not said to have done more than one.
-    lexical = all(each.lexical for each in (better or asked))
-    label = "reads more than words" if lexical else "better than a guess"
+    # A model that was not asked with shuffled words is not said to need their order.
+    lexical = all(each.lexical is not None for each in (better or asked))
+    shuffled = all(each.shuffled is not None or not each.needs_control for each in (better or asked))
+    label = "reads more than words" if lexical and shuffled else "better than chance"
     return label, f"shown on {len(better)} of {len(asked)} set{'' if len(asked) == 1 else 's'}"
 
 

@@ -16,7 +16,7 @@ _COLOURS: Final[dict[Standing, str]] = {
     "better": "#2a8a4a",
     "no better": _GREY,
     "worse": "#cf4a26",
-    "cannot be told": _GREY,
+    "inconclusive": _GREY,
 }
 _WIDTH, _HEIGHT, _MARGIN = 180, 18, 6  # pixels
 _CELL: Final = "padding:.2em 1em .2em 0;border:0;background:none"

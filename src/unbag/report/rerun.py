@@ -3,7 +3,7 @@
 import shlex
 from typing import Any, Final, NamedTuple
 
-from unbag import sets
+from unbag import challenge_sets, sets
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.corpora import CORPORA, OFFICIAL
 from unbag.perturb.permutation import DEFAULT_SEED
@@ -51,6 +51,8 @@ def rerun(result: Result) -> Rerun:
         words += [*_pairs(result), *_options(result)]
         if (beyond := result.scores.get(BEYOND_WORDS)) and beyond["lexical_model"] is None:
             words.append("--no-lexical")
+        if beyond and beyond.get("shuffled") is None and challenge_sets.get(result.set).has_shuffled_control:
+            words.append("--no-shuffled")
         return Rerun(shlex.join(["unbag", *words]), _remark(result))
     except _NoCommandError as error:
         return Rerun("", f"No command asks the same again: {error}.")

@@ -29,10 +29,16 @@ def view(results: Sequence[Result]) -> RenderableType:
         [one] = asked
         line = f"Beyond words {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
         return Group(Text(line), *sentences)
-    table = _empty("beyond words [95 %]", "rows", "")
+    table = _empty("model", "shuffled", "lexical", "beyond words [95 %]", "")
     for each in asked:
-        table.add_row(name_of(each.result, results), interval(each.score), f"{each.score.n:,}", str(each))
-    return Group(Text(names[0], style="italic"), table, Text(scale(asked), style="dim"), *sentences)
+        parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
+        table.add_row(name_of(each.result, results), *parts, interval(each.score), each.standing)
+    told = f"On the left 0 is chance. Beyond words {scale(asked)}"
+    return Group(Text(names[0], style="italic"), table, Text(told, style="dim"), *sentences)
+
+
+def _part(share: float | None) -> str:
+    return "" if share is None else f"{share:.3f}"
 
 
 def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result]) -> RenderableType:
@@ -54,7 +60,7 @@ def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result
 
 
 def _empty(*numbers: str) -> Table:
-    table = Table("set", *numbers, box=box.SIMPLE_HEAD, pad_edge=False)
+    table = Table("set", *numbers, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table

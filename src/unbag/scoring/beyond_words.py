@@ -1,16 +1,21 @@
-"""The score beyond words: 0 is the best that guessing or counting words gets on the same rows, 1 a perfect reader.
+"""The score beyond words: 0 is the best of what needs no word order on the same rows, 1 a perfect reader.
 
 The papers' own numbers cannot be read alone: a coin has a lower P^c than any model, one answer for all is right on most
 of Breaking NLI, and a bag of words is right on two thirds of SNLI. Here every set has one scale (ours), of which both
 ends mean the same everywhere:
 
-    score = (s - floor) / (1 - floor),    floor = max(0, s of the best that only counts words, on the same rows)
+    score = (s - floor) / (1 - floor),    floor = max(0, s of the lexical baseline, s of the model's shuffled control)
 
 where s is the mean over gold labels of the mean credit of the rows with that label, moved and stretched so that a guess
 and the best constant answer have 0 and a perfect reader has 1. (A constant that no row of a set has for its label, as
 entailment on swapped pairs, is below 0.) With the credit 1 for a right answer and K gold labels,
 s = (balanced accuracy - 1/K) / (1 - 1/K): each label weighs alike, so that no constant answer gains by a label being
 frequent.
+
+The shuffled control is the model itself, asked the same rows with the words of both sentences shuffled
+(`perturb.shuffled`). A model that is blind to word order answers these as it answers the rows, so that no such model
+has a score above 0 on any set. What shuffling costs another model may be confusion rather than reading: its control is
+a lower bound on what it gets without word order, and its score an upper bound on what word order gives it.
 """
 
 from collections.abc import Hashable, Sequence
@@ -19,6 +24,7 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.scoring.annotators import Annotations, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
 from unbag.scoring.numbering import numbered
 from unbag.scoring.student import widening
@@ -26,8 +32,11 @@ from unbag.scoring.student import widening
 STATISTIC: Final = "beyond_words"
 """The name of this statistic in `scoring.paired.STATISTICS`."""
 
-LEAST_ROWS: Final = 10
+LEAST_ROWS: Final = 50
 """Rows of a gold label below which the label is left out: the mean over labels would rest on a few answers."""
+
+LEAST_KAPPA: Final = 0.1
+"""Fleiss' κ of a gold label below which it is left out: annotators agree on it no more than by chance."""
 
 _ZERO: Final = 1e-12  # what a constant answer has, but for rounding, must not be taken for more than a guess
 
@@ -45,6 +54,7 @@ class Credits(NamedTuple):
         guess: the mean credit that a guess and each constant answer gets; None for 1/K of K gold labels, where the
             credit is 1 for a right answer and 0 for a wrong one.
         perfect: the mean credit of a perfect reader.
+        names: the gold labels' names, by the integers in `label`; None where a label has no other name.
     """
 
     credit: NDArray[Any]
@@ -53,67 +63,97 @@ class Credits(NamedTuple):
     counts: NDArray[np.bool_] | None = None
     guess: float | None = None
     perfect: float = 1.0
+    names: Sequence[str] | None = None
+
+
+class LeftOutLabel(TypedDict):
+    """A gold label that does not count.
+
+    Attributes:
+        label: its name.
+        rows: how many rows have it.
+        reason: why it does not count.
+    """
+
+    label: str
+    rows: int
+    reason: str
 
 
 class BeyondWordsScores(TypedDict):
     """The score beyond words with what it is made of; an `Estimate` is (value, low, high, n).
 
     Attributes:
-        score: at most 1, below 0 where guessing or counting words does better. Its interval draws sources, with
-            the model's answers and those of who counts words; `n` counts the rows.
+        score: at most 1, below 0 where what needs no word order does better. Its interval draws sources, with the
+            answers of the model, of its shuffled control and of the lexical baseline; `n` counts the rows.
         p: of the score being 0, two-sided, by the same draws; None without draws.
         model: s of the model.
-        words: s of the best that counts words; None where none was asked.
-        floor: what 0 stands for: `words` where that does better than a guess, else `guess`.
-        labels: how many gold labels there are (K).
+        words: s of the lexical baseline; None where none was asked.
+        shuffled: s of the shuffled control; None where none was asked.
+        floor: what 0 stands for, the best of these: `words`, `shuffled`, or else `guess`.
+        labels: how many gold labels count (K).
         sources: how many sources the rows are of.
-        left_out: how many rows do not count since fewer than ten have their gold label.
+        left_out: the gold labels that do not count.
     """
 
     score: Estimate
     p: float | None
     model: float
     words: float | None
+    shuffled: float | None
     floor: str
     labels: int
     sources: int
-    left_out: int
+    left_out: list[LeftOutLabel]
 
 
 def beyond_words(
-    model: Credits, words: Sequence[Credits] = (), *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0
+    model: Credits,
+    lexical: Credits | None = None,
+    shuffled: Credits | None = None,
+    *,
+    annotators: Annotations | None = None,
+    resamples: int = DEFAULT_RESAMPLES,
+    seed: int = 0,
 ) -> BeyondWordsScores | None:
-    """Return the score beyond words; None where fewer than two gold labels are left, so that one answer would do.
+    """Compute the score beyond words; None where fewer than two gold labels count, so that one answer would do.
 
     Args:
         model: what the model's answers are worth.
-        words: what the answers of those are worth who only count words, on the same rows; the best is the floor.
+        lexical: what the lexical baseline's answers to the same rows are worth.
+        shuffled: what the model's own answers to the same rows with shuffled words are worth.
+        annotators: the labels that annotators gave each row, n lists of integers as in `model.label`; a label on which
+            they do not agree is left out.
         resamples: bootstrap draws of the sources; 0 for neither interval nor p.
         seed: decides the draws.
 
     Raises:
-        ValueError: if the two are not of the same rows.
+        ValueError: if they are not of the same rows.
 
-    >>> right = np.array([1.0] * 15 + [0.0] * 5 + [1.0] * 20)
-    >>> labels = np.repeat([0, 1], 20)
-    >>> half = Credits(right, labels, range(40))
+    >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
+    >>> labels = np.repeat([0, 1], 100)
+    >>> half = Credits(right, labels, range(200))
     >>> beyond_words(half)["score"].value  # balanced accuracy 0.875, of which a guess has 0.5
     0.75
-    >>> counting = half._replace(credit=np.array([1.0] * 15 + [0.0] * 5 + [1.0] * 5 + [0.0] * 15))
-    >>> beyond_words(half, [counting])["floor"]  # right on half: no more than a guess
+    >>> counting = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
+    >>> beyond_words(half, counting)["floor"]  # right on half: no more than a guess
     'guess'
+    >>> beyond_words(half, counting, shuffled=half)["score"].value  # blind to word order
+    0.0
     """
-    if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in words):
-        raise ValueError("expected the answers of the model and of those who count words to the same rows")
+    asked = [each for each in (lexical, shuffled) if each is not None]
+    if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in asked):
+        raise ValueError("expected the answers of the model and of its baselines to the same rows")
     labels, of_label = np.unique(model.label, return_inverse=True)
     counted = np.ones(len(model.label), dtype=bool) if model.counts is None else np.asarray(model.counts, dtype=bool)
-    enough = np.bincount(of_label[counted], minlength=len(labels)) >= LEAST_ROWS
-    kept = counted & enough[of_label] if len(labels) else counted
-    n_labels = int(enough.sum())
+    left_out = _left_out(model, labels, of_label, counted, annotators)
+    counts_label = np.array([label not in left_out for label in range(len(labels))], dtype=bool)
+    kept = counted & counts_label[of_label] if len(labels) else counted
+    n_labels = int(counts_label.sum())
     if n_labels < 2:
         return None
     source, names = numbered(model.source)
-    position = np.cumsum(enough)[of_label] - 1  # of each row's label among those that are left
+    position = np.cumsum(counts_label)[of_label] - 1  # of each row's label among those that count
     cell = source[kept] * n_labels + position[kept]
 
     def summed(values: NDArray[Any]) -> Floats:
@@ -126,40 +166,66 @@ def beyond_words(
         return summed((np.asarray(credits.credit, dtype=np.float64)[kept] - guess) / (credits.perfect - guess))
 
     counts = summed(np.ones(kept.sum()))
-    guessing = np.zeros_like(counts)  # a guess has 0 everywhere
-    of_words = [scaled(each) for each in words]
-    of_lexical = max(of_words, key=lambda each: _balanced_sum(each, counts), default=guessing)
-    columns = np.concatenate([scaled(model), of_lexical, counts], axis=1)
-    total = columns.sum(axis=0, keepdims=True)
-    s_model, s_lexical = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], of_lexical))
-    value = float(statistic(total)[0])
+    # A guess, which has 0 everywhere, stands for a baseline that was not asked.
+    baselines = [np.zeros_like(counts) if each is None else scaled(each) for each in (lexical, shuffled)]
+    columns = np.concatenate([scaled(model), *baselines, counts], axis=1)
+    s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
+    value = float(statistic(columns.sum(axis=0, keepdims=True))[0])
     sources = int((counts.sum(axis=1) > 0).sum())
     low, high, p = _interval(columns, value, sources, resamples, seed)
     return {
         "score": Estimate(value, low, high, int(kept.sum())).of(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
-        "words": s_lexical if words else None,
-        "floor": "words" if s_lexical > 0 else "guess",
+        "words": None if lexical is None else s_lexical,
+        "shuffled": None if shuffled is None else s_shuffled,
+        "floor": "guess" if max(s_lexical, s_shuffled) <= 0 else "words" if s_lexical >= s_shuffled else "shuffled",
         "labels": n_labels,
         "sources": sources,
-        "left_out": int((counted & ~kept).sum()),
+        "left_out": [each for each in left_out.values() if each["rows"]],
     }
+
+
+def _left_out(
+    credits: Credits,
+    labels: NDArray[Any],
+    of_label: NDArray[np.intp],
+    counted: NDArray[np.bool_],
+    annotators: Annotations | None,
+) -> dict[int, LeftOutLabel]:
+    """Return the gold labels that do not count, also those without a row, by their position among `labels`."""
+    rows = np.bincount(of_label[counted], minlength=len(labels))
+    votes = None if annotators is None else [annotators[row] for row in np.flatnonzero(counted).tolist()]
+    agreement = None if votes is None else fleiss_kappa(votes, resamples=0)
+    kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
+    left_out: dict[int, LeftOutLabel] = {}
+    for position, (label, n) in enumerate(zip(labels.tolist(), rows.tolist(), strict=True)):
+        kappa = kappas.get(label)
+        if n < LEAST_ROWS:
+            reason = f"fewer than {LEAST_ROWS} rows"
+        elif kappa is not None and kappa < LEAST_KAPPA:
+            reason = f"annotators' κ {kappa:.2f}"
+        else:
+            continue
+        name = str(label) if credits.names is None else credits.names[label]
+        left_out[position] = {"label": name, "rows": n, "reason": reason}
+    return left_out
 
 
 def statistic(sums: Floats) -> Floats:
     """Return the score from sums over sources.
 
     Args:
-        sums: of the model's scaled credits by gold label, of those of who counts words, and of the rows, shape (r, 3K).
+        sums: of the scaled credits by gold label of the model, of the lexical baseline and of the shuffled control, and
+            of the rows, shape (r, 4K).
 
     Returns:
         Shape (r,); NaN where there is no row of a label. A floor of 1 leaves nothing to gain: 0. More
         credit than a perfect reader's, as never giving the gold label to scrambled text has, is 1.
     """
-    of_model, of_words, counts = np.split(sums, 3, axis=1)
-    model, words = _mean_of_labels(of_model, counts), _mean_of_labels(of_words, counts)
-    floor = np.maximum(0.0, words)
+    *credits, counts = np.split(sums, 4, axis=1)
+    model, lexical, shuffled = (_mean_of_labels(each, counts) for each in credits)
+    floor = np.maximum(0.0, np.maximum(lexical, shuffled))
     with np.errstate(invalid="ignore", divide="ignore"):
         scores: Floats = np.where(floor < 1, (model - floor) / (1 - floor), 0.0)
     scores[np.abs(scores) < _ZERO] = 0.0

@@ -8,6 +8,7 @@ import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
+from importlib.util import find_spec
 from typing import Any, Final
 
 from unbag.corpora import LANGUAGES
@@ -86,6 +87,15 @@ def require_words(language: str) -> None:
         raise ValueError(f"expected one of the languages {', '.join(LANGUAGES)}, found {language!r}")
 
 
+def has_words(language: str) -> bool:
+    """Check whether sentences of a language can be cut into words here, with the packages that are installed."""
+    try:
+        require_words(language)
+    except ValueError:
+        return False
+    return not is_segmented(language) or find_spec(SEGMENTER) is not None
+
+
 def is_segmented(language: str, *, characters: bool = False) -> bool:
     """Tell whether it takes a segmenter to cut a language's sentences."""
     return language == "zh" and not characters
@@ -120,7 +130,9 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
     (('他', '在', '看书', '。'), ('他', '在', '看', '书', '。'))
     """
     require_words(language)
-    texts, words, spaces = [], [], 0
+    texts: list[str] = []
+    words: list[int] = []
+    spaces = 0
     for token in _tokenizer(language, characters)(sentence):  # one pass: each makes the tokens' objects anew
         if token.is_space:
             spaces += 1

@@ -45,7 +45,9 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
             BEYOND_WORDS: {
                 "score": Estimate(value - 0.1, value - 0.2, value, 100),
                 "p": 0.002,
+                "model": value,
                 "words": 0.1,
+                "shuffled": 0.0,
                 "floor": "words",
                 "sources": 100,
             }
@@ -106,7 +108,7 @@ def test_the_profile_is_the_score_beyond_words_of_every_model(written):
     drawn = page.profile(stand, gathered)
     assert [series.name for series in drawn.series] == ["org/a", "lexical"]
     assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
-    assert page.lead(gathered, stand) == "No challenge set was asked."
+    assert page.lead(gathered, stand) == "No challenge set was evaluated."
 
 
 def test_published_figures_carry_their_models_names(written):

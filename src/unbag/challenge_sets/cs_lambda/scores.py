@@ -3,13 +3,14 @@
 from typing import Any, Final
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unbag.answers import Answers, Columns
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
-MISLED: Final = 0.5
+MISLED: Final = 0.7
 """The λ of the pairs on which the score beyond words rests."""
 
 
@@ -31,11 +32,12 @@ def cs_lambda_scores(
 
 
 def cs_lambda_credits(columns: Columns, answers: Answers) -> Credits:
-    """Return for `scoring.beyond_words` which pairs of CS_0.5 are answered right.
-
-    Of the paper's λ it is the one with the most pairs, and the least at which the lexical model that the set was made
-    with is wrong of every pair: a wrong label has half of the probability or more.
-    """
+    """Return for `scoring.beyond_words` which pairs of CS_0.7, the paper's choice of λ, are answered right."""
     gold = answers.gold(columns["label"])
-    misled = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
-    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=misled)
+    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))
+
+
+def cs_lambda_decisive(columns: Columns) -> NDArray[np.bool_]:
+    """Return which rows are in CS_0.7, shape (n,)."""
+    misled: NDArray[np.bool_] = np.asarray(columns["lms"], dtype=np.float64) >= MISLED
+    return misled

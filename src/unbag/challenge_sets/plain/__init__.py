@@ -12,6 +12,10 @@ SET: Final = ChallengeSet(
     question="How often is it right on ordinary pairs?",
     paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
     figures_from="ReSNLI 2019",
+    shuffled=(
+        "The gold label of the pair in order. A corpus can be solved in part without word order; the control "
+        "says how far."
+    ),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
     quantities=(
@@ -26,7 +30,7 @@ SET: Final = ChallengeSet(
             ),
         ),
     ),
-    sample=2000,
+    sample=1000,
     evaluation_order=1,
     report_order=1,
     is_control=True,

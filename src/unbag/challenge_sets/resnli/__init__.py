@@ -15,6 +15,10 @@ SET: Final = ChallengeSet(
     paper="Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language "
     "Inference, anonymous EMNLP-IJCNLP 2019 submission",
     figures_from=_PAPER,
+    shuffled=(
+        "The gold label of the pair in order. The mean of the word embeddings says little of it; what a model "
+        "still gets without order is other knowledge of words."
+    ),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.resnli.resnli:Resnli",
     columns=("partition",),

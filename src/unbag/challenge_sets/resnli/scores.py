@@ -45,8 +45,13 @@ def resnli_credits(columns: Columns, answers: Answers) -> Credits:
     Where the splits are not known, or none but a training split, all pairs count.
     """
     gold = answers.gold(columns["label"])
+    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=resnli_decisive(columns))
+
+
+def resnli_decisive(columns: Columns) -> NDArray[np.bool_]:
+    """Return which rows are not from a training split, shape (n,); all where that is not known, or none is."""
     unseen = _unseen(columns)
-    return Credits(answers.predicted == gold, gold, range(len(gold)), counts=unseen if unseen.any() else None)
+    return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
 
 
 def unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:

@@ -22,6 +22,10 @@ SET: Final = ChallengeSet(
     question="Does it follow every, not and at most by the rules of natural logic?",
     paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
     figures_from=_PAPER,
+    shuffled=(
+        "The four-way label of the pair in order. Modifiers such as not and every are still there, but what "
+        "they modify is not told: the control says how much their presence gives away."
+    ),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.sicck.sicck:Sicck",
     columns=("pair", "reverse", "four_way"),

@@ -44,11 +44,12 @@ def sicck_scores(
 def sicck_credits(columns: Columns, answers: Answers) -> Credits:
     """Return for `scoring.beyond_words` which pairs get the right label; those of one seed are drawn together."""
     scored, back = _scored(columns)
-    names = answers.names
-    predicted = four_way(names[scored], names[back])
+    answered = answers.names
+    predicted = four_way(answered[scored], answered[back])
     gold = np.array([_gold(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
-    numbers = np.unique(gold, return_inverse=True)[1]
-    return Credits(predicted == gold, numbers, [columns["source_id"][row] for row in scored])
+    names, numbers = np.unique(gold, return_inverse=True)
+    source = [columns["source_id"][row] for row in scored]
+    return Credits(predicted == gold, numbers, source, names=names.tolist())
 
 
 def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp], NDArray[np.intp]]:

@@ -29,6 +29,10 @@ SET: Final = ChallengeSet(
     question="Is it right when subject and object change places, or an adjective moves?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     figures_from=_PAPER,
+    shuffled=(
+        "The gold label of the pair in order, of which nothing is left: both sentences have the same words, "
+        "so that the control is at most a guess at the kind of the pair."
+    ),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.soswap_addamod.soswap_addamod:SoswapAddamod",
     columns=("source_id", "kind"),

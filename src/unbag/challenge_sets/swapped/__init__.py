@@ -14,6 +14,10 @@ SET: Final = ChallengeSet(
     question="Does the answer stay when premise and hypothesis change places?",
     paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
     figures_from=_PAPER,
+    shuffled=(
+        "The gold label of the exchanged pair in order. Without order a pair and its exchange differ in which "
+        "words are on which side alone."
+    ),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
     columns=("source_id", "swapped"),

@@ -3,6 +3,7 @@
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from unbag.answers import NO_ANSWER, Answers, Columns, flags, rows_where
 from unbag.labels import CONTRADICTION, NEUTRAL, label_id
@@ -42,6 +43,11 @@ def swapped_scores(
             resamples=resamples,
         )
     )
+
+
+def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
+    """Return which rows are exchanged pairs, shape (n,)."""
+    return flags(columns["swapped"])
 
 
 def swapped_credits(columns: Columns, answers: Answers) -> Credits:

@@ -1,0 +1,58 @@
+"""The law of the score beyond words: a network that is blind to word order has no score above 0, on any set."""
+
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("transformers", reason="needs unbag[models]")
+
+from tests.models.test_recipes_and_sets import BAGS, undecided
+from unbag import challenge_sets, verdict
+from unbag.demo.run import fill, requests
+from unbag.evaluation import evaluate_all
+
+READS = "bilstm-last"
+EXAMPLES = {"sicck": 4, "permuted": 25, "cs_lambda": 500, "resnli": 300}
+"""Examples of a set; 60 of the others."""
+
+
+SOON = ("plain", "swapped", "cs_lambda")
+LATER = ("breaking_nli", "permuted", "resnli", "sicck")
+"""All sets of the demonstration but the one that needs a parser; the latter take longer to build."""
+
+
+def test_each_set_is_among_them():
+    assert {*SOON, *LATER, "soswap_addamod"} == set(challenge_sets.names())
+
+
+@pytest.fixture(scope="module", params=[SOON, pytest.param(LATER, marks=pytest.mark.nightly)], ids=["soon", "later"])
+def verdicts(request, tmp_path_factory):
+    """Give the verdicts on untrained networks on some sets."""
+    folder = tmp_path_factory.mktemp("blind")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
+        patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
+        patch.setattr("unbag.scoring.beyond_words.LEAST_ROWS", 2)
+        fill(folder)
+        asked = [each for each in requests(folder) if each.name in request.param]
+        asked = [replace(each, examples=EXAMPLES.get(each.name, 60)) for each in asked]
+        networks = [undecided(name, folder / name) for name in (*BAGS, READS)]
+        found = evaluate_all(networks, asked, out=folder / "run", lexical=False, trust_labels=True)
+        by_name = {}
+        for result in found:
+            by_name.setdefault(str(result.model["name"]).rpartition("/")[2], []).append(result)
+        yield {name: {each.result.set: each for each in verdict.of_model(own)} for name, own in by_name.items()}
+
+
+@pytest.mark.parametrize("name", BAGS)
+def test_a_network_blind_to_word_order_answers_shuffled_words_as_the_words(verdicts, name):
+    assert verdicts[name]
+    for each in verdicts[name].values():
+        assert each.score.value <= 0, each.result.set
+        assert each.standing != "better"
+        if each.needs_control:
+            assert each.shuffled == each.model, each.result.set
+
+
+def test_a_network_that_reads_in_order_answers_other_words_than_shuffled_ones(verdicts):
+    assert any(each.shuffled != each.model for each in verdicts[READS].values() if each.needs_control)
