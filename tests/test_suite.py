@@ -63,7 +63,7 @@ def test_every_set_is_in_the_suite_once_and_the_cheap_come_first():
 
 def test_what_is_asked_for_stays_and_the_rest_is_sampled():
     asked = suite.request("permuted")
-    assert suite.sampled(asked) == replace(asked, examples=180)
+    assert suite.sampled(asked) == replace(asked, examples=240)
     assert suite.sampled(replace(asked, examples=7)).examples == 7
     scored = suite.sampled(suite.request("cs_lambda"))
     assert dict(scored.options) == {"training": ("snli",), "pairs": 20_000}

@@ -21,12 +21,12 @@ title: unbag leaderboard
 tags:
 - leaderboard
 - natural-language-inference
-short_description: NLI models on sets that a bag of words cannot solve
+short_description: Do NLI models read sentences, or count words?
 ---
 
 # unbag leaderboard
 
-Natural language inference models on challenge sets that a bag of words cannot solve. Each number is a row of
+Natural language inference models on challenge sets that are held against bags of words. Each number is a row of
 [{results}](https://huggingface.co/datasets/{results}), which is read anew whenever the page is opened:
 
 ```python

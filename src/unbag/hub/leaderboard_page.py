@@ -240,7 +240,7 @@ def page(repo: str) -> gr.Blocks:
     with demo:
         gr.Markdown(
             "# Does an NLI model read sentences, or count words?\n"
-            "Challenge sets that a bag of words cannot solve, and the models that were asked. Intervals are over "
+            "Challenge sets that are held against bags of words, and the models that were asked. Intervals are over "
             "examples of one corpus; ↑ marks metrics of which more is better, ↓ those of which less is."
         )
         results = gr.State()

@@ -9,7 +9,7 @@ from unbag.hub.ownership import is_own_head, results_of
 from unbag.hub.publication import Publication
 from unbag.results import Result
 
-MESSAGE: Final = "Add results on challenge sets that a bag of words cannot solve"
+MESSAGE: Final = "Add results on challenge sets that are held against bags of words"
 """Of the commit; the title by which one's own open pull request is found again."""
 
 _INDEX: Final = "model-index"

@@ -60,7 +60,7 @@ def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result
 
 
 def _empty(*numbers: str) -> Table:
-    table = Table("set", *numbers, box=box.SIMPLE_HEAD, pad_edge=False, padding=(0, 1, 0, 0))
+    table = Table("set", *numbers, box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for column in table.columns[1:]:
         column.justify, column.no_wrap = "right", True
     return table
