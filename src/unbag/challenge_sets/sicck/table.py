@@ -76,7 +76,7 @@ def _constant_f1(by_label: Mapping[str, Any]) -> float:
     if not gold:
         return 0.0
     share = max(gold) / sum(gold)
-    return 2 * share / (1 + share) / len(gold)
+    return float(2 * share / (1 + share) / len(gold))
 
 
 def reading(result: Result) -> str:
