@@ -182,6 +182,59 @@ def test_what_cannot_be_used_is_refused_before_anything_is_loaded(options, said,
         asked(**options)
 
 
+@pytest.mark.parametrize("sets", [[None], [5], ["plain", None], ("plain", object()), [["plain"]], [b"plain"]])
+def test_evaluate_with_sets_that_are_no_names_is_refused(sets):
+    with pytest.raises(ValueError, match=r"expected sets to be a list of names and requests, found "):
+        asked(sets=sets)
+
+
+def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_is_built(tmp_path, monkeypatch):
+    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    (tmp_path / "file").write_text("")
+    for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
+        with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is no folder"):
+            asked(out=out)
+    with pytest.raises(ValueError, match="expected out to be the path of a folder, found ''"):
+        asked(out="")
+
+
+class Thing:
+    """An object that is no model: nothing of it can be called."""
+
+
+@pytest.mark.parametrize("model", [5, None, Thing(), Thing, [], {}, b"org/model", [by_length]])
+def test_evaluate_with_an_object_that_is_no_model_is_refused(model):
+    with pytest.raises(ValueError, match=r"expected a (model as text|function of a list of premises)"):
+        asked(model)
+
+
+@pytest.mark.parametrize("answer", [object(), {"entailment": object(), "neutral": 0, "contradiction": 1}, {1: 1.0}])
+def test_evaluate_with_a_function_that_answers_with_objects_is_refused_before_a_set_is_made(answer, monkeypatch):
+    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    with pytest.raises(ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with labels)"):
+        asked(lambda premises, hypotheses: [answer for _ in premises])
+
+
+def test_evaluate_with_a_function_that_does_not_know_the_trial_pair_is_asked_about_the_set():
+    def known(premises, hypotheses):
+        calls.append(len(premises))
+        if len(premises) == 1:
+            raise KeyError(premises[0])
+        return by_length(premises, hypotheses)
+
+    calls = []
+    assert asked(known, "plain")[0].scores == asked(by_length, "plain")[0].scores
+    assert calls[:2] == [1, 90], "the trial, and all rows"
+
+
+def test_evaluate_with_a_corpus_of_another_spelling_suggests_the_name():
+    for corpus in ("snli ", " snli", "SNLI"):
+        with pytest.raises(ValueError, match=r"expected a corpus .*did you mean 'snli'\?"):
+            asked(data=None, corpus=corpus)
+        with pytest.raises(ValueError, match=r"no config '.*did you mean 'snli-.*'\?"):
+            unbag.evaluate(by_length, [unbag.Request("plain", f"{corpus}-validation")], lexical=False, progress=False)
+
+
 def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, tmp_path):
     monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("another file")

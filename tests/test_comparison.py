@@ -235,6 +235,14 @@ def test_damaged_or_foreign_examples_are_refused(runs, tmp_path):
         unbag.compare(runs / "weak", tmp_path / "other")
 
 
+def test_compare_without_results_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"expected the results of two models or more to compare, got none; name the"):
+        comparison.compare()
+    results.write([], tmp_path / results.FILE)
+    with pytest.raises(ValueError, match=rf"{tmp_path}: expected results, got files without any"):
+        comparison.compare(tmp_path)
+
+
 def test_no_results_are_named(tmp_path):
     with pytest.raises(ValueError, match=r"expected a results\.json or a folder with one"):
         unbag.compare(tmp_path, tmp_path)

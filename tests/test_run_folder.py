@@ -50,6 +50,8 @@ def folder(monkeypatch, tmp_path):
         ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
         ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
+        ("--corpus all", HOME + "all-corpora-suite"),
+        ("--corpus all --file folder", HOME + "all-corpora-suite-with=official"),
         ("--cross", HOME + "cross"),
         ("--cross --examples 9", HOME + "cross-examples=9"),
         ("--cross --corpus snli,sick", HOME + "cross-snli+sick"),

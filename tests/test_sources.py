@@ -89,6 +89,16 @@ def test_columns_are_named_by_the_user(tmp_path):
     assert list(open_data(path, columns=columns).examples()) == [Example("x1", "A man.", "A dog.", "neutral")]
 
 
+@pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
+def test_open_data_with_an_empty_column_name_is_refused(tmp_path, name):
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"])
+    with pytest.raises(
+        DataError, match=rf"a\.csv: expected a column for the {name}, got no name \(--columns {name}=\)"
+    ):
+        open_data(path, columns={name: ""})
+    assert _pairs(open_data(path, columns={"id": ""})) == [("A man.", "A dog.", "neutral")]
+
+
 def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
     path = _write(
         tmp_path / "a.csv", ["a,A man.,A dog.,neutral", "a,A cat.,A dog.,neutral"], "pairID,premise,hypothesis,label"

@@ -7,6 +7,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer import BadParameter
 
 from tests.hub_server.client_process import ClientProcess, runs_in
 from tests.hub_server.corpora import mirrored
@@ -14,7 +15,9 @@ from tests.hub_server.running import running_hub
 from unbag import sets
 from unbag.answers import Answers
 from unbag.corpora import CORPORA, LANGUAGES
+from unbag.failures import Failure
 from unbag.labels import LABELS, LabelError, gold_id, label_id
+from unbag.request import Request, check
 
 SENTENCES = {
     "de": ("Zwei große Hunde laufen heute schnell über das Feld.", "Einige Tiere sind heute draußen auf dem Feld."),
@@ -174,3 +177,48 @@ def test_corpus_all_is_the_corpora_of_the_papers():
     found = selected(PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail)
     for name in ("plain", "swapped"):
         assert [each.config.partition("-")[0] for each in found if each.name == name] == list(OF_PAPERS)
+
+
+@pytest.mark.parametrize("given", [{"file": "folder"}, {"option": ["file=folder"]}])
+@pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
+def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
+    from unbag.cli.request_options import PairOptions
+    from unbag.cli.set_selection import selected
+
+    without, found = (
+        selected(PairOptions(corpus=["all"], **each), names, full=False, on_failure=pytest.fail) for each in ({}, given)
+    )
+    official = [request for request in found if "file" in request.options]
+    assert without == [request for request in found if request not in official]
+    assert [request.name for request in official] == [
+        name for name in ("breaking_nli", "sicck") if name in (names or [name])
+    ]
+    assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
+
+
+def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
+    from unbag.cli.request_options import PairOptions
+    from unbag.cli.set_selection import selected
+
+    with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
+        selected(PairOptions(corpus=["all"], file="folder"), ["plain"], full=False, on_failure=pytest.fail)
+
+
+@pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
+def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* leave out the"):
+        sets.builder(name, "snli-validation", file=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "said"),
+    [
+        ("sicck", "ocnli-validation", "is not made of Chinese pairs"),
+        ("breaking_nli", "rte-validation", "needs to know which pairs contradict"),
+        ("resnli", "ocnli", "expected embeddings for the language 'zh'"),
+    ],
+)
+def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
+    with pytest.raises(sets.UnfitError, match=said) as unfit:
+        check(Request(name, config))
+    assert Failure(name, unfit.value).is_left_out

@@ -30,6 +30,7 @@ _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   booktitle = {Proceedings of ACL-IJCNLP}, year = {2021}, url = {https://aclanthology.org/2021.acl-long.569},
   eprint = {2101.00010}, archivePrefix = {arXiv}}"""
 _LEAST_WORDS = 2  # one word has nowhere to go
+_MOST_PERMUTATIONS = 10_000  # up to 100 MB of a usual pair, 2 GB of the longest sentences
 
 
 @dataclass
@@ -68,6 +69,11 @@ class PermutedConfig(SourceConfig):
         super().check()
         require_words(self.sentences_in)
         Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
+        if self.q > _MOST_PERMUTATIONS:
+            raise ValueError(
+                f"q: expected at most {_MOST_PERMUTATIONS:,} permutations of each pair, got {self.q:,}; all of a pair "
+                f"are in memory at once, some gigabytes per million; lower q (the paper has {DEFAULT_Q})"
+            )
         if self.min_words < _LEAST_WORDS:
             raise ValueError(f"expected min_words of at least {_LEAST_WORDS}, found {self.min_words}")
         check_definition(self.minitree_by)

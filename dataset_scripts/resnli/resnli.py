@@ -22,6 +22,7 @@ from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.requirements import Requirement
 from unbag.rows import DataError
+from unbag.sets import UnfitError
 from unbag.source_config import SourceConfig
 from unbag.sources import Example, Source
 
@@ -68,7 +69,8 @@ class ResnliConfig(SourceConfig):
         """Refuse what cannot be.
 
         Raises:
-            ValueError: if an option has no such value.
+            ValueError: if an option has no such value; `UnfitError` if the pairs are in another language than the
+                embeddings.
         """
         super().check()
         if self.corpus and self.source_split is not None:
@@ -78,7 +80,7 @@ class ResnliConfig(SourceConfig):
         if self.validation_size is not None and self.validation_size < 0:
             raise ValueError(f"expected a validation_size of at least 0, found {self.validation_size}")
         if self.sentences_in != "en" and not self.embeddings:
-            raise ValueError(
+            raise UnfitError(
                 f"expected embeddings for the language {self.sentences_in!r}, found none (the default ones are "
                 "English); name a table, e.g. embeddings='google-bert/bert-base-chinese' or a file of word vectors"
             )

@@ -160,6 +160,8 @@ def evaluate(
     )
     if not (sets is None or isinstance(sets, str | Request | list | tuple)):
         raise ValueError(f"expected sets to be a set, or a list of them, found {sets!r}")
+    if isinstance(sets, list | tuple) and (wrong := [each for each in sets if not isinstance(each, str | Request)]):
+        raise ValueError(f"expected sets to be a list of names and requests, found {wrong[0]!r:.100}; leave it out")
     if not (label_map is None or isinstance(label_map, str | Mapping | list | tuple)):
         raise ValueError(f"expected label_map to be labels in order, or ours by the model's, found {label_map!r}")
     for name, text in {"revision": revision, "device": device, "base_url": base_url, "pipeline": pipeline}.items():
@@ -172,7 +174,7 @@ def evaluate(
     for name, number in {"shots": shots, "retries": retries}.items():
         if number is not None:
             whole(name, number)
-    if not (out is None or isinstance(out, str | PathLike)):
+    if not (out is None or isinstance(out, str | PathLike)) or out == "":
         raise ValueError(f"expected out to be the path of a folder, found {out!r}")
     if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
         label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
@@ -251,4 +253,4 @@ def _named(sets: Sequence[str | Request], asked: Pairs, *, full: bool) -> list[R
         if asked.is_given():
             raise ValueError(f"the request for {made[0]} says which pairs; leave out corpus, data, examples, …")
         return [each if isinstance(each, Request) else suite.request(each) for each in sets]
-    return asked.requests([each for each in sets if isinstance(each, str)])
+    return asked.requests([str(each) for each in sets])

@@ -5,6 +5,7 @@ Each corpus of the Hub is pinned: to a commit, or where its repository has no fi
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
@@ -267,5 +268,17 @@ def corpus(name: str) -> Corpus:
         ValueError: if there is none.
     """
     if name not in CORPORA:
-        raise ValueError(f"expected a corpus ({', '.join(CORPORA)}), found {name!r}; pass data of your own with --data")
+        raise ValueError(
+            f"expected a corpus ({', '.join(CORPORA)}), found {name!r}{meant(name)}; pass data of your own with --data"
+        )
     return CORPORA[name]
+
+
+def meant(name: str) -> str:
+    """Return a question after the corpus that a wrong name may mean; nothing where none is like it.
+
+    >>> meant("SNLI "), meant("nothing")
+    (", did you mean 'snli'?", '')
+    """
+    alike = get_close_matches(name.strip().lower(), CORPORA, n=1)
+    return f", did you mean {alike[0]!r}?" if alike else ""

@@ -50,11 +50,18 @@ class OfficialConfig(SourceConfig):
             return
         super().check()
         if self.file:
-            raise ValueError(f"expected a file with the config {OFFICIAL!r} only, found {self.file!r}")
+            raise ValueError(_no_file(self.name, self.file))
         if self.language != "en":
             raise ValueError(
                 f"expected English pairs, found the language {self.language!r}: what is put into them is English"
             )
+
+
+def _no_file(config: str, file: object) -> str:
+    return (
+        f"file: expected a file with the config {OFFICIAL!r} only, which has the authors' own pairs, got {file!r:.200} "
+        f"with the config {config!r}; leave out the file, or the corpus or data"
+    )
 
 
 class OfficialSet(ChallengeSetBuilder):
@@ -77,6 +84,8 @@ class OfficialSet(ChallengeSetBuilder):
         if isinstance(file, str | os.PathLike) and file and config.startswith(OFFICIAL):
             # The one file, or all of the folder would be part of the cache key; and what is wrong with it is told now.
             kwargs["file"] = str(fetch(self.FILE, local_copy=find(self.FILE, Path(file))))
+        elif file:  # now: what the file is would be looked at first
+            raise ValueError(_no_file(config, file))
         super().__init__(*args, **kwargs)
 
     def official_file(self) -> Path:

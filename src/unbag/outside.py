@@ -29,6 +29,7 @@ MOST_UNPACKED: Final = 200
 GIGABYTE: Final = 1 << 30
 """Bytes up to which nobody asks how they were packed."""
 
+_CHUNK: Final = 1 << 20
 _ADDRESS: Final = re.compile(r"[a-z][a-z0-9+.]+:/")  # s3://…, of which a path has one slash left
 _KINDS: Final = {
     stat.S_IFDIR: "a folder",
@@ -112,17 +113,51 @@ def limited_lines(file: IO[bytes], place: object, size: int, *, before: int = 0)
             if len(line) > LONGEST_LINE:
                 raise DataError(f"{place}, line {number}: expected at most {LONGEST_LINE:,} bytes a line, found more")
             if done > GIGABYTE and done > MOST_UNPACKED * size:
-                raise DataError(
-                    f"{place}, line {number}: unpacks to more than {MOST_UNPACKED} times its {size:,} bytes, as no "
-                    "text does; unpack it yourself if you trust it"
-                )
+                raise _expands(place, number, MOST_UNPACKED, size)
             yield number, line
-    except EOFError:
-        raise DataError(
-            f"{place}: ends in the middle of line {number + 1}: it is cut short, after {size:,} bytes; get it again"
-        ) from None
-    except (OSError, zlib.error) as error:
-        raise DataError(f"{place}, line {number + 1}: cannot be read ({error})") from None
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(error, place, number + 1, size) from None
+
+
+def count_lines(file: IO[bytes], place: object, size: int, *, free: int, times: int) -> int:
+    """Count the lines of an open file, far faster than they are read one by one.
+
+    Args:
+        file: to be read as bytes; maybe unpacked as it is read.
+        place: what to call it.
+        size: its bytes as they are stored.
+        free: bytes up to which it may unpack, however small it is.
+        times: how many times its size it may unpack to beyond that.
+
+    Raises:
+        DataError: if it is cut short or damaged, or unpacks to more.
+    """
+    count, done, last = 0, 0, b"\n"
+    try:
+        while chunk := file.read(_CHUNK):
+            count += chunk.count(b"\n")
+            done += len(chunk)
+            last = chunk[-1:]
+            if done > free and done > times * size:
+                raise _expands(place, count + 1, times, size)
+    except (EOFError, OSError, zlib.error) as error:
+        raise _unreadable(error, place, count + 1, size) from None
+    return count + (last != b"\n")
+
+
+def _expands(place: object, number: int, times: int, size: int) -> DataError:
+    return DataError(
+        f"{place}, line {number}: unpacks to more than {times} times its {size:,} bytes, as no text does; unpack it "
+        "yourself if you trust it"
+    )
+
+
+def _unreadable(error: Exception, place: object, number: int, size: int) -> DataError:
+    if isinstance(error, EOFError):
+        return DataError(
+            f"{place}: ends in the middle of line {number}: it is cut short, after {size:,} bytes; get it again"
+        )
+    return DataError(f"{place}, line {number}: cannot be read ({error})")
 
 
 def parsed_json(text: str, decode: Callable[[str], Any] = json.loads) -> Any:

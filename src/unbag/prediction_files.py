@@ -134,9 +134,18 @@ def _one_hot(row: Row) -> NDArray[np.float32]:
 
 
 def _distribution(row: Row, label_space: Sequence[str]) -> NDArray[np.float32]:
+    values = [[_number(row, label) for label in label_space]]
     try:
-        return checked_probabilities([[float(cell(row, label)) for label in label_space]], 1, label_space).reshape(-1)
-    except DataError:
-        raise
-    except (TypeError, ValueError) as error:
+        return checked_probabilities(values, 1, label_space).reshape(-1)
+    except ValueError as error:
         raise DataError(f"{row.place}: {error!s:.300}") from None
+
+
+def _number(row: Row, label: str) -> float:
+    found = cell(row, label)
+    try:
+        return float(found)
+    except (TypeError, ValueError, OverflowError):  # a whole number of JSON may have any number of digits
+        raise DataError(
+            f"{row.place}: expected a probability from 0 to 1 for {label}, got {found!r:.60}; correct that cell"
+        ) from None

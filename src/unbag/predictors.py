@@ -14,6 +14,7 @@ from unbag.inference.predictor import Predictor
 from unbag.model_kinds import BUILT_IN, CAUSAL, CLASSIFIER, ENDPOINT, FUNCTION, check, kind_of
 from unbag.offline import unless_unreachable
 from unbag.outside import require_file
+from unbag.user_code import user_code_error
 
 DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0, "trust_remote_code": False}
 """The options of models that have a default of their own, as their `load` has it; a test holds them together."""
@@ -178,11 +179,24 @@ def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
 
 def _function(name: str) -> Callable[[list[str], list[str]], Any]:
     module_name, _, attribute = name.partition(":")
+    if not (attribute and all(module_name.split("."))):
+        raise ValueError(f"expected module:function, found {name!r}; name a module and a function in it")
     sys.path.insert(0, str(Path.cwd()))  # as `python -m` does: the user's own module is found
     try:
-        function: Callable[[list[str], list[str]], Any] = getattr(import_module(module_name), attribute)
-    except (ImportError, AttributeError) as error:
-        raise ValueError(f"expected module:function, found {name!r}: {error}") from error
+        module = import_module(module_name)
+    except (Exception, SystemExit) as error:  # a script may end the process where it is imported
+        if isinstance(error, ModuleNotFoundError) and f"{module_name}.".startswith(f"{error.name}."):
+            raise ValueError(f"expected module:function, found {name!r}: {error}") from error
+        raise user_code_error(f"{name}: expected to import the module {module_name}", error, "correct it") from error
     finally:
         sys.path.pop(0)
+    try:
+        function: Callable[[list[str], list[str]], Any] = getattr(module, attribute)
+    except AttributeError as error:
+        raise ValueError(f"expected module:function, found {name!r}: {error}") from error
+    if not callable(function):
+        raise ValueError(
+            f"expected module:function, found {name!r}, which is of type {type(function).__name__}; name a function of "
+            "a list of premises and a list of hypotheses"
+        )
     return function

@@ -4,6 +4,7 @@ A schema says what every reader of a record relies on, and no more: further fiel
 What a set's own tables and figures read of its scores is said nowhere but there, so `whole` stands around those.
 """
 
+import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
@@ -17,6 +18,7 @@ from unbag.one_output import Ranking
 from unbag.secrets import first_line
 
 _LISTED: Final = 3  # faults that are named
+_LONGEST_NUMBER: Final = 40  # characters
 
 
 class _Model(TypedDict):
@@ -157,6 +159,8 @@ def checked(record: Mapping[str, Any], schema: type, expected: str) -> dict[str,
     """
     from pydantic import ValidationError
 
+    if faulty := _not_finite(record):
+        raise ValueError(f"{expected}, got {faulty}, which is no finite number; the file is damaged, make it again")
     try:
         _adapter(schema).validate_python(dict(record), strict=True)
     except ValidationError as error:
@@ -165,6 +169,23 @@ def checked(record: Mapping[str, Any], schema: type, expected: str) -> dict[str,
         more = f" and {len(found) - _LISTED} more" if len(found) > _LISTED else ""
         raise ValueError(f"{expected}, found {'; '.join(faults)}{more}") from None
     return dict(record)
+
+
+def _not_finite(record: Mapping[str, Any]) -> str:
+    """Return a number of a record that is NaN or infinite, with its path; nothing where all are finite.
+
+    Python reads them, though JSON has none. A whole number beyond every float is infinite too.
+    """
+    within: list[tuple[str, Any]] = [("", record)]
+    while within:
+        path, value = within.pop()
+        if isinstance(value, Mapping):
+            within += [(f"{path}.{name}" if path else str(name), each) for name, each in value.items()]
+        elif isinstance(value, list | tuple):
+            within += [(f"{path}.{number}", each) for number, each in enumerate(value)]
+        elif isinstance(value, int | float) and not abs(value) <= sys.float_info.max:
+            return f"{path} = {str(value)[:_LONGEST_NUMBER]}"
+    return ""
 
 
 @contextmanager

@@ -2,8 +2,9 @@
 
 import inspect
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -41,7 +42,7 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     elif config in CORPORA:
         config, options = config_name(name, config, None, options)
     if config is not None and config not in cls.builder_configs:
-        raise ValueError(_no_config(name, config, cls.builder_configs))
+        raise _no_config(name, config, cls.builder_configs)
     known = [option.name for option in fields(cls.BUILDER_CONFIG_CLASS)]
     if unknown := sorted(set(options) - set(known)):
         raise ValueError(f"the {name} set has no option {', '.join(map(repr, unknown))}; expected some of {known}")
@@ -50,26 +51,30 @@ def builder(name: str, config: str | None = None, *, cache_dir: Path | None = No
     return cls(config_name=config, dataset_name=f"unbag_{name}", cache_dir=cache_dir, **named)
 
 
-def _no_config(name: str, config: str, known: Iterable[str]) -> str:
-    """Return what to say of a config that a set does not have: why its corpus is none for it, or what it has."""
+def _no_config(name: str, config: str, known: Collection[str]) -> ValueError:
+    """Build the error for a config that a set does not have: why its corpus is none for it, or what it has."""
     of_corpora: dict[str, list[str]] = {}
     for each in known:
         of_corpora.setdefault(each.partition("-")[0], []).append(each)
     asked = config.partition("-")[0]
     if asked in of_corpora:
-        return f"the {name} set has no config {config!r}; expected one of {', '.join(of_corpora[asked])}"
+        return ValueError(f"the {name} set has no config {config!r}; expected one of {', '.join(of_corpora[asked])}")
     taken = [each for each in of_corpora if each in CORPORA]
     others = f"expected one of {', '.join(each for each in of_corpora)}"
     if asked in CORPORA:
         corpus = CORPORA[asked]
         if corpus.is_two_way:
-            return (
+            return UnfitError(
                 f"the {name} set needs to know which pairs contradict, and {asked} tells entailment from the rest "
                 f"alone; {others}"
             )
         if taken and corpus.language not in {CORPORA[each].language for each in taken}:
-            return f"the {name} set is not made of {LANGUAGES[corpus.language]} pairs, as {asked} is; {others}"
-    return f"the {name} set has no config {config!r}; {others}"
+            return UnfitError(
+                f"the {name} set is not made of {LANGUAGES[corpus.language]} pairs, as {asked} is; {others}"
+            )
+    alike = get_close_matches(config.strip().lower(), known, n=1)
+    question = f", did you mean {alike[0]!r}?" if alike else ";"
+    return ValueError(f"the {name} set has no config {config!r}{question} {others}")
 
 
 def _as_text(value: Any) -> Any:

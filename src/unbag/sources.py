@@ -24,6 +24,7 @@ LONGEST_SENTENCE: Final = 10_000
 than its length in time."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
+_LISTED: Final = 20  # columns that a message names
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 SPAN: Final = 500
 """About how many rows a span has: few, so that what has some thousand can be shared out evenly."""
@@ -270,6 +271,11 @@ def _recognise(named: Mapping[str, str], present: Sequence[str], where: str) -> 
     """Return their name of each of our columns, those the user gave and those with a usual name."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
         raise DataError(f"expected the columns {', '.join(_RECOGNISED)} to be named, found {', '.join(unknown)}")
+    if nameless := [ours for ours, theirs in named.items() if not theirs and ours != "id"]:
+        raise DataError(
+            f"{where}: expected a column for the {nameless[0]}, got no name (--columns {nameless[0]}=); name one of "
+            f"{', '.join(map(repr, present[:_LISTED]))}, or leave {nameless[0]} out; only id may be empty"
+        )
     columns = {ours: theirs for ours, theirs in named.items() if theirs}
     _require(columns, present, where)
     for ours, usual in _RECOGNISED.items():

@@ -100,8 +100,13 @@ def systems_in(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
     """Read results, and gather what belongs to one system; with the path that each was found by.
 
     Raises:
-        ValueError: if one is no path, or there are no results.
+        ValueError: if there are no paths, one is no path, or there are no results.
     """
+    if not paths:
+        raise ValueError(
+            f"expected the results of two models or more to compare, got none; name the folders of runs, or their "
+            f"{results.FILE}"
+        )
     for path in paths:
         if not isinstance(path, str | PathLike):
             raise ValueError(f"expected the path of results, found {path!r}")
@@ -115,6 +120,8 @@ def systems_in(paths: Sequence[Path | str]) -> list[tuple[str, System]]:
                 title = (seeded["recipe"] or "models") if seeded else name
                 system = systems.setdefault(key, System("", title))
                 system.runs.append(Run(result, file, number, seeded["seed"] if seeded else None))
+    if not systems:
+        raise ValueError(f"{', '.join(map(str, paths))}: expected results, got files without any; evaluate again")
     return [(where, system) for (where, _), system in systems.items()]
 
 

@@ -238,6 +238,10 @@ def test_what_was_built_is_not_reused_for_other_data(pairs):
     ("options", "words"),
     [
         ({"q": 0}, "q = 0"),
+        (
+            {"q": 10_000_000},
+            "q: expected at most 10,000 permutations of each pair, got 10,000,000; all of a pair are in",
+        ),
         ({"mode": "backwards"}, "'backwards'"),
         ({"min_words": 1}, "min_words of at least 2, found 1"),
         ({"minitree_by": "both"}, "one of the definitions code, text, found 'both'"),

@@ -1,8 +1,13 @@
+import functools
+import json
+import re
+
 import numpy as np
 import pytest
 
 from unbag.inference import CallablePredictor, Predictor
 from unbag.labels import TWO_WAY
+from unbag.user_code import UserCodeError
 
 PREMISES = ["A man sleeps.", "A dog runs.", "It rains."]
 HYPOTHESES = ["A man is awake.", "An animal moves.", "The party is cancelled."]
@@ -62,6 +67,13 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
         ([[0.5, 0.5]] * 3, r"shape \(3, 3\).*found shape \(3, 2\)"),
         ([{"entailment": 1.0}] * 3, "a probability for each of"),
         ((name for name in ["neutral"] * 3), "found a generator"),
+        ([object()] * 3, r"expected a table of numbers, 3 rows .* got list of object"),
+        ([b"neutral"] * 3, r"expected a table of numbers, 3 rows .* got list of bytes"),
+        ([[10**400, 0, 0]] * 3, r"expected a table of numbers, 3 rows .* got list of list"),
+        ([[1, 0, 0], [1, 0], [1, 0, 0]], r"expected a table of numbers, 3 rows .* got list of list"),
+        ([{"entailment": 10**400, "neutral": 0, "contradiction": 0}] * 3, "a probability from 0 to 1 for each label"),
+        ([{"entailment": object(), "neutral": 0, "contradiction": 0}] * 3, r"returned <object .*> for 'entailment'"),
+        ([{0: 1.0, 1: 0.0, 2: 0.0}] * 3, r"dicts with labels' names as keys .* returned the key 0"),
     ],
 )
 def test_what_is_no_answer_is_refused(answer, message):
@@ -79,3 +91,44 @@ def test_sides_of_different_lengths_and_missing_text_are_refused():
         predictor.predict(["a", "b"], ["c"])
     with pytest.raises(ValueError, match="every hypothesis to be text, found None in row 1"):
         predictor.predict(["a", "b"], ["c", None])  # type: ignore[list-item]
+
+
+@pytest.mark.parametrize("fn", [lambda: [], lambda pairs: [], lambda a, b, c: [], lambda *, premises, hypotheses: []])
+def test_function_of_other_arguments_is_refused_before_it_is_called(fn):
+    with pytest.raises(ValueError, match=r"expected a function of a list of premises and a list of hypotheses, got "):
+        CallablePredictor(fn)
+
+
+def test_function_that_a_decorator_gives_an_argument_is_called():
+    def answer(session, premises, hypotheses):
+        return [session] * len(premises)
+
+    wrapped = functools.wraps(answer)(lambda premises, hypotheses: answer("neutral", premises, hypotheses))
+    assert CallablePredictor(wrapped).predict(PREMISES, HYPOTHESES)[:, 1].tolist() == [1, 1, 1]
+
+
+def test_function_that_raises_is_named_with_its_own_lines_alone():
+    def of_one(premise):
+        return json.loads(premise)
+
+    def answer(premises, hypotheses):
+        return [of_one(premise) for premise in premises]
+
+    with pytest.raises(UserCodeError) as failed:
+        CallablePredictor(answer).predict(PREMISES, HYPOTHESES)
+    said = str(failed.value)
+    assert re.search(
+        r"the function .*answer: expected an answer for each of 3 pairs, got JSONDecodeError: Expecting", said
+    )
+    assert re.search(r" at \S*test_function\.py:\d+ \(of_one\), \S*test_function\.py:\d+ \(answer\); correct the", said)
+    assert "json/" not in said
+    assert "inference/function.py" not in said
+    assert isinstance(failed.value.__cause__, json.JSONDecodeError), "with the whole traceback for who debugs it"
+
+
+def test_function_that_is_interrupted_is_not_taken_for_one_that_fails():
+    def answer(premises, hypotheses):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        CallablePredictor(answer).predict(PREMISES, HYPOTHESES)

@@ -222,12 +222,24 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint, monkeypatch, tm
         ("ftp://localhost/v1", "expected an address such as"),
         ("http://me:secret@localhost/v1", "without name, password or"),
         ("http://localhost/v1?key=secret", "without name, password or"),
+        ("http://host\nx", r"--base-url: expected an address .* got '\\n' as its character 12; remove it"),
+        ("http://me:secret@host/v1\r", r"got '\\r' as its character 25"),
+        ("http://host/ v1", "got ' ' as its character 13"),
+        ("http://h\udcffost/v1", r"got '\\udcff' as its character 9"),
+        ("http://[::1", "expected an address such as"),
+        ("http://host:port/v1", "expected an address such as"),
+        ("http://host:99999/v1", "expected an address such as"),
+        ("http://host..name/v1", "expected an address such as"),
+        ("http://ho!é/v1", "expected an address such as"),
+        (f"http://{'a' * 64}/v1", "expected an address such as"),
+        (f"http://host/{'a' * 100_000}", "expected an address such as"),
     ],
 )
 def test_addresses_that_cannot_be_are_refused(address, message):
     with pytest.raises(EndpointError, match=message) as refused:
         EndpointPredictor.load("tiny", base_url=address)
     assert "secret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
 
 
 def test_what_is_not_there_is_said(endpoint):

@@ -49,7 +49,7 @@ def test_the_interval_shown_is_that_of_the_verdict():
     [row] = [row for row in together if row[:1] == ["sicck"]]
     assert row[4:] == ["0.200", "[-0.047,", "0.447]", "inconclusive"]  # 2.690 / 1.960 times as wide
     said = " ".join(word for row in together for word in row)
-    assert "SICCK (can show 0.33 or more)" in said  # (2.690 + 0.842) / 1.960 · 0.18 = 0.324
+    assert "SICCK (can show 0.37 or more)" in said  # (2.690 + 1.282) / 1.960 · 0.18 = 0.365
 
 
 def test_any_number_of_sets_can_be_better():

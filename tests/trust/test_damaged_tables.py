@@ -32,6 +32,7 @@ SPOILT = {
     "no sum of 1": SURE | {"id": "b", "neutral": 0.5},
     "negative": {"id": "b", "entailment": 1.5, "neutral": -0.5, "contradiction": 0},
     "text": SURE | {"id": "b", "neutral": "x" * 5000},
+    "400 digits": SURE | {"id": "b", "neutral": 10**400},
     "nothing": SURE | {"id": "b", "neutral": None},
     "a list": SURE | {"id": "b", "neutral": [0]},
     "a list for an id": SURE | {"id": ["b"] * 5000},

@@ -17,6 +17,7 @@ import pytest
 from tests.trust.command import ask, files_below, refused, some
 from unbag import outside, sets
 from unbag.labels import LABELS
+from unbag.lexical import word_vectors
 from unbag.lexical.word_vectors import read_word_vectors
 from unbag.outside import DataError
 from unbag.perturb import bigrams
@@ -400,6 +401,28 @@ def zipped(*members, password=False):
         content[6] |= 1
         content[content.rindex(b"PK\x01\x02") + 8] |= 1
     return bytes(content)
+
+
+@pytest.mark.parametrize("ending", [".txt.gz", ".zip"])
+def test_word_vectors_that_unpack_without_end_are_refused_before_they_are_parsed(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(word_vectors, "_FREE", 1 << 20)
+    monkeypatch.setattr(word_vectors, "_parse", lambda *_: pytest.fail("parsed"))
+    lines = b"a 1 2\n" * 1_000_000
+    path = tmp_path / f"bomb{ending}"
+    path.write_bytes(zipped(("a.txt", lines)) if ending == ".zip" else gzip.compress(lines))
+    with pytest.raises(ValueError, match=rf"bomb{ending}.*line \d+: unpacks to more than 50 times its [\d,]+ bytes"):
+        read_word_vectors(path)
+
+
+def test_word_vectors_that_are_packed_are_read_within_the_limits(tmp_path, monkeypatch):
+    monkeypatch.setattr(word_vectors, "_FREE", 0)
+    lines = "".join(f"w{n} {n / 7} {n / 11}\n" for n in range(1000)).encode().rstrip()
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(lines))
+    rows, vectors = read_word_vectors(tmp_path / "a.txt.gz")
+    assert (len(rows), vectors.shape) == (1000, (1000, 2))
+    monkeypatch.setattr(word_vectors, "_FREE", 1 << 20)
+    (tmp_path / "same.txt.gz").write_bytes(gzip.compress(b"a 1 2\n" * 9000))
+    assert read_word_vectors(tmp_path / "same.txt.gz")[1].shape == (9000, 2)
 
 
 @pytest.mark.parametrize("name", [*VECTORS, "many.zip", "none.zip", "password.zip", "crc.zip"])

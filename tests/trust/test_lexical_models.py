@@ -9,6 +9,8 @@ from unbag.lexical.hub import open_lexical_model
 from unbag.lexical.training import Recipe, fitted
 from unbag.predictors import predictor_of
 
+FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")
+
 
 @pytest.fixture
 def model(sixty_pairs):
@@ -47,12 +49,24 @@ def test_a_pipeline_that_the_user_names_is_loaded(model):
     assert open_lexical_model(model, pipeline="their/own") == model
 
 
+@pytest.mark.parametrize("name", FIELDS)
+def test_lexical_model_without_a_field_of_its_record_is_refused_by_name(model, sixty_pairs, capsys, name):
+    config = json.loads((model / "config.json").read_text())
+    del config["record"][name]
+    (model / "config.json").write_text(json.dumps(config))
+    score = ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
+    evaluate = ("evaluate", model, "--sets", "plain", "--data", sixty_pairs, "--out", sixty_pairs.with_name("out"))
+    for command in (score, evaluate):
+        said = " ".join(refused(capsys, *command).split())
+        assert f"expected a record with {', '.join(FIELDS)}, got one without {name}" in said
+        assert "fit the model again with `unbag lexical fit`" in said
+    assert not sixty_pairs.with_name("out").exists()
+
+
 WRONG = (None, 1, "x", [], {}, [[]], [None], [{"origin": 1}], True, "\x1b[31m", {"a": {}})
 
 
-@pytest.mark.parametrize(
-    "name", ["pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training"]
-)
+@pytest.mark.parametrize("name", FIELDS)
 def test_no_value_in_its_record_is_a_traceback(model, name):
     for value in WRONG:
         record(model, **{name: value})

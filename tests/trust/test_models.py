@@ -8,7 +8,10 @@ import pytest
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
+from transformers import AutoConfig
+
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.llm.tiny_lm import save_tiny_lm
 from tests.trust.command import some
 from tests.trust.damage import DAMAGES, do
 from unbag.api import evaluate
@@ -16,6 +19,7 @@ from unbag.inference.loading import load_to_train
 from unbag.inference.model_error import ModelError
 from unbag.inference.probe import probe
 from unbag.inference.transformer import TransformerPredictor
+from unbag.llm.causal import CausalPredictor
 
 
 @pytest.fixture
@@ -133,6 +137,55 @@ def test_a_tokenizer_with_more_tokens_than_the_model_has_is_refused(model):
     tokenizer["model"]["vocab"]["dog"] = 5000
     (model / "tokenizer.json").write_text(json.dumps(tokenizer))
     assert "token 5000" in refused(model)
+
+
+def test_training_with_a_tokenizer_larger_than_the_model_is_refused_before_it_begins(model):
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["a word of no pair"] = 5000
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(
+        ModelError, match=r"expected a vector for every token, got \d+ vectors .* 5,000 \('a word of no"
+    ):
+        load_to_train(model, revision=None, label_map=None, seed=0)
+    assert refused(model) is None, "pairs without that token can be asked"
+
+
+def test_language_model_smaller_than_its_tokenizer_is_refused(tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    folder = save_tiny_lm(tmp_path / "lm")
+    network = AutoModelForCausalLM.from_pretrained(folder)
+    network.resize_token_embeddings(100)
+    network.save_pretrained(folder)
+    with pytest.raises(ModelError, match=r"the tokenizer gives token \d+ .*, the model has 100 tokens"):
+        CausalPredictor.load(folder)
+
+
+PARTS = (
+    ("bert", "num_hidden_layers"),
+    ("bert", "num_labels"),
+    ("distilbert", "n_layers"),
+    ("albert", "inner_group_num"),
+)
+
+
+@pytest.mark.parametrize(("kind", "name"), PARTS)
+@pytest.mark.parametrize("value", [10**9, 1e9, 10**400])
+def test_config_of_billions_of_parts_is_refused_at_once(make_model, tmp_path, monkeypatch, kind, name, value):  # noqa: F811
+    folder = shutil.copytree(make_model(kind), tmp_path / "model")
+    changed(folder, **{name: value})
+    monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *_, **__: pytest.fail("the config was made"))
+    for load in (TransformerPredictor.load, lambda path: load_to_train(path, revision=None, label_map=None, seed=0)):
+        with pytest.raises(
+            ModelError, match=rf"model/config\.json: expected {name} to be at most 1,000, got 1"
+        ) as said:
+            load(folder)
+        assert len(str(said.value)) < 300
+
+
+def test_config_within_a_config_of_billions_of_parts_is_refused(model):
+    changed(model, encoder={"model_type": "bert", "num_hidden_layers": 10**9}, vocab_size_per_layer=300_000)
+    assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in refused(model)
 
 
 @pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])

@@ -204,3 +204,19 @@ def test_no_value_of_another_kind_is_a_name_or_a_path(value):
     for call in (lambda: sets.builder(value), lambda: sets.builder("plain", value), lambda: compare("run", value)):
         with pytest.raises(ValueError, match="expected"):
             call()
+
+
+@pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
+def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, corpus):
+    for command in (("build", "plain", "--out", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
+        said = " ".join(refused(capsys, *command, "--corpus", corpus).replace("│", " ").split())
+        assert "expected a name without white space around it" in said
+        assert f"did you mean '{corpus.strip()}'?" in said
+    assert files_below(Path.cwd()) == []
+
+
+@pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
+def test_column_without_a_name_is_refused(pairs, capsys, name):
+    said = refused(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--out", "out.parquet")
+    assert f"expected a column for the {name}, got no name (--columns {name}=)" in " ".join(said.split())
+    assert files_below(Path.cwd()) == []

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.trust.command import ALL, ask, some
+from tests.trust.command import ALL, ask, refused, some
 from tests.trust.conftest import LABELS, write_pairs
 from tests.trust.damage import DAMAGES, do
 from unbag import paired_samples, report_examples, results
@@ -106,6 +106,24 @@ def test_what_is_no_record_is_refused_by_name(run, tmp_path, capsys, monkeypatch
         code, _, err = ask(capsys, *command)
         assert code == 1
         assert "results.json" in err.replace("\n", "")
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400])
+def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsys, monkeypatch, number):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    record = json.loads((folder / results.FILE).read_text())
+    record["results"][0]["scores"]["accuracy"]["value"] = "HERE"
+    (folder / results.FILE).write_text(json.dumps(record).replace('"HERE"', number))
+    for command in (
+        ("report", folder, "--out", "report.html"),
+        ("compare", folder, run),
+        ("check", folder, "--min", "plain:accuracy=.1"),
+    ):
+        said = " ".join(refused(capsys, *command).split())
+        assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
+        assert "which is no finite number" in said
     assert not (tmp_path / "report.html").exists()
 
 

@@ -22,6 +22,23 @@ def comma_separated(values: list[str] | None) -> list[str] | None:
     return named
 
 
+def comma_separated_names(values: list[str] | None) -> list[str] | None:
+    """Return the values of a list of fixed names, as the callback of its option: none with white space around them.
+
+    Python takes no such name either. After a comma a space is part of the list.
+
+    Raises:
+        typer.BadParameter: if nothing is named, or there is white space around the names.
+    """
+    named = comma_separated(values)
+    for value in values or ():
+        if value != value.strip():
+            raise typer.BadParameter(
+                f"expected a name without white space around it, got {value!r}; did you mean {value.strip()!r}?"
+            )
+    return named
+
+
 def comma_separated_paths(values: list[Path] | None) -> list[Path] | None:
     """Return the paths of a list, as the callback of its option; one that is there may have commas in its name."""
     if not values:

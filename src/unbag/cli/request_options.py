@@ -1,17 +1,20 @@
 """The options that say which pairs a set is made from, and how: the same for every command that takes a set."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from unbag.cli import completion
-from unbag.cli.lists import comma_separated
+from unbag.cli.lists import comma_separated, comma_separated_names
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
     from unbag.request import Request
+
+FILE: Final = "file"
+"""The option of sets that names the authors' own pairs, which the config `official` holds."""
 
 _WHICH: Final = "Which pairs"
 
@@ -35,7 +38,7 @@ class PairOptions:
         list[str] | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            callback=comma_separated,
+            callback=comma_separated_names,
             autocompletion=completion.corpora,
             help="Base corpus: snli (default), mnli, anli, sick, ocnli, fever, rte, qnli, scitail, paws or "
             "xnli_en, xnli_de, … (15 languages); of evaluate also all: the first five, which the papers have.",
@@ -145,10 +148,15 @@ class PairOptions:
         """Return the sets' options by name, as they were written; those that are lists may be given again."""
         texts = _by_name(self.option or (), "--option NAME=VALUE", lists)
         if self.file is not None:
-            if "file" in texts:
+            if FILE in texts:
                 raise typer.BadParameter("file: given twice, as --file and as -o")
-            texts["file"] = self.file
+            texts[FILE] = self.file
         return texts
+
+    def without_file(self) -> "PairOptions":
+        """Return the same options without the authors' file, as for sets that are made from a corpus."""
+        option = [part for part in self.option or () if part.partition("=")[0].strip() != FILE]
+        return replace(self, file=None, option=option or None)
 
 
 def _lists(names: Sequence[str]) -> frozenset[str]:

@@ -35,7 +35,10 @@ def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Map
     for request in requests:
         non_defaults |= _not_by_default(request, in_suite=about.removeprefix(f"{ALL_CORPORA}-") == "suite")
     non_defaults |= _of_models(options)
-    pairs = [] if about.startswith((CROSS, ALL_CORPORA)) else [_pairs(requests)]
+    if about.startswith(ALL_CORPORA):
+        pairs = ["with=official"] if any("file" in request.options for request in requests) else []
+    else:
+        pairs = [] if about.startswith(CROSS) else [_pairs(requests)]
     return (
         RUNS / _short("+".join(map(_readable, names))) / _short("-".join([about, *pairs, *_name_parts(non_defaults)]))
     )

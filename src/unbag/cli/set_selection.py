@@ -8,7 +8,7 @@ import typer
 
 from unbag.cli import completion
 from unbag.cli.lists import comma_separated
-from unbag.cli.request_options import PairOptions
+from unbag.cli.request_options import FILE, PairOptions
 from unbag.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
@@ -39,6 +39,8 @@ def selected(
 ) -> "list[Request]":
     """Return what is asked for; of the suite, sets that cannot be made of these pairs are told of and left out.
 
+    With all corpora, a file of the authors' adds their own pairs once; without one, sets are made of corpora alone.
+
     Args:
         pairs: which pairs.
         sets: those that are named.
@@ -50,9 +52,13 @@ def selected(
     if pairs.corpus == [ALL]:
         if pairs.split:
             raise typer.BadParameter(f"--corpus {ALL} takes each corpus's own split, found --split {pairs.split}")
-        each = [replace(pairs, corpus=[name]) for name in OF_PAPERS]
+        without_file = pairs.without_file()
+        each = [replace(without_file, corpus=[name]) for name in OF_PAPERS]
         names = list(sets or suite.names())
         found = [request for one in each for request in one.requests(names, on_failure=on_failure)]
+        if pairs != without_file:  # the authors' own pairs are of no corpus
+            official = replace(pairs, corpus=None).requests(names, on_failure=lambda failure: None)
+            found += [request for request in official if FILE in request.options]
         # A set of official pairs is the same whatever the corpus.
         found = [request for place, request in enumerate(found) if request not in found[:place]]
         return found if full or sets else [suite.sampled(request) for request in found]

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from unbag.fingerprint import file_hash
 from unbag.inference.predictor import checked_pairs, checked_probabilities
 from unbag.labels import LABELS, LabelError, canonical, label_space_of, resolve_order
+from unbag.user_code import user_code_error
 
 
 class CallablePredictor:
@@ -42,6 +43,7 @@ class CallablePredictor:
             says which label was chosen and nothing of how surely: no entropy or confidence should be read from it.
 
     Raises:
+        ValueError: if the function does not take two lists.
         labels.LabelError: if the label map is none.
 
     >>> CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises)).predict(["A man."], ["A dog."])
@@ -59,6 +61,7 @@ class CallablePredictor:
         *,
         label_map: Mapping[str, str] | None = None,
     ) -> None:
+        _require_two_lists(fn)
         self._fn = fn
         outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
         self._order = None if label_map is None else resolve_order(outputs, label_map)
@@ -83,14 +86,18 @@ class CallablePredictor:
         """Return the probabilities of n pairs, shape (n, len(label_space)).
 
         Raises:
-            ValueError: if the function's answer is not one valid answer a pair; `labels.LabelError` if it answers with
-                ids and nothing says which labels they are.
+            ValueError: if the function's answer is not one valid answer a pair; `UserCodeError` if it raises something
+                itself; `labels.LabelError` if it answers with ids and nothing says which labels they are.
         """
         premises, hypotheses = checked_pairs(premises, hypotheses)
         if not premises:
             return np.empty((0, len(self.label_space)), dtype=np.float32)
-        answers = self._fn(premises, hypotheses)
-        if not hasattr(answers, "__len__"):
+        try:
+            answers = self._fn(premises, hypotheses)
+        except Exception as error:
+            expected = f"the function {_shown(self._fn)}: expected an answer for each of {len(premises)} pairs"
+            raise user_code_error(expected, error, "correct the function") from error
+        if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
             raise ValueError(
                 f"expected the function to return a list or an array with an answer for each pair, found a "
                 f"{type(answers).__name__}; a generator goes through list() first"
@@ -130,19 +137,51 @@ class CallablePredictor:
             )
         return self.label_space.index(self._order[number])
 
-    def _column(self, name: str) -> int:
+    def _column(self, name: Any) -> int:
+        if not isinstance(name, str):
+            raise ValueError(
+                f"expected dicts with labels' names as keys ({', '.join(self.label_space)}), the function returned the "
+                f"key {name!r:.100}"
+            )
         label = canonical(name)
         if label not in self.label_space:
             raise ValueError(f"expected one of {list(self.label_space)}, the function returned {name!r}")
         return self.label_space.index(label)
 
-    def _row(self, answer: Mapping[str, float]) -> list[float]:
-        by_column = {self._column(name): float(value) for name, value in answer.items()}
+    def _row(self, answer: Mapping[Any, Any]) -> list[float]:
+        by_column = {self._column(name): _number(name, value) for name, value in answer.items()}
         if len(by_column) != len(self.label_space) or len(answer) != len(self.label_space):
             raise ValueError(
                 f"expected a probability for each of {list(self.label_space)}, the function returned {dict(answer)}"
             )
         return [by_column[column] for column in range(len(self.label_space))]
+
+
+def _require_two_lists(fn: Callable[..., Any]) -> None:
+    try:
+        signature = inspect.signature(fn, follow_wrapped=False)  # a decorator may add arguments of its own
+    except (TypeError, ValueError):  # of some that are written in C; calling one says the rest
+        return
+    try:
+        signature.bind([], [])
+    except TypeError as error:
+        raise ValueError(
+            f"expected a function of a list of premises and a list of hypotheses, got {_shown(fn)}{signature} "
+            f"({error}); wrap it: lambda premises, hypotheses: …"
+        ) from None
+
+
+def _shown(fn: Callable[..., Any]) -> str:
+    return str(getattr(fn, "__qualname__", type(fn).__qualname__))
+
+
+def _number(name: Any, value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(
+            f"expected a probability from 0 to 1 for each label, the function returned {value!r:.100} for {name!r:.100}"
+        ) from None
 
 
 def _name(fn: Callable[..., Any]) -> str | None:

@@ -12,7 +12,7 @@ from unbag.inference.encoding import length_limit
 from unbag.inference.model_error import ModelError
 from unbag.inference.origin import origin_of
 from unbag.inference.reading import config_of, is_causal_lm, network_of, no_weights, tokenizer_of
-from unbag.inference.vocabulary import require_padding, require_words
+from unbag.inference.vocabulary import require_padding, require_vectors, require_words
 from unbag.labels import LABELS, of_one_output, resolve_order
 from unbag.one_output import RANKING, Threshold, checked_threshold
 
@@ -183,7 +183,8 @@ def load_to_train(
         seed: decides the new head.
 
     Raises:
-        ModelError: if there is no such model, it is a classifier of other labels, or its files lack more than a head.
+        ModelError: if there is no such model, it is a classifier of other labels, its files lack more than a head, or
+            its tokenizer has tokens that it has no vectors for.
         labels.LabelError: if a classifier does not say which output is which label.
     """
     origin = origin_of(model, revision)
@@ -210,6 +211,7 @@ def load_to_train(
     tokenizer = tokenizer_of(origin)
     require_padding(network, tokenizer, origin.source)
     require_words(tokenizer, origin.source)
+    require_vectors(network, tokenizer, origin.source)
     return Classifier(network, tokenizer, *origin.identity(), order)
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.labels import LABELS
+from unbag.secrets import first_line
 
 _SUM_TOLERANCE = 1e-3  # float16 probabilities, or three printed decimals, sum to 1 no better than this
 
@@ -112,10 +113,17 @@ def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) ->
         Shape (n, len(label_space)), the values untouched but for their type.
 
     Raises:
-        ValueError: if the shape differs, a value is not in [0, 1] (NaN is not), or a row sums to 1 no nearer than
-            1e-3.
+        ValueError: if it is no table of numbers, the shape differs, a value is not in [0, 1] (NaN is not), or a row
+            sums to 1 no nearer than 1e-3.
     """
-    array = np.asarray(values, dtype=np.float32)
+    try:
+        with np.errstate(over="ignore"):  # what is too large for float32 is infinite, and refused below
+            array = np.asarray(values, dtype=np.float32)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ValueError(
+            f"expected a table of numbers, {rows} rows (one per pair) by {len(label_space)} columns "
+            f"({', '.join(label_space)}), got {_kind_of(values)} ({first_line(error)}); give one probability per label"
+        ) from None
     if array.shape != (rows, len(label_space)):
         raise ValueError(
             f"expected probabilities of shape {(rows, len(label_space))}, a row for each pair and a column for each of "
@@ -131,3 +139,9 @@ def checked_probabilities(values: Any, rows: int, label_space: Sequence[str]) ->
             "a model that overflows in float16 is run in bfloat16 or float32"
         )
     return array
+
+
+def _kind_of(values: Any) -> str:
+    """Return the type of some values, with that of the first where they are a list."""
+    first = f" of {type(values[0]).__name__}" if isinstance(values, list | tuple) and values else ""
+    return type(values).__name__ + first

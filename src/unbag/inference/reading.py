@@ -1,6 +1,7 @@
 """A model's config, network and tokenizer as transformers reads them, and one line of what it cannot read."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 
 import unbag.models  # noqa: F401  (makes them known to the Auto classes)
 from unbag import panics
+from unbag.files import read_object
 from unbag.inference.model_error import ModelError
 from unbag.inference.origin import Origin
 from unbag.inference.remote_code import elsewhere, names_code
@@ -17,6 +19,10 @@ from unbag.secrets import first_line
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
 
+_MOST_PARTS: Final = 1_000
+"""Layers, groups of layers, or labels that a config may name; language models have some hundred layers."""
+_COUNTS_PARTS: Final = re.compile(r"(^|_)((?<!per_)layers?|groups|group_num|blocks|num_labels)$")
+"""Such as `num_hidden_layers`, `n_layer`, `decoder_layers`, ALBERT's `inner_group_num` and our own `blocks`."""
 _KINDS: Final = {
     AutoModelForSequenceClassification: "a sequence classifier",
     AutoModelForCausalLM: "a causal language model",
@@ -27,7 +33,8 @@ def config_of(origin: Origin) -> "PretrainedConfig":
     """Return a model's config.
 
     Raises:
-        ModelError: if it cannot be read, or it needs code that is not trusted or lies elsewhere.
+        ModelError: if it cannot be read, it names more layers or labels than any model has, or it needs code that is
+            not trusted or lies elsewhere.
     """
     folder = origin.fetched()
     if origin.trust and (name := elsewhere(folder)):
@@ -36,6 +43,7 @@ def config_of(origin: Origin) -> "PretrainedConfig":
             f"{origin} runs code of another repository, {repository} ({module}), at no commit that its files name; "
             "copy the code beside the model and name it there without the repository"
         )
+    require_few_parts(folder / "config.json")
     config: PretrainedConfig
     try:
         config = AutoConfig.from_pretrained(origin.source, **origin.options())
@@ -95,6 +103,36 @@ def tokenizer_of(origin: Origin) -> "PreTrainedTokenizerBase":
     except Exception as error:  # of files that anyone may have written: anything
         raise ModelError(f"cannot load the tokenizer of {origin}: {first_line(error)}") from error
     return tokenizer
+
+
+def require_few_parts(path: Path) -> None:
+    """Refuse a config that names more layers, groups, blocks or labels than `_MOST_PARTS`, before one is made.
+
+    A part is an object, whatever the files hold, so that a billion of them never ends. A width costs nothing before
+    it is compared with the shapes of the weights.
+
+    Raises:
+        ModelError: naming the first.
+    """
+    try:
+        config = read_object(path)
+    except ValueError:  # transformers says so
+        return
+    for name, value in _numbers(config):
+        if _COUNTS_PARTS.search(name) and value > _MOST_PARTS:
+            raise ModelError(
+                f"{path}: expected {name} to be at most {_MOST_PARTS:,}, got {f'{value:,}'[:40]}; take another copy of "
+                "the model"
+            )
+
+
+def _numbers(config: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
+    """Yield the numbers in a config by name, those of configs within it too."""
+    for name, value in config.items():
+        if isinstance(value, dict):
+            yield from _numbers(value)
+        elif isinstance(value, int | float):
+            yield name, value
 
 
 def _refuse_code(origin: Origin, folder: Path) -> None:

@@ -4,7 +4,7 @@ import logging
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from huggingface_hub import is_offline_mode, snapshot_download
@@ -28,6 +28,7 @@ from unbag.inference.model_error import ModelError
 from unbag.inference.packed_weights import use_packed_weights
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.process_group import default_device
+from unbag.inference.vocabulary import require_vectors_of
 from unbag.labels import label_space_of
 from unbag.one_output import Threshold, logit_of
 from unbag.secrets import first_line
@@ -83,7 +84,7 @@ class TransformerPredictor:
         self._padding = Padding.of(self.tokenizer, self.model)
         premises, hypotheses = zip(*_OF_DIFFERENT_LENGTHS, strict=True)
         compared = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        self._require_vectors(compared)
+        require_vectors_of(compared.input_ids, self.model, self.tokenizer)
         batch = self._inputs(compared, range(len(premises)))
         shortened = use_first_token(self.model, batch)
         packed = use_packed_weights(self.model, batch, self.batch_tokens)
@@ -212,7 +213,7 @@ class TransformerPredictor:
         if not premises:
             return
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        self._require_vectors(pairs)
+        require_vectors_of(pairs.input_ids, self.model, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in wanted(token_batches(pairs.lengths, self.batch_tokens), done, share):
             for some, values in self._halving.ask(rows, pairs.lengths, partial(self._probabilities, pairs)):
@@ -227,27 +228,10 @@ class TransformerPredictor:
             values: NDArray[np.float32] = logits.softmax(dim=-1)[:, self._columns].cpu().numpy()
         return values
 
-    def _require_vectors(self, pairs: EncodedPairs) -> None:
-        """Refuse tokens that the model has no vector for, which a GPU does not survive."""
-        known = _vectors(self.model)
-        if known is not None and (last := max(map(max, filter(None, pairs.input_ids)), default=0)) >= known:
-            raise ModelError(
-                f"the tokenizer gives token {last} ({self.tokenizer.decode([last])!r:.40}), the model has {known} "
-                "tokens: they are of different models"
-            )
-
     def _inputs(self, pairs: EncodedPairs, rows: Sequence[int]) -> dict[str, "Tensor"]:
         """Return the model's arguments for some of the pairs, each of shape (b, longest of them)."""
         arrays = self._padding.arrays_of(pairs, rows)
         return {name: torch.from_numpy(array).to(self.model.device) for name, array in arrays.items()}
-
-
-def _vectors(model: Any) -> int | None:
-    """Return how many tokens a model has vectors for; None of one that reads something else, such as characters."""
-    try:
-        return len(model.get_input_embeddings().weight)
-    except (AttributeError, NotImplementedError):
-        return None
 
 
 def usable_device(dtype: Dtype, device: str | None) -> str:

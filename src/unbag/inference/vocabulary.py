@@ -1,6 +1,7 @@
-"""What a tokenizer must be able to do for a model's answers to mean something: pad, and tell words apart."""
+"""What a tokenizer must be able to do for a model's answers to mean something: pad, tell words apart, fit the model."""
 
 import re
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from unbag import panics
@@ -52,6 +53,46 @@ def require_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
             f"the tokenizer of {source} knows {known[language]:.0%} of ordinary words ({language}), so that all pairs "
             "would look alike to the model; are its files there (tokenizer.json, vocab.txt, …), and of this model?"
         )
+
+
+def require_vectors(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+    """Refuse a tokenizer with a token that the model has no vector for, before it is trained.
+
+    Whether a text has such a token, only the text tells. A training may meet any, hours after its beginning.
+
+    Raises:
+        ModelError: naming the token.
+    """
+    vectors = _vectors(network)
+    token, number = max(tokenizer.get_vocab().items(), key=lambda each: each[1], default=("", -1))
+    if vectors is not None and number >= vectors:
+        raise ModelError(
+            f"{source}: expected a vector for every token, got {vectors:,} vectors and a tokenizer with token "
+            f"{number:,} ({token!r:.40}); take the tokenizer of this model, or resize the model "
+            "(resize_token_embeddings)"
+        )
+
+
+def require_vectors_of(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
+    """Refuse texts, as token ids, with a token that the model has no vector for, which a GPU does not survive.
+
+    Raises:
+        ModelError: naming the token.
+    """
+    vectors = _vectors(network)
+    if vectors is not None and (last := max(map(max, filter(None, texts)), default=0)) >= vectors:
+        raise ModelError(
+            f"the tokenizer gives token {last} ({tokenizer.decode([last])!r:.40}), the model has {vectors} tokens: "
+            "they are of different models"
+        )
+
+
+def _vectors(network: Any) -> int | None:
+    """Return how many tokens a model has vectors for; None of one that reads something else, such as characters."""
+    try:
+        return len(network.get_input_embeddings().weight)
+    except (AttributeError, NotImplementedError):
+        return None
 
 
 def _known_share(tokenizer: "PreTrainedTokenizerBase", language: str) -> float:

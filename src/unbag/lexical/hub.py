@@ -116,7 +116,12 @@ def _record(config: Path) -> dict[str, Any]:
     record = read_object(config).get("record")
     if not isinstance(record, dict):
         raise ValueError(f"{config}: expected a record of how the model was made, found {record!r:.100}")
+    if missing := [name for name in _FIELDS if name not in record]:
+        raise ValueError(
+            f"{config}: expected a record with {', '.join(_FIELDS)}, got one without {', '.join(missing)}, as an "
+            "earlier version wrote it; fit the model again with `unbag lexical fit`"
+        )
     for name, fits in _FIELDS.items():
-        if not fits(record.get(name)):
-            raise ValueError(f"{config}: the record has {name} = {record.get(name)!r:.100}, which no lexical model has")
+        if not fits(record[name]):
+            raise ValueError(f"{config}: the record has {name} = {record[name]!r:.100}, which no lexical model has")
     return record

@@ -1,10 +1,11 @@
 """Word vectors in text files, as GloVe, word2vec and fastText write them: a word and its numbers a line."""
 
+import gzip
 import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Final
+from typing import IO, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,9 @@ ENDINGS: Final = (".txt", ".vec")
 _MOST_DIMENSIONS: Final = 10_000  # tables in use have some hundred
 _LONGEST_COUNT: Final = 16  # digits
 _LISTED: Final = 5
+_MOST_UNPACKED: Final = 50
+"""How many times its size a packed file may come to beyond `_FREE`: numbers as text are packed to a third or so."""
+_FREE: Final = 16 << 20  # bytes, some seconds of reading
 
 
 def is_word_vectors(path: Path) -> bool:
@@ -32,8 +36,8 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
     """Read word vectors.
 
     A first line of two whole numbers (words, dimensions) is word2vec's header. Words may have spaces in them (some of
-    glove.840B do): the numbers are taken from the right. Of a word that occurs twice the first vector counts. The file
-    is read twice, so that no more than the table is held in memory.
+    glove.840B do): the numbers are taken from the right. Of a word that occurs twice the first vector counts. The lines
+    are counted first, so that no more than the table is held in memory.
 
     Args:
         path: a text file, or one compressed with gzip, or alone in a zip archive.
@@ -42,14 +46,15 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
         The row of each word, and the vectors, shape (rows, dimensions).
 
     Raises:
-        ValueError: if the file is something else, naming the line.
+        ValueError: if the file is something else, naming the line, or unpacks to far more than numbers do.
     """
     try:
-        with _opened(path) as read:
-            first = next(read, b"")
-            lines = bool(first) + sum(1 for _ in read)
-        with _opened(path) as read:
-            return _parse(read, path, first, lines)
+        with _opened(path) as (file, place):
+            first = next(_lines(file, place, path), b"")
+        with _opened(path) as (file, place):
+            lines = outside.count_lines(file, place, path.stat().st_size, free=_FREE, times=_MOST_UNPACKED)
+        with _opened(path) as (file, place):
+            return _parse(_lines(file, place, path), path, first, lines)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:
         raise ValueError(f"{path}: cannot be read ({error})") from error
 
@@ -110,18 +115,21 @@ def _dimensions(first: bytes) -> int:
 
 
 @contextmanager
-def _opened(path: Path) -> Iterator[Iterator[bytes]]:
-    """Give the lines of a file."""
+def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
+    """Give a file to read, unpacked where it is packed, and what to call it."""
+    outside.require_file(path)
     if path.suffix == ".zip":
-        with zipfile.ZipFile(outside.require_file(path)) as archive:
+        with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
             if len(members) != 1:
                 names = [member.filename for member in members[:_LISTED]]
                 raise ValueError(f"{path}: expected one file in the archive, found {names}; unpack the one you mean")
             with archive.open(members[0]) as file:
-                yield (
-                    line
-                    for _, line in outside.limited_lines(file, f"{path}, {members[0].filename}", path.stat().st_size)
-                )
+                yield file, f"{path}, {members[0].filename}"
     else:
-        yield (line for _, line in outside.lines(path))
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            yield cast("IO[bytes]", file), str(path)
+
+
+def _lines(file: IO[bytes], place: str, path: Path) -> Iterator[bytes]:
+    return (line for _, line in outside.limited_lines(file, place, path.stat().st_size))

@@ -25,6 +25,7 @@ from unbag.inference.memory import Halving
 from unbag.inference.model_error import ModelError
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.transformer import DTYPES, Dtype, usable_device
+from unbag.inference.vocabulary import require_vectors_of
 from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt, fingerprint
 from unbag.secrets import first_line
@@ -266,6 +267,7 @@ class CausalPredictor:
         # Special tokens only at the beginning: one at the end would stand between the prompt and nothing.
         ids = self.tokenizer(texts, add_special_tokens=False, padding=False, truncation=False, verbose=False)
         sequences = [self._start + tokens for tokens in ids["input_ids"]]
+        require_vectors_of(sequences, self.model, self.tokenizer)
         n = len(endings)
         return [_Question.of(sequences[at], sequences[at + 1 : at + n]) for at in range(0, len(sequences), n)]
 

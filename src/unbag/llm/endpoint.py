@@ -39,6 +39,7 @@ _NONSENSE_TRIES: Final = 3
 
 _TIMEOUT: Final = 120.0  # seconds; an answer of one word is there in one
 _THINKING_TIMEOUT: Final = 900.0
+_LONGEST_URL: Final = 2_000  # characters; the client refuses some ten thousand
 
 logger = logging.getLogger(__name__)
 
@@ -152,13 +153,20 @@ class EndpointPredictor:
         """
         if concurrency < 1:
             raise ValueError(f"expected at least 1 request at a time, found a concurrency of {concurrency}")
-        client = openai.OpenAI(
-            api_key=os.environ.get(KEY) or "none",  # the client insists on one
-            base_url=_checked_url(base_url),
-            max_retries=retries,
-            # Whoever answers at the address may not send pairs and key to another.
-            http_client=openai.DefaultHttpxClient(follow_redirects=False),
-        )
+        address = _checked_url(base_url)
+        try:
+            client = openai.OpenAI(
+                api_key=os.environ.get(KEY) or "none",  # the client insists on one
+                base_url=address,
+                max_retries=retries,
+                # Whoever answers at the address may not send pairs and key to another.
+                http_client=openai.DefaultHttpxClient(follow_redirects=False),
+            )
+        except Exception as error:  # of the HTTP client, whose error for a host's name has no base but Exception
+            raise EndpointError(
+                f"--base-url: expected an address such as http://localhost:8000/v1, got {address!r:.200} "
+                f"({first_line(error)}); correct it"
+            ) from error
         answers = AnswerCache(cache or cache_folder("answers") / "answers.sqlite")
         return cls(
             model,
@@ -318,9 +326,21 @@ def _read(completion: Any) -> Answer:
 def _checked_url(base_url: str | None) -> str:
     if not base_url:
         raise EndpointError("expected the endpoint's address, such as --base-url http://localhost:8000/v1, found none")
-    parts = urlsplit(base_url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {blotted(base_url)!r}")
+    # `urlsplit` drops line breaks and tabs, which the client then refuses with an error of its own.
+    for position, character in enumerate(base_url, start=1):
+        if character == " " or not character.isprintable():
+            raise EndpointError(  # without the address, which may hold a password
+                f"--base-url: expected an address such as http://localhost:8000/v1, got {character!r} as its character "
+                f"{position}; remove it"
+            )
+    try:
+        parts = urlsplit(base_url)
+        (parts.hostname or "").encode("idna")  # as a connection does: no empty label, none of more than 63 characters
+        is_address = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0  # reading it checks
+    except ValueError:  # brackets or a port that are none; `UnicodeError` of a host's name is one too
+        is_address = False
+    if not is_address or len(base_url) > _LONGEST_URL:
+        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {blotted(base_url)!r:.200}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise EndpointError(  # the address is recorded with the results
             f"expected an address without name, password or ?…, found one with them for {parts.hostname}; the key is "

@@ -13,6 +13,8 @@ Q(X, Y) holds is a matter of n = |X ∩ Y| and m = |X \ Y|, for all that are rea
 | at most | n ≤ k | no (k = 0), few (k = 2), fewer than three |
 | most | n > m | more than half of |
 | half | n = m | |
+| share | n ≥ k % of n + m | |
+| other | not known | every other, both, enough: no relation is promised |
 
 Neither the relations of determiners to each other nor what becomes of a relation inside one ("projectivity", MacCartney
 & Manning 2009, section 4.2) is written down: both are found by going through small worlds, as many things in each part
@@ -27,7 +29,7 @@ from functools import cache, partial
 from itertools import product
 from typing import Final
 
-from unbag.natlog.relations import Part, Relation, relation_of
+from unbag.natlog.relations import Context, Part, Relation, project, relation_of
 
 
 class Kind(Enum):
@@ -41,6 +43,8 @@ class Kind(Enum):
     AT_MOST = "at most"
     MOST = "most"
     HALF = "half"
+    SHARE = "share"
+    OTHER = "other"
 
 
 @dataclass(frozen=True)
@@ -55,6 +59,7 @@ class Determiner:
             Captions speak of what there is, and two sentences contradict each other only about one event (de Marneffe,
             Rafferty & Manning 2008, section 3).
         free: whether it is `any`, which is some under a negation and every elsewhere.
+        words: the words of one of which no condition is known; empty for all others.
     """
 
     kind: Kind
@@ -62,6 +67,7 @@ class Determiner:
     vague: bool = False
     named: bool = False
     free: bool = False
+    words: str = ""
 
     def holds(self, n: int, m: int) -> bool:
         """Tell whether it holds of n members that do and m that do not."""
@@ -83,6 +89,15 @@ class Determiner:
                 return n > m
             case Kind.HALF:
                 return n == m
+            case Kind.SHARE:
+                return 100 * n >= k * (n + m)
+            case Kind.OTHER:
+                raise ValueError(f"expected a determiner with a condition, got {self.words!r}")
+
+    @property
+    def is_existential(self) -> bool:
+        """Whether it holds only where there are members that do: then "he sang in Q cities" says that he sang."""
+        return self.kind is not Kind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
 
 
 A: Final = Determiner(Kind.SOME, named=True)
@@ -95,16 +110,20 @@ Projection = Callable[[Relation], Relation]
 """From the relation of what is put into a context to the one that is sure of what comes out."""
 
 _MOST_TOLD_APART: Final = 3
+_HALF: Final = 50
+"""The share that stands for all: small worlds have no member too few or too many for a smaller or a larger one."""
 
 
 def between(first: Determiner, second: Determiner) -> Relation | None:
-    """Return the relation of Q(X, Y) to R(X, Y); None where a vague number would have to be compared.
+    """Return the relation of Q(X, Y) to R(X, Y); None where it is not known, such as for a vague number.
 
     >>> between(EVERY, A).value, between(NO, A).value, between(EVERY, NO).value
     ('forward_entailment', 'negation', 'alternation')
     """
     if first == second:
         return Relation.EQUIVALENCE
+    if Kind.OTHER in (first.kind, second.kind):
+        return None
     if first.vague != second.vague and _counts(first) and _counts(second):
         return None
     most = max(first.number, second.number) + 2
@@ -115,7 +134,7 @@ def between(first: Determiner, second: Determiner) -> Relation | None:
 def _counts(determiner: Determiner) -> bool:
     """Tell whether a number is part of what it says: not so of a, every and no."""
     plain = {Kind.SOME: 1, Kind.AT_MOST: 0}
-    return determiner.kind not in (Kind.EVERY, Kind.NOT_EVERY, Kind.MOST, Kind.HALF) and (
+    return determiner.kind not in (Kind.EVERY, Kind.NOT_EVERY, Kind.MOST, Kind.HALF, Kind.SHARE) and (
         determiner.number != plain.get(determiner.kind)
     )
 
@@ -170,7 +189,10 @@ def _of_one_thing(relation: Relation) -> Relation:
 
 
 def _inside(determiner: Determiner, *, first: bool) -> Projection:
-    return partial(_projected, determiner.kind, min(determiner.number, 1), first)
+    if determiner.kind is Kind.OTHER:
+        return partial(project, context=Context.NON_MONOTONE)
+    number = _HALF if determiner.kind is Kind.SHARE else min(determiner.number, 1)
+    return partial(_projected, determiner.kind, number, first)
 
 
 @cache

@@ -22,6 +22,9 @@ _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", 
 _SPAN: Final = 4
 _ATTRIBUTES: Final = frozenset({"amod", "compound", "nmod", "nummod", "poss"})
 """Dependencies of words that say something of the noun they stand at."""
+_DETAILS: Final = frozenset("another this that these those small large big huge".split())
+"""Words of determiners that say more than "a" or "the": which one, or how large a group."""
+_COMPARED: Final = frozenset({"JJR", "JJS", "RBR", "RBS"})
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
@@ -92,15 +95,37 @@ def _substitution(
         return Edit(Sort.SUBSTITUTE, premise.words[i], "person", _FORWARD, "a name", i, j)
     if pos == "PRON" or hypothesis.pos[j] == "PRON" or (pos == "PROPN" and not words.is_entry(one)):
         raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
+    if (premise.tags[i] in _COMPARED) is not (hypothesis.tags[j] in _COMPARED) and one[:3] == two[:3]:
+        raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
     related = words.relation(one, two, pos) or words.relation(one, two, hypothesis.pos[j])
     related = related or words.relation(premise.words[i].lower(), hypothesis.words[j].lower(), pos)
     if related is None:
         raise CannotReadError(f"how {premise.words[i]!r} and {hypothesis.words[j]!r} are related")
     relation = related.relation
+    _check_measured(premise, i, hypothesis, j, relation)
     if relation is Relation.ALTERNATION and pos in NOUNS and premise.deps[i] != "attr":
         # Two things may do the same, and one may do it to two.
         relation = Relation.INDEPENDENCE
     return Edit(Sort.SUBSTITUTE, premise.words[i], hypothesis.words[j], relation, related.source, i, j)
+
+
+def _check_measured(premise: Tree, i: int, hypothesis: Tree, j: int, relation: Relation) -> None:
+    """Check that no adjective is measured by both of two nouns: a small elephant is no small animal.
+
+    Raises:
+        CannotReadError: If one is.
+    """
+    if relation not in (_FORWARD, Relation.REVERSE_ENTAILMENT) or premise.pos[i] not in NOUNS:
+        return
+    # The word before as well: parsers may take the noun for a part of what follows.
+    one, two = (
+        {tree.lemmas[n] for n in (*tree.children[noun], max(noun - 1, 0))}
+        for tree, noun in ((premise, i), (hypothesis, j))
+    )
+    nouns = premise.lemmas[i], hypothesis.lemmas[j]
+    is_occupation = any(noun.endswith(known.OCCUPATIONS) for noun in nouns)
+    if measured := one & two & (known.GRADABLE | (known.RATED if is_occupation else frozenset())):
+        raise CannotReadError(f"how {min(measured)!r} is measured for {nouns[0]!r} and {nouns[1]!r}")
 
 
 def _phrases(tree: Tree, noun: int, aligned: set[int]) -> list[tuple[int, ...]]:
@@ -130,6 +155,15 @@ def _determiners(premise: Tree, i: int, hypothesis: Tree, j: int, pairs: dict[in
     texts = [tree.determiners[n][1] if n in tree.determiners else "" for tree, n in ((premise, i), (hypothesis, j))]
     if relation is None:
         raise CannotReadError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
+    first, second = (frozenset(text.lower().split()) & _DETAILS for text in texts)
+    if relation is Relation.EQUIVALENCE and first != second:
+        if not (first < second or second < first):
+            raise CannotReadError(f"how the determiners {texts[0]!r} and {texts[1]!r} are related")
+        relation = _FORWARD if second < first else Relation.REVERSE_ENTAILMENT
+        return [Edit(Sort.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
+    is_number = relation is not Relation.EQUIVALENCE and max(one.number, two.number) > 1
+    if is_number and premise.lemmas[i] in known.UNITS:  # within two hours is not within one
+        raise CannotReadError(f"how {texts[0]!r} and {texts[1]!r} of {premise.words[i]!r} are related")
     if relation is Relation.EQUIVALENCE and (one.kind, one.number) == (two.kind, two.number):
         return []
     return [Edit(Sort.DETERMINER, texts[0] or "no determiner", texts[1] or "no determiner", relation, "", i, j)]
@@ -219,7 +253,7 @@ def _one_phrase(
     """Return what is done where one noun, of several words perhaps, stands for another ("body of water")."""
     heads, texts = [], []
     for tree, rest in zip((premise, hypothesis), between_same, strict=True):
-        if not rest or not tree.told.isdisjoint(rest):
+        if not rest or not tree.operator_tokens.isdisjoint(rest):
             return None
         tops = [i for i in rest if tree.heads[i] not in rest or tree.heads[i] == i]
         if len(tops) != 1 or tree.pos[tops[0]] not in ("NOUN", "PROPN"):
@@ -230,6 +264,7 @@ def _one_phrase(
     related = words.relation(texts[0], texts[1], "NOUN")
     if related is None or related.relation is Relation.ALTERNATION:
         return None
+    _check_measured(premise, heads[0], hypothesis, heads[1], related.relation)
     return Edit(Sort.SUBSTITUTE, texts[0], texts[1], related.relation, related.source, heads[0], heads[1])
 
 

@@ -51,6 +51,16 @@ class Words:
         """Tell whether a phrase has a sense of a part of speech."""
         return bool(self._senses(phrase, _PARTS.get(pos, "")))
 
+    def is_living(self, noun: str) -> bool:
+        """Check whether a noun in its most common sense is a living thing."""
+        living = set(self._senses("living thing", "n"))
+        return any(above in living for sense in self._senses(noun, "n")[:1] for above, _ in self._up(sense))
+
+    def is_kind_of(self, phrase: str, kind: str) -> bool:
+        """Check whether a noun phrase is a kind of another."""
+        related = self.relation(phrase, kind, "NOUN")
+        return related is not None and related.relation is Relation.FORWARD_ENTAILMENT
+
     def _relation(self, first: str, second: str, pos: str) -> Related | None:
         """Return the relation of two words or phrases of one part of speech; None if there is none that is known.
 

@@ -1,7 +1,7 @@
 """Words that turn inclusions round, or keep them from being read, in what depends on them.
 
 From what the literature on monotonicity and negative polarity lists (Ladusaw 1980; van der Wouden 1997; Karttunen 2012
-for verbs); that a word is missing here means that its context is taken for upward.
+for verbs). The context of a word that is missing here counts as upward.
 """
 
 from typing import Final
@@ -24,7 +24,71 @@ DOWNWARD_NOUNS: Final = frozenset(
     "lack absence refusal failure inability denial doubt unwillingness prohibition ban shortage avoidance".split()
 )
 """What follows them with "of", "to" or "that" is a downward context."""
-DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "than", "before"})
+NEGATIVE_OF: Final = frozenset({"free", "devoid", "void", "innocent", "ignorant"})
+"""Adjectives of which the same holds with "of" alone: free to eat apples is free to eat fruit."""
+EMOTIVE: Final = frozenset(
+    "surprised amazed astonished shocked glad happy sad sorry proud ashamed delighted disappointed angry annoyed "
+    "pleased thrilled relieved upset worried surprising amazing shocking sad strange odd".split()
+)
+"""Adjectives whose "that" clause is not monotone: who is glad that a dog barked may be so for it was a dog."""
+SURPRISING: Final = frozenset(
+    "surprise amaze astonish shock annoy please delight disappoint worry bother upset anger".split()
+)
+"""Verbs whose clause, subject or not, is not monotone."""
+AVERSIVE: Final = frozenset("hate fear loathe despise".split())
+"""Verbs whose infinitive or gerund is not monotone: who hates cooking for many does not hate cooking."""
+FACTIVE_VERBS: Final = frozenset("forget regret resent hate like dislike detest love ignore mind".split())
+"""Verbs of which the same holds."""
+ASKING: Final = frozenset("wonder ask know see check decide inquire enquire care remember tell say find learn".split())
+"""Verbs after which "if" is "whether"."""
+TOWARD_KINDS: Final = frozenset("love like hate dislike detest fear enjoy prefer adore admire despise loathe".split())
+"""Verbs of which a bare noun as the object names a kind: who hates big dogs does not hate dogs."""
+AVERTING: Final = frozenset(
+    "protect shield guard save defend keep hide differ shelter recover warn vote protest argue fight decide advise "
+    "campaign demonstrate far away different safe exempt immune apart absent distinct separate isolated "
+    "independent".split()
+)
+"""What makes the phrase of "from" or "against" one of which nothing is known."""
+MEASURING: Final = frozenset(
+    "number percentage percent proportion share fraction amount quantity total average rate size price cost weight "
+    "height length age population rest remainder half third quarter sum count ratio".split()
+)
+"""Nouns before "of" that measure the noun that follows."""
+QUANTITIES: Final = frozenset(
+    "no nobody nothing none nowhere neither nor few fewer fewest each every all both either half whoever "
+    "wherever".split()
+)
+"""Words that are a determiner; elsewhere their scope is not known."""
+ONLY: Final = frozenset("only merely solely exclusively just".split())
+EXACTLY: Final = frozenset("exactly only just precisely merely about almost nearly most than".split())
+"""Words before "once" and "twice"."""
+ALMOST: Final = frozenset("almost nearly virtually practically".split())
+USUALLY: Final = frozenset("always usually generally normally typically mostly invariably regularly constantly".split())
+"""Adverbs that are about the times a clause's adverbials name: who always sings in the morning does not always sing."""
+EXCEPTIVES: Final = frozenset("except excepting excluding besides barring".split())
+MASSES: Final = frozenset(
+    "water wine beer milk juice tea coffee oil food bread meat rice sugar salt butter cheese money time hope interest "
+    "attention information evidence snow rain sun sunlight work help effort progress sleep noise traffic light air "
+    "energy space room gold silver iron wood glass paper cotton wool petrol blood music furniture advice".split()
+)
+"""Nouns without a plural: "little wine" is not much, and "wine" alone can name the kind."""
+WHERE: Final = frozenset(
+    "in on at by near under over behind beside through across along down around into onto from".split()
+)
+"""Prepositions of places, which captions have: "children play in a park" is about these children."""
+GRADABLE: Final = frozenset(
+    "big small little large great tall short long high low heavy light fast slow strong weak huge tiny".split()
+)
+"""Adjectives measured by their noun: a large mouse is no large animal."""
+RATED: Final = frozenset("good bad great poor excellent terrible skillful skilful clumsy experienced".split())
+"""Adjectives measured by an occupation: a good violinist may be a bad cook."""
+OCCUPATIONS: Final = ("er", "or", "ist", "ian", "eur", "cook", "nurse", "pilot")
+"""Endings of nouns of occupations."""
+TRAILING: Final = frozenset("while when whenever since because after before until once".split())
+"""Conjunctions whose clause can be inside or outside of what is said of the main one: "he did not sing because …"."""
+BEFORE_AS: Final = frozenset("as so same such".split())
+"""What comes before an "as" of comparison."""
+DOWNWARD_PREPOSITIONS: Final = frozenset({"without", "before"})
 DOWNWARD_CONJUNCTIONS: Final = frozenset({"if", "whenever", "before", "lest"})
 OF_THINGS: Final = frozenset({"with", "without", "of", "like"})
 """Prepositions that say of a thing what it has or is: of another thing, or of what is done, they say something else."""
@@ -37,21 +101,51 @@ OUTSIDE: Final = frozenset(
 )
 """Conjunctions whose clause is outside the scope of what is said in the main one."""
 PRIVATIVE: Final = frozenset(
-    "fake former ex toy counterfeit imaginary fictional fictitious pretend mock artificial bogus false would-be "
-    "past late stuffed simulated virtual sham".split()
+    "fake former ex toy counterfeit imaginary fictional fictitious pretend mock bogus false would-be sham".split()
 )
 """Adjectives whose noun does not hold: a fake gun is none."""
 MODAL_ADJECTIVES: Final = frozenset(
     "alleged possible potential supposed putative likely probable purported presumed apparent so-called future "
-    "prospective hypothetical suspected aspiring reputed claimed".split()
+    "prospective hypothetical suspected aspiring reputed claimed intended expected proposed planned attempted "
+    "would-be wannabe honorary acting vice deputy assistant associate retired past late stuffed simulated virtual "
+    "artificial imitation replica faux pseudo quasi model dummy decoy mythical cartoon painted averted nominal half "
+    "non-alcoholic vegan vegetarian synthetic".split()
 )
-"""Adjectives that leave open whether their noun holds."""
+"""Adjectives and nouns that leave open whether their noun holds."""
+MATERIALS: Final = frozenset(
+    "wooden plastic paper stone bronze glass rubber chocolate snow sand clay metal iron steel gold golden silver brass "
+    "copper marble wax ice porcelain ceramic cardboard cloth felt wool woolen woollen inflatable robot robotic "
+    "plush gingerbread sugar lego straw tin".split()
+)
+"""What a living thing is not made of: a stone lion is none."""
+COLOURS: Final = frozenset(
+    "black white red green blue yellow brown grey gray orange pink purple gold golden silver tan beige".split()
+)
+UNITS: Final = frozenset(
+    "second minute hour day week month year decade century time o'clock metre meter centimetre centimeter foot inch "
+    "mile kilometre kilometer yard pound kilogram kilo gram ton dollar euro cent percent degree litre liter gallon "
+    "night morning evening afternoon weekend season".split()
+)
+"""Nouns of measures: what is done within two hours need not be done within one."""
+ADVERSE: Final = frozenset(
+    "partly partially half formerly previously originally virtually practically falsely hypothetically theoretically "
+    "seemingly purportedly ostensibly less more least most as longer how".split()
+)
+"""Adverbs without which a clause need not hold."""
+NOT_FACTUAL: Final = frozenset("dream theory imagination fantasy legend novel story tale movie film fiction".split())
+"""Nouns after "in": what is so there need not be so."""
+INCHOATIVE: Final = frozenset(
+    "break open close shut move change grow burn drop melt sink roll ring turn shake boil freeze explode run fly sail "
+    "start begin stop end crack tear spill dry fill empty".split()
+)
+"""Verbs that without an object say something of the subject: who breaks a window does not break."""
 NOT_QUITE: Final = frozenset({"almost", "nearly", "barely", "hardly", "scarcely", "rarely", "seldom", "no"})
 MODAL_ADVERBS: Final = frozenset(
     "allegedly possibly perhaps maybe probably potentially supposedly apparently reportedly presumably".split()
 )
 UNIQUE: Final = frozenset(
-    {"only", "first", "second", "last", "same", "next", "sole", "third", "final", "best", "worst"}
+    "only first second third fourth fifth sixth seventh eighth ninth tenth last same next sole final best worst "
+    "main chief favorite favourite".split()
 )
 """Adjectives like a superlative: the first man to land there is not the first tall man to."""
 COLLECTIVE: Final = frozenset(

@@ -1,50 +1,36 @@
 """Contexts: which words of a sentence stand inside which determiner, negation or other operator, and what that does.
 
-An operator has a domain, the tokens that stand inside it. The operators around a token are those whose domains have it,
-the widest the outermost. A subject has scope over its verb and all that depends on that, the verb's negation over all
-but the subject, an object over the verb and its other dependents; what stands before the subject, or in a clause with
-"because" and the like, is outside of all three.
+The operators around a token are those whose domains have it, the widest the outermost. `scopes` finds the domains.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import Final
 
 from unbag.natlog import operators as known
-from unbag.natlog.determiners import A, Determiner, Kind, Projection, negated, restrictor, scope
-from unbag.natlog.relations import Context, Relation, project
+from unbag.natlog.comparisons import of_comparisons
+from unbag.natlog.determiners import A, Determiner, Kind, negated, restrictor, scope
+from unbag.natlog.focus import of_focus
+from unbag.natlog.relations import Context
+from unbag.natlog.scopes import (
+    Operator,
+    adverbial_of,
+    clause,
+    downward,
+    is_fronted,
+    mark,
+    neither,
+    opaque,
+    scope_of,
+    subjects,
+    verb_above,
+)
 from unbag.natlog.trees import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
 
-
-@dataclass(frozen=True)
-class Operator:
-    """A word with an inside.
-
-    Attributes:
-        name: what to call it in a proof.
-        owner: the token that it belongs to: the noun of a determiner, the verb of a negation.
-        domain: the tokens inside.
-        project: what becomes there of a relation.
-        restricts: whether it is the restrictor of a determiner.
-    """
-
-    name: str
-    owner: int
-    domain: frozenset[int]
-    project: Projection
-    restricts: bool = False
-
-    @property
-    def mark(self) -> Context:
-        """Whether it is upward or downward, or neither."""
-        return mark(self.project)
-
-
-def mark(projection: Projection) -> Context:
-    """Return whether a projection keeps inclusions, turns them round, or neither."""
-    out = projection(Relation.FORWARD_ENTAILMENT)
-    if out is Relation.FORWARD_ENTAILMENT:
-        return Context.UPWARD
-    return Context.DOWNWARD if out is Relation.REVERSE_ENTAILMENT else Context.NON_MONOTONE
+_UPWARD_SCOPE: Final = frozenset("all each every both either such what whatever whichever almost nearly half".split())
+"""First words of determiners that are not read, but whose scope is upward: "all day", "every other day"."""
+_WIDE: Final = frozenset("some someone somebody something several certain".split())
+"""Determiners that are outside of a negation in their clause: "he did not read some books"."""
 
 
 def around(tree_operators: list[Operator], token: int) -> list[Operator]:
@@ -55,7 +41,7 @@ def around(tree_operators: list[Operator], token: int) -> list[Operator]:
 def outside(tree: Tree, tree_operators: list[Operator], token: int) -> list[Operator]:
     """Return the operators that are around the determiner of a noun, or around the negation of a verb."""
     noun = token in tree.determiners or tree.pos[token] in NOUNS
-    domain = (_scope_of(tree, token) | tree.subtree(token)) if noun else clause(tree, token, subject=False)
+    domain = (scope_of(tree, token) | tree.subtree(token)) if noun else clause(tree, token, subject=False)
     return [
         each
         for each in around(tree_operators, token)
@@ -76,44 +62,104 @@ def operators(tree: Tree, *, coreferent: bool = True) -> list[Operator]:
         tree: the sentence.
         coreferent: whether noun phrases that can name individuals name the same in both sentences of the pair.
     """
-    return [*_of_determiners(tree, coreferent), *_of_negations(tree), *_of_words(tree), *_of_superlatives(tree)]
+    found = [
+        *_of_determiners(tree, coreferent),
+        *_of_negations(tree),
+        *_of_words(tree),
+        *of_comparisons(tree),
+        *of_focus(tree),
+    ]
+    return [*found, *_of_trailing_clauses(tree, found)]
 
 
-def _down(relation: Relation) -> Relation:
-    return project(relation, Context.DOWNWARD)
-
-
-def _neither(relation: Relation) -> Relation:
-    return project(relation, Context.NON_MONOTONE)
+def _of_trailing_clauses(tree: Tree, found: list[Operator]) -> Iterator[Operator]:
+    """Yield operators of clauses that may be inside or outside of another: "nobody sang while a dog barked"."""
+    for head, dep in enumerate(tree.deps):
+        verb = tree.heads[head]
+        mark_of = next((child for child in tree.children[head] if tree.lemmas[child] in known.TRAILING), None)
+        if dep != "advcl" or head < verb or mark_of is None:
+            continue
+        if any(verb in each.domain and head not in each.domain and each.mark is not Context.UPWARD for each in found):
+            yield opaque(tree.words[mark_of].lower(), verb, tree.subtree(head))
 
 
 def _of_determiners(tree: Tree, coreferent: bool) -> Iterator[Operator]:
     for noun, (determiner, words, token) in tree.determiners.items():
+        name = words.lower()
+        inside = tree.subtree(noun) - {token}
+        if determiner.kind is Kind.OTHER:
+            yield opaque(name, noun, inside)
+            if name.split()[0] not in _UPWARD_SCOPE or name.split()[-1] == "no":
+                yield opaque(name, noun, _whole_scope(tree, noun) - inside)
+            continue
+        if name.split()[0] in _WIDE and _is_negated(tree, noun):
+            yield opaque(name, noun, inside)
+        if _is_rate(tree, noun, name):  # "ten hours a day": in each day
+            yield opaque(name, noun, inside)
         if determiner.named and coreferent:
             continue  # nothing changes inside
         read = replace(determiner, named=False)
         if determiner.free and _under_negation(tree, noun):
             read = Determiner(Kind.SOME)
-        name = words.lower()
-        inside = tree.subtree(noun) - {token}
-        yield Operator(name, noun, inside, restrictor(read), restricts=True)
-        if (domain := _scope_of(tree, noun)) and not (determiner.free and read.kind is Kind.SOME):
+        verb = tree.heads[noun]
+        if read.kind is Kind.EVERY and tree.deps[noun] in SUBJECTS and verb in tree.negations:
+            yield opaque(name, noun, inside)  # "all boys did not sing": none, or not all
+        else:
+            yield Operator(name, noun, inside, restrictor(read), restricts=True)
+        if determiner.free and read.kind is Kind.SOME:
+            continue
+        if domain := scope_of(tree, noun):
             yield Operator(name, noun, domain - inside, scope(read))
+        adverbial = adverbial_of(tree, noun)
+        if mark(scope(read)) is Context.UPWARD:
+            continue
+        is_time = tree.deps[noun] == "npadvmod" or tree.lemmas[noun] in known.UNITS
+        if is_time and adverbial is not None and not is_fronted(tree, adverbial):
+            # "A dog barks on few days": the same dog, or one each day.
+            yield opaque(name, noun, subjects(tree, tree.heads[adverbial]))
+        elif tree.deps[noun] == "pobj" and tree.lemmas[tree.heads[noun]] == "of":
+            yield opaque(name, noun, _whole_scope(tree, noun) - inside)  # "a friend of few people"
     for noun, dep in enumerate(tree.deps):  # "only dogs bark"
         only = next((c for c in tree.children[noun] if tree.lemmas[c] == "only" and c < noun), None)
         if dep in (*SUBJECTS, *OBJECTS, "pobj") and only is not None and tree.deps[only] != "amod":
-            if domain := _scope_of(tree, noun):
-                yield Operator("only", noun, domain - tree.subtree(noun), _down)
-            yield Operator("only", noun, tree.subtree(noun) - {only}, _neither, restricts=True)
+            if domain := scope_of(tree, noun):
+                yield Operator("only", noun, domain - tree.subtree(noun), downward)
+            yield Operator("only", noun, tree.subtree(noun) - {only}, neither, restricts=True)
+
+
+def _whole_scope(tree: Tree, noun: int) -> frozenset[int]:
+    """Return the clause of a noun, its subject included."""
+    verb = verb_above(tree, noun)
+    return clause(tree, verb) | subjects(tree, verb) | scope_of(tree, noun)
+
+
+def _is_negated(tree: Tree, noun: int) -> bool:
+    """Check whether a noun that is no subject has a negation, or a subject such as "no boy", in its clause."""
+    verb = verb_above(tree, noun)
+    if noun in subjects(tree, verb):
+        return False
+    return verb in tree.negations or any(
+        tree.deps[other] in SUBJECTS and mark(scope(tree.determiners[other][0])) is Context.DOWNWARD
+        for other in tree.children[verb]
+        if other in tree.determiners and not tree.determiners[other][0].named
+    )
+
+
+def _is_rate(tree: Tree, noun: int, name: str) -> bool:
+    return name in ("a", "an") and tree.deps[noun] == "npadvmod" and tree.lemmas[noun] in known.UNITS | {"weekday"}
 
 
 def _under_negation(tree: Tree, noun: int) -> bool:
-    """Tell whether "any" has something that makes it an existential."""
+    """Check whether "any" has something that makes it an existential."""
     for above in (noun, *tree.above(noun)):
         if above in tree.negations and not (tree.deps[noun] in SUBJECTS and tree.heads[noun] == above):
             return True
         if above != noun and tree.lemmas[above] in (
-            known.DOWNWARD_VERBS | known.DOWNWARD_PREPOSITIONS | known.DOWNWARD_ADJECTIVES | known.DOWNWARD_NOUNS
+            known.DOWNWARD_VERBS
+            | known.DOWNWARD_PREPOSITIONS
+            | known.DOWNWARD_ADJECTIVES
+            | known.DOWNWARD_NOUNS
+            | {"than"}
         ):
             return True
         for child in tree.children[above]:
@@ -124,53 +170,6 @@ def _under_negation(tree: Tree, noun: int) -> bool:
             ):
                 return True
     return False
-
-
-def _scope_of(tree: Tree, noun: int) -> frozenset[int]:
-    """Return what stands in the scope of a noun phrase's determiner."""
-    while tree.deps[noun] in ("conj", "poss", "appos") and noun != tree.heads[noun]:
-        noun = tree.heads[noun]
-    dep, head = tree.deps[noun], tree.heads[noun]
-    if head == noun:
-        return frozenset()
-    if dep in SUBJECTS:
-        return clause(tree, head) - tree.subtree(noun)
-    while dep in ("pobj", "prep", "pcomp", "agent", "dative") and head != tree.heads[head] and tree.pos[head] == "ADP":
-        dep, head = tree.deps[head], tree.heads[head]
-    if tree.pos[head] == "ADP":
-        return frozenset({head})
-    inside = tree.subtree(noun)
-    if tree.pos[head] in VERBS:
-        return clause(tree, head, subject=False) - inside
-    return frozenset({head})
-
-
-def clause(tree: Tree, verb: int, *, subject: bool = True) -> frozenset[int]:
-    """Return what a verb's subject has scope over, or (without) what its negation has."""
-    left = [child for child in tree.children[verb] if tree.deps[child] in SUBJECTS]
-    start = min(left, default=-1)
-    inside = {verb}
-    for child in tree.children[verb]:
-        dep = tree.deps[child]
-        if dep in (*SUBJECTS, "aux", "auxpass", "punct", "cc", "neg", "expl", "mark", "parataxis"):
-            continue
-        if child < start and dep in ("advcl", "prep", "npadvmod", "advmod", "ccomp"):
-            continue
-        if dep == "advcl" and any(tree.lemmas[c] in known.OUTSIDE for c in tree.children[child]):
-            continue
-        if dep == "conj" and not _shares(tree, child, subject=subject):
-            continue
-        inside |= tree.subtree(child)
-    return frozenset(inside)
-
-
-def _shares(tree: Tree, conjunct: int, *, subject: bool) -> bool:
-    """Tell whether a verb that is a conjunct has the subject, or the negation, of the first."""
-    deps = {tree.deps[child] for child in tree.children[conjunct]}
-    if deps & {"nsubj", "nsubjpass"}:
-        return False
-    words = {tree.lemmas[child] for child in tree.children[tree.heads[conjunct]] if tree.deps[child] == "cc"}
-    return subject or not (deps & {"aux", "auxpass", "neg"} or "but" in words)
 
 
 def _of_negations(tree: Tree) -> Iterator[Operator]:
@@ -184,7 +183,7 @@ def _of_negations(tree: Tree) -> Iterator[Operator]:
             head = tree.heads[i]
             while tree.pos[head] == "ADV" and tree.heads[head] != head:
                 head = tree.heads[head]
-            yield Operator(lemma, i, clause(tree, head, subject=False) - {i}, _down)
+            yield Operator(lemma, i, clause(tree, head, subject=False) - {i}, downward)
         # "too tired to run"
         if lemma == "too" and tree.pos[tree.heads[i]] in ("ADJ", "ADV"):
             adjective = tree.heads[i]
@@ -195,36 +194,68 @@ def _of_words(tree: Tree) -> Iterator[Operator]:
     for i, lemma in enumerate(tree.lemmas):
         pos = tree.pos[i]
         if pos in VERBS and lemma in known.DOWNWARD_VERBS:
-            deps = ["xcomp", "ccomp", "pcomp", "prep"]
+            deps = ["xcomp", "pcomp", "prep", *([] if lemma in known.FACTIVE_VERBS else ["ccomp"])]
             if lemma in known.DOWNWARD_OBJECTS:
                 deps += ["dobj", "nsubjpass"]
-            domain = frozenset[int]().union(
-                *(tree.subtree(c) for c in tree.children[i] if tree.deps[c] in deps and not _adjunct(tree, c))
-            )
-            yield Operator(lemma, i, domain, _down)
+            yield Operator(lemma, i, _dependents(tree, i, *deps), downward)
         elif pos == "ADJ" and lemma in known.DOWNWARD_ADJECTIVES:
             yield from _complements(tree, lemma, i, (i, tree.heads[i]))
         elif pos == "NOUN" and lemma in known.DOWNWARD_NOUNS:
             domain = frozenset[int]().union(
                 *(tree.subtree(c) for c in tree.children[i] if tree.deps[c] in ("prep", "acl", "ccomp"))
             )
-            yield Operator(lemma, i, domain, _down)
-        elif lemma in (known.DOWNWARD_PREPOSITIONS | known.OTHER_PREPOSITIONS) and tree.deps[i] in ("prep", "pobj"):
-            down = lemma in known.DOWNWARD_PREPOSITIONS
-            if lemma != "like":
-                yield Operator(lemma, i, tree.subtree(i) - {i}, _down if down else _neither)
+            yield Operator(lemma, i, domain, downward)
+        elif tree.deps[i] in ("prep", "pobj"):
+            yield from _of_preposition(tree, i)
         elif tree.deps[i] in ("mark", "advmod") and tree.deps[tree.heads[i]] in ("advcl", "ccomp", "ROOT", "pcomp"):
-            if tree.deps[tree.heads[i]] == "ROOT" and tree.deps[i] != "mark":
-                continue
-            inside = tree.subtree(tree.heads[i]) - {i}
-            if lemma in known.DOWNWARD_CONJUNCTIONS:
-                yield Operator(lemma, i, inside, _down)
-            elif lemma in known.OTHER_PREPOSITIONS:
-                yield Operator(lemma, i, inside, _neither)
+            if tree.deps[tree.heads[i]] != "ROOT" or tree.deps[i] == "mark":
+                yield from _of_conjunction(tree, i)
+        if pos in VERBS and lemma in known.SURPRISING:
+            rest = tree.subtree(tree.heads[i]) - tree.subtree(i) if tree.deps[i] == "csubj" else frozenset[int]()
+            yield opaque(lemma, i, _dependents(tree, i, "ccomp") | rest)  # "what surprised us was that a dog won"
+        if pos in VERBS and {lemma, tree.words[i].lower()[:-1]} & known.AVERSIVE:
+            yield opaque(lemma, i, _dependents(tree, i, "xcomp"))
+        is_emotive = pos in ("ADJ", "VERB") and lemma in known.EMOTIVE
+        if is_emotive or (pos in VERBS and lemma in known.FACTIVE_VERBS):
+            yield Operator(lemma, i, _dependents(tree, i, "ccomp"), neither)
+
+
+def _dependents(tree: Tree, head: int, *deps: str) -> frozenset[int]:
+    return frozenset[int]().union(
+        *(tree.subtree(c) for c in tree.children[head] if tree.deps[c] in deps and not _adjunct(tree, c))
+    )
+
+
+def _of_preposition(tree: Tree, token: int) -> Iterator[Operator]:
+    lemma, head = tree.lemmas[token], tree.heads[token]
+    inside = tree.subtree(token) - {token}
+    if lemma == "before" and tree.first(token, "pobj") is not None:
+        yield opaque(lemma, token, inside)  # "before Monday morning" is no time before each morning
+    elif lemma in known.DOWNWARD_PREPOSITIONS:
+        yield Operator(lemma, token, inside, downward)
+    elif lemma in known.OTHER_PREPOSITIONS - {"like"}:
+        yield Operator(lemma, token, inside, neither)
+    elif lemma == "of" and tree.lemmas[head] in known.NEGATIVE_OF and tree.pos[head] == "ADJ":
+        yield Operator(tree.lemmas[head], token, inside, downward)
+    elif lemma == "of" and tree.lemmas[head] in known.MEASURING:
+        yield opaque(tree.lemmas[head], token, inside)
+    elif lemma in ("from", "against") and ({tree.lemmas[head], tree.lemmas[token - 1]} & known.AVERTING):
+        yield opaque(lemma, token, inside)
+
+
+def _of_conjunction(tree: Tree, token: int) -> Iterator[Operator]:
+    lemma, verb = tree.lemmas[token], tree.heads[token]
+    inside = tree.subtree(verb) - {token}
+    before = tree.lemmas[token - 1] if token else ""
+    is_question = lemma == "if" and token > tree.heads[verb] and tree.lemmas[tree.heads[verb]] in known.ASKING
+    if lemma in known.OTHER_PREPOSITIONS or is_question or (lemma == "if" and before in ("only", "even", "as", "what")):
+        yield Operator(lemma, token, inside, neither)
+    elif lemma in known.DOWNWARD_CONJUNCTIONS:
+        yield Operator(lemma, token, inside, downward)
 
 
 def _adjunct(tree: Tree, child: int) -> bool:
-    """Tell whether a preposition's phrase says when or where, and is not what the verb governs ("refrain from")."""
+    """Check whether a preposition's phrase says when or where, and is not what the verb governs ("refrain from")."""
     return tree.deps[child] == "prep" and tree.lemmas[child] not in ("from", "of", "to", "against")
 
 
@@ -237,15 +268,4 @@ def _complements(tree: Tree, name: str, owner: int, heads: tuple[int, ...]) -> I
         if tree.deps[child] != "prep" or (head == owner and tree.lemmas[child] in ("of", "to"))
     ]
     if inside:
-        yield Operator(name, owner, frozenset().union(*(tree.subtree(child) for child in inside)), _down)
-
-
-def _of_superlatives(tree: Tree) -> Iterator[Operator]:
-    for i, tag in enumerate(tree.tags):
-        noun = tree.heads[i]
-        superlative = tag in ("JJS", "RBS") or tree.lemmas[i] in known.UNIQUE
-        if superlative and tree.deps[i] in ("amod", "advmod") and i != noun and i < noun:
-            if tree.pos[noun] == "ADJ" and tree.deps[noun] == "amod":  # the most beautiful town
-                noun = tree.heads[noun]
-            if tree.pos[noun] in NOUNS and not any(token == i for _, _, token in tree.determiners.values()):
-                yield Operator(tree.words[i].lower(), i, tree.subtree(noun) - {i}, _neither)
+        yield Operator(name, owner, frozenset().union(*(tree.subtree(child) for child in inside)), downward)

@@ -8,8 +8,9 @@ from typing import Final
 
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.natlog.edit import CannotReadError, Edit, Sort
-from unbag.natlog.polarity import Operator, around, operators, outside
+from unbag.natlog.polarity import around, operators, outside
 from unbag.natlog.relations import Relation, join
+from unbag.natlog.scopes import Operator
 from unbag.natlog.trees import Tree
 
 _OPERATORS: Final = (Sort.DETERMINER, Sort.NEGATION)
@@ -130,6 +131,9 @@ def _step(
         where = side if changing else own
         leaving = edit.leaving if where == own else frozenset()
         context = [each for each in around(both[where], _token(edit, where)) if each.owner not in leaving]
+    hidden = next((each.name for each in context if each.is_opaque), None)
+    if hidden is not None and edit.relation is not Relation.EQUIVALENCE:
+        raise CannotReadError(f"what {hidden!r} makes of {edit.premise or edit.hypothesis!r}")
     relation = reduce(lambda inner, operator: operator.project(inner), context, edit.relation)
     return Step(edit, tuple(context), relation, frozenset({relation}))
 

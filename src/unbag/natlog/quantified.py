@@ -7,6 +7,7 @@ so that the tree is that of "some students". Nobody, everything and the like bec
 
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Final, NamedTuple
 
 from unbag.natlog.determiners import ANY, EVERY, FEW, NO, A, Determiner, Kind
@@ -28,8 +29,29 @@ _N: Final = rf"(?P<n>\d[\d,]*|{'|'.join(_BY_LENGTH)})"
 _MANY: Final = rf"(?P<m>\d{{2,}}|{'|'.join(word for word, number in NUMBERS.items() if number > 9)})"
 """Who jumps over two fences does not jump two fences and more."""
 _OF: Final = r"(?: of(?: the| these| those)?)?"
+_PARTS: Final = {
+    name: 100 // number
+    for number, names in ((2, "half"), (3, "third"), (4, "quarter fourth"), (5, "fifth"), (10, "tenth"))
+    for name in names.split()
+}
+_SHARE: Final = (
+    rf"(?:(?P<share>\d+|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})(?: percent| per cent|%)"
+    rf"|(?P<parts>a|one|two|three|four) (?P<part>{'|'.join(_PARTS)})s?) of(?: the| these| those)?"
+)
+
+
+def _unknown(_: int) -> Determiner:
+    """Build a determiner that no condition is known of."""
+    return Determiner(Kind.OTHER)
+
 
 _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
+    (rf"(?:at (?:the )?least )?{_SHARE}", lambda n: Determiner(Kind.SHARE, n)),
+    (rf"(?:[\w]+ (?:than|most) |only |exactly |about |around |almost |nearly |up to |under |over ){_SHARE}", _unknown),
+    (rf"(?:{'|'.join(NUMBERS)}|\d+) (?:out of|in) (?:every )?(?:{'|'.join(NUMBERS)}|\d+)", _unknown),
+    (r"every (?:other|second|third|fourth|fifth|few)", _unknown),
+    (rf"every {_N}(?= (?:second|minute|hour|day|week|month|year|night|morning|evening)s\b)", _unknown),
+    (rf"(?:almost|nearly|virtually|practically) (?:every single|every|each|all|no){_OF}", _unknown),
     (rf"all (?:but|except)(?: for)? {_N}{_OF}", lambda n: Determiner(Kind.ALL_BUT, n)),
     (rf"not (?:every ?one|every single|every|each one|each|all the|all){_OF}", lambda _: Determiner(Kind.NOT_EVERY)),
     (rf"(?:(?:no|not) more than|at (?:the )?most|up to) {_N}{_OF}", lambda n: Determiner(Kind.AT_MOST, n)),
@@ -46,9 +68,10 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
         rf"(?:(?:approximately|roughly|almost|nearly|between [\w,]+ and) {_N}|(?:about|around|some) {_MANY}){_OF}",
         lambda n: Determiner(Kind.EXACTLY, n, vague=True),
     ),
+    (r"at least half(?: of)?(?: the| these| those)?", lambda _: Determiner(Kind.SHARE, 50)),
     (r"half of(?: the)?|half the", lambda _: Determiner(Kind.HALF)),
     (rf"(?:none|not one|neither one|neither){_OF}|not a(?: single)?", lambda _: NO),
-    (rf"(?:hardly|scarcely|barely) any{_OF}|(?:very |only a )?few{_OF}", lambda _: FEW),
+    (rf"(?:hardly|scarcely|barely) (?:any{_OF}|an?)|(?:very |only a )?few{_OF}", lambda _: FEW),
     (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(Kind.SOME, 2, vague=True)),
     (
         rf"a (?:great |good |large )?(?:number|lot) of(?: the)?|(?:a great |very )?many{_OF}|"
@@ -63,12 +86,17 @@ _RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
     (r"no", lambda _: NO),
 )
 _NOT_BEFORE: Final = frozenset(
-    "but day days year week month morning night time times over right alone around at once longer more doubt matter "
-    "the other others of in on to from by and or".split()
+    "but over right alone around at once longer more doubt matter the of in on to from by and or".split()
 )
-"""What a determiner does not stand before: "all day", "no longer", "at least in Rome"."""
-_NOT_AFTER: Final = frozenset("the at how as too so my his her its our their your".split())
+"""What a determiner does not stand before: "no longer", "at least in Rome"."""
+_TIMES: Final = frozenset(
+    "day night morning afternoon evening week weekend month year summer winter spring autumn time".split()
+)
+"""What "all" does not stand before as a determiner: "all day" is one day."""
+_NOT_AFTER: Final = frozenset("the how as too so my his her its our their your".split())
 """What makes something else of a word: "the most beautiful", "at all", "how many", "the few"."""
+_FLOATING: Final = re.compile(r"(?:\w+s|men|women|children|people|they|we|you|are|were|have|will|can)", re.IGNORECASE)
+"""What stands before an "all" or "each" of a subject: "the boys all sang", "they were all singing"."""
 _PRONOUNS: Final = {
     **dict.fromkeys(("nobody", "no one", "no-one"), ("no person", NO)),
     "nothing": ("no thing", NO),
@@ -84,7 +112,7 @@ _PATTERNS: Final = [
     (re.compile(rf"(?:{pattern})(?= (?P<next>[\w]+))", re.IGNORECASE), read) for pattern, read in _RULES
 ]
 _PRONOUN: Final = re.compile(
-    rf"(?:{'|'.join(sorted(_PRONOUNS, key=len, reverse=True))})(?![\w'’-]| of\b)", re.IGNORECASE
+    rf"(?:{'|'.join(sorted(_PRONOUNS, key=len, reverse=True))})(?![\w-]|['’](?!s\b)| of\b)", re.IGNORECASE
 )
 
 
@@ -122,7 +150,7 @@ def quantified(sentence: str) -> Quantified:
         if pronoun := _PRONOUN.match(sentence, start):
             instead, determiner = _PRONOUNS[pronoun[0].lower()]
             stop = pronoun.end()
-        elif (match := _first(sentence, start)) and not (before and before[0].lower() in _NOT_AFTER):
+        elif (match := _first(sentence, start)) and not _is_something_else(before, sentence[start : match[0]].lower()):
             stop, determiner = match
             instead = "no" if determiner == NO else "some"
         else:
@@ -135,15 +163,36 @@ def quantified(sentence: str) -> Quantified:
     return Quantified("".join(pieces), found)
 
 
+def _is_something_else(before: list[str], words: str) -> bool:
+    """Check whether the word before makes something else of a determiner."""
+    if not before:
+        return False
+    if before[0].lower() in _NOT_AFTER or (before[0].lower() == "at" and words == "all"):
+        return True
+    return words in ("all", "each") and bool(_FLOATING.fullmatch(before[0]))
+
+
 def _first(sentence: str, start: int) -> tuple[int, Determiner] | None:
     for pattern, read in _PATTERNS:
-        if (match := pattern.match(sentence, start)) and match["next"].lower() not in _NOT_BEFORE:
-            return match.end(), read(_value(match.groupdict().get("n") or match.groupdict().get("m")))
+        match = pattern.match(sentence, start)
+        if match is None or match["next"].lower() in _NOT_BEFORE:
+            continue
+        words = match[0].lower()
+        if words in ("all", "each") and match["next"].lower() in (_TIMES if words == "all" else ("other",)):
+            continue
+        determiner = read(_value(match.groupdict()))
+        return match.end(), replace(determiner, words=words) if determiner.kind is Kind.OTHER else determiner
     return None
 
 
-def _value(number: str | None) -> int:
-    if number is None:
-        return 1
-    word = number.lower().replace(",", "")
+def _value(groups: Mapping[str, str | None]) -> int:
+    if share := groups.get("share"):
+        return _number(share)
+    if part := groups.get("part"):
+        return _number(groups.get("parts") or "a") * _PARTS[part.lower()]
+    return _number(groups.get("n") or groups.get("m") or "a")
+
+
+def _number(words: str) -> int:
+    word = words.lower().replace(",", "")
     return int(word) if word.isdigit() else _VALUES[word]

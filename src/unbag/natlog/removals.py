@@ -7,9 +7,10 @@ from unbag.natlog import operators as known
 from unbag.natlog.alignment import anchor
 from unbag.natlog.determiners import Kind
 from unbag.natlog.edit import CannotReadError
+from unbag.natlog.focus import is_exceptive
 from unbag.natlog.lexicon import Words
-from unbag.natlog.polarity import determiner_of
-from unbag.natlog.relations import Relation
+from unbag.natlog.polarity import around, determiner_of, operators
+from unbag.natlog.relations import Context, Relation
 from unbag.natlog.trees import NOUNS, SUBJECTS, VERBS, Tree
 
 LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
@@ -33,6 +34,7 @@ def left_over(
     """
     for root in _roots(tree, set(pairs) | consumed):
         tokens = _removed(tree, root, other, pairs, consumed)
+        _check_operators(tree, root, tokens)
         removal = _removal(tree, root, tokens, set(pairs), words)
         head = anchor(tree, root, set(pairs))
         yield root, None if head is None else pairs[head], tokens, removal
@@ -74,6 +76,34 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
     return frozenset(tokens)
 
 
+def _check_operators(tree: Tree, root: int, tokens: frozenset[int]) -> None:
+    """Check that what is left out says nothing of the rest but more.
+
+    Raises:
+        CannotReadError: If the rest need not hold, or need not be said of the same, without it: "in no city", "except".
+    """
+    for each in operators(tree):
+        if each.owner not in tokens or each.domain <= tokens:
+            continue
+        rest = each.domain - tokens
+        is_determiner = each.owner in tree.determiners and not each.restricts
+        if is_determiner and len(rest) == 1 and all(tree.pos[token] in NOUNS for token in rest):
+            continue  # "a man with no hat" is a man
+        if each.is_opaque or (is_determiner and not determiner_of(tree, each.owner).is_existential):
+            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+    if any(is_exceptive(tree, token) for token in tokens):
+        raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+    is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
+    if is_aside and any(each.mark is not Context.UPWARD for each in around(operators(tree), root)):
+        # "Every boy, who was tired, slept" says it of every boy.
+        raise CannotReadError(f"whether {tree.text(tokens)!r} restricts")
+
+
+def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
+    start = min(tokens)
+    return tree.words[start] == "," or (start > 0 and tree.words[start - 1] == ",")
+
+
 def _removal(tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: Words) -> tuple[Relation, str]:
     """Return the relation of a sentence to the same without some of its words, where they stand."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
@@ -84,30 +114,27 @@ def _removal(tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], w
             return Relation.ALTERNATION, f"{lemma} is not quite"
         if lemma in known.MODAL_ADVERBS:
             return Relation.REVERSE_ENTAILMENT, f"what is so is {lemma} so"
+        if lemma in known.ADVERSE or lemma == "enough":
+            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
         return _FORWARD, "an adverb restricts"
     if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
-        if lemma in known.PRIVATIVE:
-            return Relation.ALTERNATION, f"what is {lemma} is none"
-        if lemma in known.MODAL_ADJECTIVES:
-            return Relation.INDEPENDENCE, f"what is {lemma} may be none"
-        phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
-        if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
-            raise CannotReadError(f"the name {phrase!r}")
-        if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
-            related = words.relation(phrase, noun, "NOUN")
-            thing = words.relation(phrase, "physical entity", "NOUN")
-            if related is None and thing is not None and thing.relation is _FORWARD:  # a sea lion is one, no lion
-                raise CannotReadError(f"whether {phrase!r} is {noun!r}")
-        return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
+        return _modifier(tree, root, words)
     if dep == "advcl":
         marks = {tree.lemmas[child] for child in tree.children[root]}
-        if marks & {"if", "unless", "whether"}:
+        before = tree.lemmas[min(tokens) - 1] if min(tokens) else ""
+        if marks & {"unless", "whether"} or ("if" in marks and {before, *marks} & {"only", "even", "as"}):
+            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        if "if" in marks:
             return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
         return _FORWARD, "a clause that says when, why or how restricts"
     bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
     if dep == "prep" and (bare or lemma in known.OTHER_PREPOSITIONS - {"until", "unlike"}):
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
-    if dep == "dobj":
+    if dep == "prep" and _is_not_factual(tree, root):
+        raise CannotReadError(f"whether what is so {tree.text(tokens)!r} is so")
+    if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # who is five years old need not be old
+        raise CannotReadError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
+    if dep == "dobj" and tree.lemmas[head] not in known.INCHOATIVE:
         determiner = determiner_of(tree, root)
         if tree.pos[head] in VERBS and determiner.kind in (Kind.SOME, Kind.EVERY, Kind.MOST, Kind.EXACTLY):
             return _FORWARD, "who does it to something does it"
@@ -138,7 +165,51 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
         return Relation.REVERSE_ENTAILMENT, "each of two is one of them"
     if not links & {"and", "but", "&", "yet", "both"}:
         raise CannotReadError(f"what joins {tree.words[root]!r} to the rest")
+    if tree.pos[root] == "ADJ" and tree.lemmas[root] in known.COLOURS:  # a black and white dog is no black one
+        raise CannotReadError(f"how much is {tree.words[root]!r}")
+    others = {word.lower() for word in tree.words}
+    if tree.pos[first] in NOUNS and (
+        others & {"together"} or {"each", "other"} <= others or {"one", "another"} <= others
+    ):
+        raise CannotReadError("whether what is said of several is said of each")
     determiner = determiner_of(tree, first)
+    if links & {"but"} and not determiner.named:
+        raise CannotReadError(f"what {tree.words[root]!r} is an exception to")
+    if tree.pos[first] in NOUNS and determiner.kind is Kind.SOME and determiner.number > 1:
+        if not any(each in tree.determiners for each in chain[1:]):  # of ten boys and girls, ten need not be boys
+            raise CannotReadError(f"how many of {tree.words[first]!r} there are")
     if tree.pos[first] in NOUNS and not determiner.named and determiner.kind is not Kind.SOME:
         return Relation.REVERSE_ENTAILMENT, "dogs and cats are what is a dog or a cat"
     return _FORWARD, "who is both is each"
+
+
+def _modifier(tree: Tree, root: int, words: Words) -> tuple[Relation, str]:
+    """Return the relation of a noun with a word before it to the noun alone."""
+    dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
+    phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
+    names = {lemma, tree.words[root].lower(), "".join(tree.words[max(root - 2, 0) : root + 1]).lower()}  # so-called
+    if names & known.PRIVATIVE:
+        return Relation.ALTERNATION, f"what is {lemma} is none"
+    if names & known.MODAL_ADJECTIVES:
+        return Relation.INDEPENDENCE, f"what is {lemma} may be none"
+    if lemma in known.MATERIALS and words.is_living(noun):
+        raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+    if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
+        raise CannotReadError(f"the name {phrase!r}")
+    is_inner = dep == "compound" and tree.deps[head] in ("compound", "nmod")
+    if is_inner and words.relation(phrase, noun, "NOUN") is None:  # no butter is peanut butter
+        raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+    if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
+        # A sea lion is one, no lion.
+        if words.relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
+            raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+    return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
+
+
+def _is_not_factual(tree: Tree, preposition: int) -> bool:
+    """Check whether a phrase names a source, or a story, in which something is so."""
+    if tree.words[preposition].lower() == "according":
+        return True
+    noun = tree.first(preposition, "pobj")
+    is_story = noun is not None and tree.lemmas[noun] in known.NOT_FACTUAL
+    return is_story and tree.lemmas[preposition] == "in" and tree.pos[tree.heads[preposition]] in VERBS

@@ -107,3 +107,13 @@ def _check(tree: Tree) -> None:
         raise CannotReadError("a question")
     if not set(tree.pos) & set(VERBS) and not all(each.named for each, _, _ in tree.determiners.values()):
         raise CannotReadError("the verb of a sentence")
+    if any(_is_unjoined(tree, verb) for verb in range(len(tree.words))):
+        raise CannotReadError("which of two verbs is the main one")
+
+
+def _is_unjoined(tree: Tree, verb: int) -> bool:
+    """Check whether a verb is a conjunct that nothing joins: "anyone caught smoking will be punished" misread."""
+    head = tree.heads[verb]
+    if tree.deps[verb] != "conj" or tree.pos[verb] not in VERBS or tree.pos[head] not in VERBS:
+        return False
+    return not any(tree.deps[i] in ("cc", "punct") or tree.words[i] in ",;" for i in range(head, verb))

@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
-from unbag.natlog.determiners import A, Determiner
+from unbag.natlog import operators as known
+from unbag.natlog.determiners import FEW, A, Determiner, Kind
 from unbag.natlog.quantified import NUMBERS, quantified
 from unbag.text.articles import ARTICLES
 from unbag.text.dependents import dependents
@@ -23,7 +24,13 @@ _NEGATIONS: Final = frozenset({"not", "n't", "never", "nt"})
 _SILENT: Final = frozenset(
     {"aux", "auxpass", "punct", "expl", "preconj", "intj", "case", "cc", "mark", "det", "predet"}
 )
-_DETERMINERS: Final = frozenset("a an the this that these those both another such what which".split())
+_DETERMINERS: Final = frozenset("a an the this that these those another".split())
+_UNREAD: Final = frozenset(
+    "all each every either half both such what whatever which whichever no any more fewer less enough most fewest "
+    "least".split()
+)
+"""Words at a noun that are a determiner which `quantified` has no condition for: "all day", "more dogs than cats"."""
+_DEGREES: Final = frozenset("too so as how".split())
 _MODALS: Final = frozenset("can could may might must should would ought shall".split())
 _MODAL: Final = {"ca": "can", "'d": "would"}
 
@@ -87,7 +94,7 @@ class Tree:
         return " ".join(said.get(i, self.words[i]) for i in sorted(tokens))
 
     @cached_property
-    def told(self) -> frozenset[int]:
+    def operator_tokens(self) -> frozenset[int]:
         """The tokens that say a determiner, or a negation."""
         return frozenset(token for _, _, token in self.determiners.values()) | set(self.negations.values())
 
@@ -97,7 +104,7 @@ class Tree:
         return frozenset(
             i
             for i, dep in enumerate(self.deps)
-            if i in self.told
+            if i in self.operator_tokens
             or (dep in _SILENT and self.lemmas[i] != "only")
             or (self.lemmas[i] in ("to", "that") and self.pos[i] != "ADP")
         )
@@ -141,7 +148,7 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
     for i, place in enumerate(offsets):
         if place in found:
             determiner, words = found[place]
-            noun = _noun_of(parse, i)
+            noun = _noun_of(parse, i, words.lower())
             if noun is None or noun in determiners:
                 unread = words
                 continue
@@ -151,6 +158,9 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
         head = heads[i]
         if deps[i] in ("det", "poss") and word in _DETERMINERS and head not in determiners:
             determiners[head] = (A, word, i)
+    for i, determiner in _unread(parse, heads, deps):
+        if heads[i] not in determiners or parse.lower_words[i] in ("most", "fewest", "least"):
+            determiners[heads[i]] = (determiner, determiner.words or parse.words[i], i)
     for i, word in enumerate(parse.lower_words):
         if deps[i] == "nummod" and heads[i] not in determiners and (number := _number(word)) is not None:
             kind = A if number == 1 else Determiner(A.kind, number, named=True)
@@ -163,6 +173,7 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
                 unread = unread or word
             negations[verb] = i
     _conjoined(heads, deps)
+    _without_auxiliaries(heads, deps)
     return Tree(
         parse.words,
         tuple(_lemma(parse, i) for i in range(len(parse.words))),
@@ -174,6 +185,24 @@ def _tree(parse: Parse, found: dict[int, tuple[Determiner, str]]) -> Tree:
         negations,
         unread,
     )
+
+
+def _unread(parse: Parse, heads: list[int], deps: list[str]) -> Iterator[tuple[int, Determiner]]:
+    """Yield the words at nouns that say how many, in ways that are not read, with what they are as determiners."""
+    for i, word in enumerate(parse.lower_words):
+        head = heads[i]
+        if not (i < head and parse.pos[head] in NOUNS and deps[i] in ("det", "predet", "amod", "nummod", "quantmod")):
+            continue
+        before = parse.lower_words[i - 1] if i else ""
+        is_degree = word in ("many", "few", "much", "little") and before in _DEGREES
+        if is_degree or (word in _UNREAD and parse.tags[i] not in ("RBR", "RBS")):
+            yield i, Determiner(Kind.OTHER, words=f"{before} {word}" if is_degree or before == "the" else word)
+        elif word == "little" and parse.lemmas[head].lower() in known.MASSES and not _has_article(parse, head):
+            yield i, FEW
+
+
+def _has_article(parse: Parse, noun: int) -> bool:
+    return any(parse.deps[child] in ("det", "poss", "predet") for child in parse.children(noun))
 
 
 def _lemma(parse: Parse, i: int) -> str:
@@ -189,9 +218,19 @@ def _number(word: str) -> int | None:
     return NUMBERS.get(word)
 
 
-def _noun_of(parse: Parse, token: int) -> int | None:
+def _possessed(parse: Parse, noun: int) -> int | None:
+    """Return what a possessor has: all of Tom's friends are friends."""
+    is_possessor = parse.deps[noun] == "poss" and parse.heads[noun] > noun
+    return parse.heads[noun] if is_possessor else None
+
+
+def _noun_of(parse: Parse, token: int, words: str) -> int | None:
     """Return the noun that a determiner belongs to: its head, or the last noun of those that follow it at once."""
     head = parse.heads[token]
+    if (possessed := _possessed(parse, head)) is not None and words.endswith(
+        (" of", " of the", " of these", " of those")
+    ):
+        return possessed
     if parse.deps[token] in ("det", "amod", "nummod", "predet", "poss") and parse.pos[head] in NOUNS and head > token:
         return head
     noun = None
@@ -257,6 +296,13 @@ def plain(tree: Tree) -> Tree:
         if verb in negations:
             negations[doing] = negations.pop(verb)
     return replace(tree, heads=tuple(heads), deps=tuple(deps), negations=negations)
+
+
+def _without_auxiliaries(heads: list[int], deps: list[str]) -> None:
+    """Hang on the verb what parsers hang on its auxiliary: "at no time did he eat"."""
+    for i, head in enumerate(heads):
+        while deps[head] in ("aux", "auxpass") and heads[head] != head and i != head:
+            head = heads[i] = heads[head]
 
 
 def _conjoined(heads: list[int], deps: list[str]) -> None:

@@ -19,6 +19,7 @@ from unbag import extras, locks
 from unbag.corpora import CORPORA
 from unbag.files import atomic_rename, removed_on_failure, write_json
 from unbag.inference.origin import origin_of
+from unbag.inference.reading import require_few_parts
 from unbag.lexical import embeddings
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
@@ -223,6 +224,7 @@ def _of_words(
 def _of_encoder(name: str) -> Parts:
     origin = origin_of(name, None)
     files = origin.fetched(weights=True)
+    require_few_parts(files / "config.json")
     try:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
         tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)
