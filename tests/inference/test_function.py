@@ -94,9 +94,9 @@ def test_sides_of_different_lengths_and_missing_text_are_refused():
 
 
 @pytest.mark.parametrize("fn", [lambda: [], lambda pairs: [], lambda a, b, c: [], lambda *, premises, hypotheses: []])
-def test_function_of_other_arguments_is_refused_before_it_is_called(fn):
+def test_function_of_other_arguments_is_refused_with_its_signature(fn):
     with pytest.raises(ValueError, match=r"expected a function of a list of premises and a list of hypotheses, got "):
-        CallablePredictor(fn)
+        CallablePredictor(fn).predict(PREMISES, HYPOTHESES)
 
 
 def test_function_that_a_decorator_gives_an_argument_is_called():

@@ -66,7 +66,47 @@ def test_inclusions_come_out_as_in_the_finite_models_of_the_other_labeller(quant
         (Determiner(Kind.AT_MOST, 3), Determiner(Kind.EXACTLY, 2), Relation.REVERSE_ENTAILMENT),
         (FEW, NO, Relation.REVERSE_ENTAILMENT),
         (FEW, Determiner(Kind.SOME, 5), None),  # how many are few?
+        (Determiner(Kind.SHARE, 60), Determiner(Kind.MOST), Relation.FORWARD_ENTAILMENT),
+        (Determiner(Kind.SHARE, 40), Determiner(Kind.SHARE, 30), Relation.FORWARD_ENTAILMENT),
+        (Determiner(Kind.SHARE, 40), Determiner(Kind.MOST), Relation.REVERSE_ENTAILMENT),
+        (Determiner(Kind.OTHER, words="every other"), EVERY, None),
+        (Determiner(Kind.OTHER, words="both"), Determiner(Kind.OTHER, words="both"), Relation.EQUIVALENCE),
     ],
 )
 def test_determiners_are_related_as_the_numbers_they_allow(first, second, expected):
     assert between(first, second) is expected
+
+
+def test_restrictor_and_scope_of_a_share_are_those_of_most():
+    share, most = Determiner(Kind.SHARE, 30), Determiner(Kind.MOST)
+    for relation in (Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT):
+        assert restrictor(share)(relation) is restrictor(most)(relation) is Relation.INDEPENDENCE
+        assert scope(share)(relation) is scope(most)(relation) is relation
+
+
+def test_restrictor_and_scope_of_an_unread_determiner_promise_nothing():
+    other = Determiner(Kind.OTHER, words="every other")
+    for projection in (restrictor(other), scope(other)):
+        assert projection(Relation.EQUIVALENCE) is Relation.EQUIVALENCE
+        assert projection(Relation.FORWARD_ENTAILMENT) is Relation.INDEPENDENCE
+    with pytest.raises(ValueError, match="every other"):
+        other.holds(1, 1)
+
+
+@pytest.mark.parametrize(
+    ("determiner", "is_existential"),
+    [
+        (A, True),
+        (EVERY, True),
+        (Determiner(Kind.MOST), True),
+        (Determiner(Kind.EXACTLY, 2), True),
+        (Determiner(Kind.SHARE, 30), True),
+        (NO, False),
+        (FEW, False),
+        (Determiner(Kind.NOT_EVERY), False),
+        (Determiner(Kind.ALL_BUT, 2), False),
+        (Determiner(Kind.OTHER, words="enough"), False),
+    ],
+)
+def test_is_existential_where_none_that_do_make_it_false(determiner, is_existential):
+    assert determiner.is_existential is is_existential

@@ -20,6 +20,16 @@ from unbag.natlog.quantified import quantified
         ("Nobody left.", "No person left.", NO),
         ("He saw anything.", "He saw some thing.", ANY),
         ("Few of the delegates ran.", "Some delegates ran.", FEW),
+        ("He sings every morning.", "He sings some morning.", EVERY),
+        ("He sings most nights.", "He sings some nights.", Determiner(Kind.MOST)),
+        ("At no time did he sing.", "At no time did he sing.", NO),
+        ("He likes all dogs.", "He likes some dogs.", EVERY),
+        ("Nobody's dog barked.", "No person's dog barked.", NO),
+        ("Thirty percent of the boys left.", "Some boys left.", Determiner(Kind.SHARE, 30)),
+        ("At least two thirds of the boys left.", "Some boys left.", Determiner(Kind.SHARE, 66)),
+        ("He sings every other day.", "He sings some day.", Determiner(Kind.OTHER, words="every other")),
+        ("Almost every boy left.", "Some boy left.", Determiner(Kind.OTHER, words="almost every")),
+        ("Three out of ten boys left.", "Some boys left.", Determiner(Kind.OTHER, words="three out of ten")),
     ],
 )
 def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
@@ -32,7 +42,15 @@ def test_a_determiner_of_several_words_becomes_one(sentence, text, determiner):
 
 @pytest.mark.parametrize(
     "sentence",
-    ["It was the most beautiful town.", "He did not like it at all.", "She slept all day.", "He jumped over a fence."],
+    [
+        "It was the most beautiful town.",
+        "He did not like it at all.",
+        "She slept all day.",
+        "He jumped over a fence.",
+        "The boys all sang.",
+        "He no longer sings.",
+        "They hugged each other.",
+    ],
 )
 def test_what_only_looks_like_a_determiner_stays(sentence):
     assert quantified(sentence) == (sentence, {})

@@ -40,6 +40,11 @@ def labeller(parser, wordnet):
         ("A man in a red shirt rides a bike.", "A red man in a shirt rides a bike.", "neutral"),
         ("A man is slowly eating an apple.", "A man is eating an apple slowly.", "entailment"),
         ("He left without saying a word.", "He left without saying a word to the boss.", "entailment"),
+        ("A man sings every Monday morning.", "A man sings every morning.", "neutral"),
+        ("A man sings every morning.", "A man sings every Monday morning.", "entailment"),
+        ("On few days a dog is barking.", "On few days a poodle is barking.", "entailment"),
+        ("No student's book was lost.", "No student's old book was lost.", "entailment"),
+        ("A crowd sees a large man.", "A large crowd sees a man.", "neutral"),
     ],
 )
 def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis, label):
@@ -51,6 +56,10 @@ def test_sentences_are_labelled_by_their_contexts(labeller, premise, hypothesis,
     [
         ("A man eats an apple.", "A man eats a bicycle.", "how 'apple' and 'bicycle' are related"),
         ("Is a dog barking?", "Is an animal barking?", "a question"),
+        ("We meet every other old friend.", "We meet every other friend.", "what 'every other' makes of 'old'"),
+        ("He sang in no city.", "He sang.", "what becomes of the sentence without 'in no city'"),
+        ("A small elephant slept.", "A small animal slept.", "how 'small' is measured for 'elephant' and 'animal'"),
+        ("Every boy, who was tired, slept.", "Every boy slept.", "whether 'who was tired' restricts"),
         ("It is raining.", "Seven cars stood near Rome.", ""),
         ("A soldier met and a nurse met.", "Snow is white.", ""),
     ],

@@ -43,7 +43,6 @@ class CallablePredictor:
             says which label was chosen and nothing of how surely: no entropy or confidence should be read from it.
 
     Raises:
-        ValueError: if the function does not take two lists.
         labels.LabelError: if the label map is none.
 
     >>> CallablePredictor(lambda premises, hypotheses: ["neutral"] * len(premises)).predict(["A man."], ["A dog."])
@@ -61,7 +60,6 @@ class CallablePredictor:
         *,
         label_map: Mapping[str, str] | None = None,
     ) -> None:
-        _require_two_lists(fn)
         self._fn = fn
         outputs = {number: f"LABEL_{number}" for number in range(len(label_map or ()))}
         self._order = None if label_map is None else resolve_order(outputs, label_map)
@@ -95,6 +93,8 @@ class CallablePredictor:
         try:
             answers = self._fn(premises, hypotheses)
         except Exception as error:
+            if isinstance(error, TypeError):
+                _require_two_lists(self._fn)
             expected = f"the function {_shown(self._fn)}: expected an answer for each of {len(premises)} pairs"
             raise user_code_error(expected, error, "correct the function") from error
         if not (hasattr(answers, "__len__") and hasattr(answers, "__iter__")):
@@ -158,6 +158,11 @@ class CallablePredictor:
 
 
 def _require_two_lists(fn: Callable[..., Any]) -> None:
+    """Refuse a function of other arguments.
+
+    Raises:
+        ValueError: with its signature.
+    """
     try:
         signature = inspect.signature(fn, follow_wrapped=False)  # a decorator may add arguments of its own
     except (TypeError, ValueError):  # of some that are written in C; calling one says the rest

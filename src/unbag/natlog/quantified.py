@@ -150,7 +150,7 @@ def quantified(sentence: str) -> Quantified:
         if pronoun := _PRONOUN.match(sentence, start):
             instead, determiner = _PRONOUNS[pronoun[0].lower()]
             stop = pronoun.end()
-        elif (match := _first(sentence, start)) and not _is_something_else(before, sentence[start : match[0]].lower()):
+        elif (match := _first(sentence, start)) and not _is_something_else(before, sentence[start:], match[0] - start):
             stop, determiner = match
             instead = "no" if determiner == NO else "some"
         else:
@@ -163,13 +163,21 @@ def quantified(sentence: str) -> Quantified:
     return Quantified("".join(pieces), found)
 
 
-def _is_something_else(before: list[str], words: str) -> bool:
-    """Check whether the word before makes something else of a determiner."""
+def _is_something_else(before: list[str], rest: str, length: int) -> bool:
+    """Check whether the word before makes something else of a determiner.
+
+    Args:
+        before: The word before, if there is one.
+        rest: The sentence from the determiner on.
+        length: Length of the determiner.
+    """
     if not before:
         return False
-    if before[0].lower() in _NOT_AFTER or (before[0].lower() == "at" and words == "all"):
+    word, determiner = before[0].lower(), rest[:length].lower()
+    if word in _NOT_AFTER or (word == "at" and determiner == "all"):
         return True
-    return words in ("all", "each") and bool(_FLOATING.fullmatch(before[0]))
+    following = rest[length:].split()[0]
+    return determiner in ("all", "each") and bool(_FLOATING.fullmatch(word)) and not following.endswith("s")
 
 
 def _first(sentence: str, start: int) -> tuple[int, Determiner] | None:

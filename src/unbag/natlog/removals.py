@@ -11,6 +11,7 @@ from unbag.natlog.focus import is_exceptive
 from unbag.natlog.lexicon import Words
 from unbag.natlog.polarity import around, determiner_of, operators
 from unbag.natlog.relations import Context, Relation
+from unbag.natlog.scopes import Operator
 from unbag.natlog.trees import NOUNS, SUBJECTS, VERBS, Tree
 
 LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
@@ -32,17 +33,19 @@ def left_over(
     Raises:
         CannotReadError: if that relation is not known here.
     """
-    for root in _roots(tree, set(pairs) | consumed):
+    roots = _roots(tree, set(pairs) | consumed)
+    tree_operators = operators(tree) if roots else []
+    for root in roots:
         tokens = _removed(tree, root, other, pairs, consumed)
-        _check_operators(tree, root, tokens)
+        _check_operators(tree, root, tokens, tree_operators)
         removal = _removal(tree, root, tokens, set(pairs), words)
         head = anchor(tree, root, set(pairs))
         yield root, None if head is None else pairs[head], tokens, removal
 
 
-def _roots(tree: Tree, told: set[int]) -> list[int]:
+def _roots(tree: Tree, accounted_for: set[int]) -> list[int]:
     """Return the words that are left over and do not depend on others that are."""
-    left = [i for i in range(len(tree.words)) if i not in told and i not in tree.silent]
+    left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.silent]
     return [i for i in left if not any(above in left for above in tree.above(i))]
 
 
@@ -76,13 +79,13 @@ def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed
     return frozenset(tokens)
 
 
-def _check_operators(tree: Tree, root: int, tokens: frozenset[int]) -> None:
+def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[Operator]) -> None:
     """Check that what is left out says nothing of the rest but more.
 
     Raises:
         CannotReadError: If the rest need not hold, or need not be said of the same, without it: "in no city", "except".
     """
-    for each in operators(tree):
+    for each in tree_operators:
         if each.owner not in tokens or each.domain <= tokens:
             continue
         rest = each.domain - tokens
@@ -94,7 +97,7 @@ def _check_operators(tree: Tree, root: int, tokens: frozenset[int]) -> None:
     if any(is_exceptive(tree, token) for token in tokens):
         raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
     is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
-    if is_aside and any(each.mark is not Context.UPWARD for each in around(operators(tree), root)):
+    if is_aside and any(each.mark is not Context.UPWARD for each in around(tree_operators, root)):
         # "Every boy, who was tired, slept" says it of every boy.
         raise CannotReadError(f"whether {tree.text(tokens)!r} restricts")
 
