@@ -8,11 +8,11 @@ import pytest
 from tests.fork_server import PYTHON
 from unbag import results
 
+pytestmark = pytest.mark.nightly
+
 IN_SMALL_PARTS = """
 from unbag.cli import main
 from unbag.inference import predict_rows
-
-pytestmark = pytest.mark.nightly
 predict_rows.__kwdefaults__["chunk_rows"] = 256
 main()
 """

@@ -6,13 +6,13 @@ A model is a name of the Hub, a folder, a classifier in memory, or any function 
 >>> from unbag.demo import file  # pairs of ours; `corpus="snli"` takes those of SNLI
 >>> def model(premises, hypotheses):
 ...     return ["neutral" for _ in premises]
->>> report = unbag.evaluate(model, "swapped", data=file("validation"), examples=60, lexical=False, progress=False)
+>>> report = unbag.evaluate(model, "swapped", data=file("validation"), examples=300, lexical=False, progress=False)
 >>> print(report.verdict)
-on no set is it seen to do better than guessing; no better on Swapped.
+Better than the baseline on 0 of 1 challenge set. No better: Swapped.
 >>> report.to_pandas()[["number", "value", "n", "direction"]].round(3).head(2)
-            number  value   n direction
-0            score  0.000  42    higher
-1  accuracy_before  0.476  42    higher
+            number  value    n direction
+0            score  0.000  194    higher
+1  accuracy_before  0.459  194    higher
 """
 
 from importlib import import_module

@@ -10,7 +10,7 @@ from tests.trust.command import refused
 pytestmark = pytest.mark.usefixtures("elsewhere")
 
 AT_IMPORT = {
-    "raise RuntimeError('out of\\nluck')": "got RuntimeError: out of at broken_model.py:1 (<module>); correct it",
+    "raise RuntimeError('out of\\nluck')": "got RuntimeError: out of luck at broken_model.py:1 (<module>); correct it",
     "x = {}['a']": "got KeyError: 'a' at broken_model.py:1 (<module>); correct it",
     "def predict(:": "got SyntaxError: invalid syntax at broken_model.py:1 (<module>); correct it",
     "import sys; sys.exit('no')": "got SystemExit: no at broken_model.py:1 (<module>); correct it",

@@ -176,7 +176,7 @@ def _is_something_else(before: list[str], rest: str, length: int) -> bool:
     word, determiner = before[0].lower(), rest[:length].lower()
     if word in _NOT_AFTER or (word == "at" and determiner == "all"):
         return True
-    following = rest[length:].split()[0]
+    following = rest[length:].split()[0].rstrip(",.;:!")
     return determiner in ("all", "each") and bool(_FLOATING.fullmatch(word)) and not following.endswith("s")
 
 
