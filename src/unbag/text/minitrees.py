@@ -129,7 +129,7 @@ class MiniTrees:
         return signatures(tags[orders], usual[orders], known[orders], radius=self.radius, k=k)
 
     def _top(self, word: str, k: int) -> int:
-        """Return `top_tags` of a word in lower case, 0 for one that the corpus does not have; worked out once."""
+        """Return the cached `top_tags` of a word in lower case (ties in the order of `TAGS`), 0 for an unknown word."""
         if (word, k) not in self._tops:
             self._tops[word, k] = int(top_tags(self.usual([word])[0], k)) if word in self else 0
         return self._tops[word, k]
