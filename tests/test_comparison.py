@@ -80,6 +80,7 @@ def _by_name(found):
     return {(each.set, each.quantity): each for each in found.differences}
 
 
+@pytest.mark.nightly
 def test_paired_by_mcnemar_where_examples_count_whole(runs):
     found = _by_name(unbag.compare(runs / "weak", runs / "strong"))
     accuracy = found["plain", "accuracy"]

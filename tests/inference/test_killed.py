@@ -29,7 +29,7 @@ def unbroken(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     return parts
 
 
-@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.nightly) for seed in (1, 2))])
+@pytest.mark.parametrize("seed", range(3))
 def test_a_killed_run_goes_on_and_ends_as_if_unbroken(tmp_path, unbroken, seed):
     draw = random.Random(seed)
     wanted, moment = draw.randint(1 + 2 * seed, 2 + 2 * seed), draw.uniform(0, 0.2)  # parts to see, seconds after

@@ -110,6 +110,7 @@ def test_a_built_in_model(here, model):
     assert words[-2:] == ["--training", "pairs.csv"]
 
 
+@pytest.mark.nightly
 def test_the_lexical_model(here, shared):
     """It tags words, so it needs a pipeline that is on the machine."""
     from unbag.lexical import words as lexical_words
@@ -127,6 +128,7 @@ def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
     repeats("evaluate", "./mine", "majority", "--training", "pairs.csv", *cs_lambda, "--data", "pairs.csv")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("how", [("--shots", "3"), ("--no-chat", "--dtype", "bfloat16")])
 def test_a_language_model(here, how):
     pytest.importorskip("torch", reason="needs unbag[models]")

@@ -47,6 +47,7 @@ def _part():
     return Part("own", EXAMPLES, 1.0, "en", {"left_out": {}})
 
 
+@pytest.mark.nightly
 def test_every_kind_makes_its_pairs_and_the_record_counts_them(made):
     pairs, added = made()
     assert [kind_of(pair.source_id) for pair in pairs] == [kind for kind in KINDS for _ in range(6)]

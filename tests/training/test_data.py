@@ -59,6 +59,7 @@ def test_names_that_are_neither_corpora_nor_files_are_refused():
         gathered("snil")
 
 
+@pytest.mark.nightly
 def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path):
     """Roles, not names: OCNLI's validation split is its test data, MNLI's mismatched pairs are."""
     import json

@@ -67,6 +67,7 @@ def protocol(pretrained, tmp_path, monkeypatch):
     AcceleratorState._reset_state(reset_partial_state=True)
 
 
+@pytest.mark.nightly
 def test_each_arrangement_is_tested_by_the_models_that_learnt_its_training_pairs(protocol, tmp_path):
     done = protocol(1, 2, keep_models=True)
     out = tmp_path / "out"

@@ -82,6 +82,7 @@ def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, nam
                 results_dataset.publication("org/results", results.read(folder / name), model="org/model")
 
 
+@pytest.mark.nightly
 @pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
 def test_no_damage_is_a_traceback(run, tmp_path, capsys, monkeypatch, damage):
     monkeypatch.chdir(tmp_path)

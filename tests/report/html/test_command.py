@@ -1,5 +1,6 @@
 import json
 
+import pytest
 from typer.testing import CliRunner
 
 from unbag import cli, results
@@ -7,6 +8,7 @@ from unbag.cli import output
 from unbag.report import html
 
 
+@pytest.mark.nightly
 def test_the_command_makes_the_report_again_of_several_folders(folders, report, run):
     out = run / "by-command.html"
     said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--out", str(out), "--json"])

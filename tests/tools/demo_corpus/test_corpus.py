@@ -42,6 +42,7 @@ def test_another_process_with_another_hash_seed_draws_the_same(corpus: dict[str,
     assert [DemoPair(*line.split("\t")) for line in done.stdout.splitlines()] == corpus["test"][:60]
 
 
+@pytest.mark.nightly
 def test_another_seed_draws_other_pairs(corpus: dict[str, list[DemoPair]]):
     other = list(generate("validation", 300, seed=1))
     assert len(other) == 300
