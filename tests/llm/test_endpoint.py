@@ -279,7 +279,7 @@ def command(endpoint, folder, *options):
 def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
     (tmp_path / "pairs.csv").write_text(ROWS)
     endpoint.delay = 0.5
-    killed = command(endpoint, tmp_path, "--concurrency", "2")
+    killed = command(endpoint, tmp_path, "--concurrency", "2", "--no-shuffled")
     answered = 1 + 12 + 4  # how the endpoint is asked, what the probe asks, and some pairs
     wait_until(lambda: len(endpoint.requests) >= answered, killed)
     killed.kill()
@@ -287,7 +287,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
     endpoint.delay = 0.0
     time.sleep(0.6)  # until the last answers were given to nobody
     before = len(endpoint.requests)
-    done = command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2")
+    done = command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2", "--no-shuffled")
     out, err = done.communicate()
     assert done.returncode == 0, err
     asked = [str(request.body["messages"]) for request in endpoint.requests]
