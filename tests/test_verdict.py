@@ -129,7 +129,7 @@ def test_who_cannot_read_is_nowhere_said_to(results, kind):
     assert said.startswith("Better than the baseline on 0 of 6 challenge sets.")
 
 
-@pytest.mark.parametrize("kind", ["always neutral", "lexical", "hypothesis-only"])
+@pytest.mark.parametrize("kind", [*(f"always {label}" for label in LABELS), "lexical", "hypothesis-only"])
 def test_a_model_blind_to_word_order_has_no_score_above_0(results, kind):
     """The law of the shuffled control: here of models by construction, in `test_order_blind` of networks."""
     for each in verdict.of_model(results[kind]):
