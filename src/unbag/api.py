@@ -7,7 +7,7 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unbag import evaluation, processes, results, suite
+from unbag import evaluation, processes, result_folder, results, suite
 from unbag.addresses import Folder, is_address, send
 from unbag.engine import opened, require_engine
 from unbag.evaluation import OnProgress
@@ -100,7 +100,7 @@ def evaluate(
             Without one, results are
             kept with the report, until it is saved; and predictions in `predictions` in the user's cache folder
             (`UNBAG_CACHE`), or, where nothing says what decides them, as with a function, nowhere. The numbers are the
-            same.
+            same. A folder with results of the same model keeps them beside these; one of another model is rejected.
         shard: which of several processes this is that share the work without being connected, all with the same `out`
             that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
         lexical: hold the scores against a lexical model on the same rows.
@@ -203,6 +203,7 @@ def evaluate(
     predictions: Path | str = folder / PREDICTIONS
     if address is not None:
         predictions = str(Folder(address) / PREDICTIONS)
+        result_folder.receive(address, folder)
     elif out is None and is_recognised(model):
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it

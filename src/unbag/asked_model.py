@@ -19,12 +19,15 @@ class AskedModel:
         predictor: what is asked.
         record: its `name`, and the `options` that it was named with.
         trust_labels: go on although another order of its labels fits it clearly better.
+
+    Attributes:
+        record: what is recorded of it on every set: `record`, and the identity of the predictor.
     """
 
     def __init__(self, predictor: Predictor, record: Mapping[str, Any], *, trust_labels: bool = False) -> None:
         self.predictor = predictor
         self.name: str = record["name"]
-        self._record: dict[str, Any] = {**record, **(predictor.identity or {})}
+        self.record: dict[str, Any] = {**record, **(predictor.identity or {})}
         self._trust_labels = trust_labels
         self._probed: dict[str, ProbeReport] = {}
 
@@ -34,7 +37,7 @@ class AskedModel:
         Raises:
             MislabelledError: if another order of the labels fits clearly better, unless the declared one is trusted.
         """
-        known = dict(self._record)
+        known = dict(self.record)
         in_words = known.get("kind") in ("causal", "endpoint")
         if known.get("kind") != "transformer" and not in_words:
             return known

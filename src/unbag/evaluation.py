@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import model_kinds, processes, report_examples, suite
+from unbag import model_kinds, processes, report_examples, result_folder, suite
 from unbag.answers import Answers
 from unbag.asked_model import AskedModel
 from unbag.columns import column
@@ -69,6 +69,9 @@ def evaluate_all(
     an unbroken run. Started by `torchrun` or `accelerate launch`, the processes share the work, and the first of them
     scores and writes. Each set is built once, and put to all models in turn.
 
+    A folder with results of the same models keeps them beside those of this run; a folder with results of other models
+    is rejected (`result_folder`).
+
     Args:
         models: each a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
             text-classification pipeline or a predictor (`unbag.predictors`).
@@ -104,6 +107,9 @@ def evaluate_all(
     model_kinds.check(models, model_options)
     require_writable(Path(out), folder=True)
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
+    names = [str(model) for model in models if isinstance(model, str | Path)]
+    if len(names) == len(models):  # before any of them is loaded
+        result_folder.check(Path(out), dict.fromkeys(names), _names(requests))
     for model in models:
         require_model(model)
         require_lexicon(model)
@@ -143,6 +149,7 @@ def evaluate_all(
         options = recorded_options(model, predictor, own_options)
         record = {"name": model_name, **({} if options is None else {"options": options})}
         named.append(AskedModel(predictor, record, trust_labels=trust_labels))
+    result_folder.check(Path(out), {each.record["name"]: each.record for each in named}, _names(asked))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
     counter = WordCounter(fitted_to, on_progress) if lexical else None
     store = Path(out) / PREDICTIONS if predictions is None else predictions
@@ -210,11 +217,13 @@ def evaluate_file(
     """
     require_writable(Path(out), folder=True)
     label_space_of_file(path)  # before anything is built
+    result_folder.check(Path(out), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
     given = read_predictions(path, column(built.rows, "id"))
     store = cache_folder(PREDICTIONS) if predictions is None else predictions
     words = WordCounter({}).of(built, store) if lexical else Words()
     model = {"name": path.name, "kind": "file", "sha256": given.sha256}
+    result_folder.check(Path(out), {path.name: model}, {built.request.name})
     answers = Answers(given.probabilities, given.label_space, given.has_probabilities)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
@@ -232,6 +241,10 @@ def _try_out(function: Predictor) -> None:
         function.predict(*_ONE_PAIR)
     except UserCodeError as error:
         logger.debug("a function failed at its first pair", exc_info=error)
+
+
+def _names(requests: Sequence[Request]) -> set[str]:
+    return {request.name for request in requests}
 
 
 def _progress_of(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:

@@ -8,8 +8,9 @@ rows and labels is done. A comparison needs neither the set nor the model again,
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 import numpy as np
@@ -29,13 +30,27 @@ _META: Final = b"unbag.sources"
 _CLOSE: Final = 1e-9  # a sum taken in another order may differ in its last bits, a wrong file differs by more
 
 
-def write(results: Sequence[Result], run: Path) -> None:
+def write(results: Sequence[Result], run: Path, earlier: Mapping[int, int] = MappingProxyType({})) -> None:
     """Keep the examples of results that were just scored, in a run's folder; what was there before is removed.
 
     Quantities that rest on other examples than the set's (SICCK's, by modifier) are left out.
+
+    Args:
+        results: the results.
+        run: the folder.
+        earlier: of those that were not just scored but stay in the folder, the earlier position by the new one.
     """
+    files = {new: _file(run, old, results[new]) for new, old in earlier.items()}
+    contents = {new: file.read_bytes() for new, file in files.items() if file.is_file()}
     written = set()
     for number, result in enumerate(results):
+        if number in contents:
+            file = _file(run, number, result)
+            written.add(file)
+            if file != files[number]:
+                with atomic_write(file) as tmp:
+                    tmp.write_bytes(contents[number])
+            continue
         samples = [(path, e.sample) for path, e in estimates(result.scores) if e.sample is not None]
         if not samples:
             continue

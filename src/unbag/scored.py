@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, locks, paired_samples, report_examples, results
+from unbag import challenge_sets, locks, paired_samples, report_examples, result_folder, results
 from unbag.answers import Answers, placed
 from unbag.columns import column
 from unbag.failures import Failure
@@ -117,22 +117,49 @@ def score_answers(
 
 
 def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -> list[Result]:
-    """Leave results in a folder, what they rest on first: where results.json is, all is. Nothing where there is none.
+    """Add results to those in a folder, what they rest on first: where results.json is, all is.
+
+    Where there are no results, nothing is written.
 
     Args:
         each: the results, in their order.
-        out: the folder.
+        out: the folder (`result_folder.combined` says what of it stays).
         failures: the sets that have none.
+
+    Returns:
+        The results of `each`.
     """
     done = [result for result, _ in each]
     if not done:
         return done
     with locks.alone(out, "writing results", wait=True):  # the files are of one run, all of them
-        report_examples.write([selection for _, selection in each], out / report_examples.FILE)
-        paired_samples.write(done, out)
-        left_out = [results.LeftOut(each.set, each.model, each.reason) for each in failures]
-        results.write(done, out / results.FILE, left_out)
+        earlier, before = result_folder.read(out)
+        if replaced := result_folder.replaced(earlier, done):
+            logger.warning("%s: replacing earlier results on other rows: %s", out, "; ".join(replaced))
+        entries = result_folder.combined(earlier, done)
+        together = [entry.result for entry in entries]
+        stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
+        selections = _selections(out) if stays else {}
+        selections |= {(chosen.set, chosen.model, chosen.sha256): chosen for _, chosen in each}
+        keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
+        there = [selections[key] for key in keys if key in selections]
+        report_examples.write(there, out / report_examples.FILE)
+        paired_samples.write(together, out, stays)
+        new = [results.LeftOut(each.set, each.model, each.reason) for each in failures]
+        found = {result.set for result in together}
+        left_out = [each for each in before if each.set not in found and each not in new] + new
+        results.write(together, out / results.FILE, left_out)
     return done
+
+
+def _selections(folder: Path) -> dict[tuple[str, ...], ExampleSelection]:
+    """Return the examples that a report shows of a folder's results; none of an earlier version's file."""
+    try:
+        chosen = report_examples.read(folder / report_examples.FILE)
+    except ValueError as error:
+        logger.warning("%s", error)
+        return {}
+    return {(each.set, each.model, each.sha256): each for each in chosen}
 
 
 def _report_unanswered(unanswered: NDArray[np.bool_], title: str) -> None:

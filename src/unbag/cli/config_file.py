@@ -45,7 +45,10 @@ Config = Annotated[
 
 
 def write(ctx: typer.Context, folder: Path) -> None:
-    """Leave the options of a command as they were resolved in a folder."""
+    """Leave the options of a command as they were resolved in a folder.
+
+    Where an earlier command differed in its `--sets` alone, the file names the sets of both, as the folder has them.
+    """
     import yaml  # type: ignore[import-untyped]
 
     from unbag.files import atomic_write
@@ -55,9 +58,23 @@ def write(ctx: typer.Context, folder: Path) -> None:
     resolved = {key: _plain(value) for key, value in given.items() if value not in (None, False, (), [])}
     # What is off by default is left out; what is on and was switched off says so.
     resolved |= {key: False for key, value in given.items() if value is False and keys[key].default is not False}
+    if resolved.get("sets") and (folder / FILE).is_file():
+        resolved["sets"] = _sets_of_both(folder / FILE, resolved)
     text = yaml.safe_dump(resolved, sort_keys=False, allow_unicode=True, width=120)
     with atomic_write(folder / FILE) as tmp:
         tmp.write_text(f"# unbag {ctx.info_name} --config {FILE}\n{text}", encoding="utf-8")
+
+
+def _sets_of_both(file: Path, resolved: Mapping[str, Any]) -> list[str]:
+    """Return the sets of a command, after those of an earlier one that it adds to."""
+    try:
+        earlier = _mapping(file)
+    except typer.BadParameter:
+        return list(resolved["sets"])
+    sets = earlier.get("sets")
+    if not isinstance(sets, list) or {**earlier, "sets": None} != {**resolved, "sets": None}:
+        return list(resolved["sets"])
+    return list(dict.fromkeys([*sets, *resolved["sets"]]))
 
 
 class Recorded(NamedTuple):

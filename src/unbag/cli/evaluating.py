@@ -88,7 +88,8 @@ def evaluate(
     Asks a sample of every set, in minutes for a small model, and shows each
     set's table as it comes. Leaves tables, results.json, predictions, and
     what `unbag compare` needs in a folder. A run that was stopped goes on
-    where it was when given again. A set is left out, and named at the end,
+    where it was when given again. Further sets of the same model are added
+    to a folder; that of another model is rejected. A set is left out, and named at the end,
     where a package, a file or pairs for it are not at hand; any other failure
     is exit code 1.
 
@@ -108,11 +109,12 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --out s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --out s3://BUCKET/RUN
     """
-    from unbag import prefetch, processes, results
-    from unbag.addresses import Folder, is_address, local_copy
+    from unbag import prefetch, processes
+    from unbag.addresses import Folder, is_address
     from unbag.engine import opened
     from unbag.inference.process_group import process_group
     from unbag.inference.store import PREDICTIONS
+    from unbag.result_folder import local_folder
 
     asked.check(models)
     pushing.require_results(push_results, models, pairs.data, offline=asked.offline)
@@ -151,7 +153,7 @@ def evaluate(
         if in_suite:
             requests, absent = _at_hand(requests)
     with (
-        local_copy(place, last=results.FILE) as folder,
+        local_folder(place, further=[config_file.FILE]) as folder,
         processes.up_to(num_proc),
         opened(engine, num_gpus) as asking,
     ):

@@ -92,8 +92,10 @@ def report(
 ) -> None:
     """Show results and leave the tables beside them; only the first of several processes has any.
 
+    What the results are together is shown of all in the folder, to which earlier runs may have written too.
+
     Args:
-        results: the results.
+        results: the results of this run.
         folder: where they are.
         as_json: show what the file has instead, and every number by name with its direction.
         cross: show one table, of models by corpora.
@@ -107,8 +109,10 @@ def report(
     views, together = leave(results, folder, cross=cross)
     if as_json:
         from unbag.numbers import told, verdicts
+        from unbag.results import FILE, read
 
-        print_json(json.loads((folder / "results.json").read_text(encoding="utf-8")) | told(verdicts(results)))
+        file = folder / FILE
+        print_json(json.loads(file.read_text(encoding="utf-8")) | told(verdicts(read(file))))
         return
     terminal.show(together if seen or (together and is_quiet()) else [*views, *together], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))
@@ -117,14 +121,25 @@ def report(
 
 
 def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[RenderableType], list[RenderableType]]":
-    """Leave the tables and the report of results beside them; return the tables, and what they are together."""
+    """Leave the tables and the report of a folder in it; return the tables of a run, and what all are together.
+
+    Args:
+        results: the results of the run.
+        folder: where they are, with those of earlier runs.
+        cross: give those of the run one table, of models by corpora.
+    """
     from unbag.report import html, terminal
+    from unbag.result_folder import combined
+    from unbag.results import FILE, read
 
     views = terminal.views(results, crossed=cross)
-    together = terminal.together(results) if not cross else []
-    terminal.write([*views, *together], folder / terminal.FILE)
+    # Those of this run as they were scored, and those of earlier runs as they are in the file.
+    together = combined(read(folder / FILE), results)
+    others = [entry.result for entry in together if entry.number is not None]
+    summary = [] if cross else terminal.together([entry.result for entry in together])
+    terminal.write([*views, *terminal.views(others), *summary], folder / terminal.FILE)
     html.write([folder], folder / html.FILE)
-    return views, together
+    return views, summary
 
 
 def failed(failures: "Sequence[Failure]", *, several: bool) -> None:

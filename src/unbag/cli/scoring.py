@@ -69,10 +69,10 @@ def score(
     --from scores the sets of which all shards have done all, and names the
     parts that are missing of others.
     """
-    from unbag import evaluation, prefetch, results
-    from unbag.addresses import local_copy
+    from unbag import evaluation, prefetch
     from unbag.inference.store import PREDICTIONS
     from unbag.request import BuiltSet, is_exported, read_back
+    from unbag.result_folder import local_folder
 
     if shards is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
@@ -97,20 +97,20 @@ def score(
             prefetch.require(prefetch.of_run([of]))
     request = of.request if isinstance(of, BuiltSet) else of
     place = out or str(run_folder([str(predictions)], [request], in_folder_name(lexical), about=request.name))
-    with local_copy(place, last=results.FILE) as folder:
+    with local_folder(place) as folder:
         result = evaluation.evaluate_file(predictions, of, out=folder, predictions=RUNS / PREDICTIONS, lexical=lexical)
         report([result], folder, as_json=as_json, place=place)
 
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     """Score what shards predicted, and show it."""
-    from unbag import results
-    from unbag.addresses import Folder, local_copy
+    from unbag.addresses import Folder
     from unbag.inference.store import PREDICTIONS
+    from unbag.result_folder import local_folder
     from unbag.shared_evaluation import score_tasks
 
     failures: list[Failure] = []
-    with local_copy(place, last=results.FILE) as folder:
+    with local_folder(place) as folder:
         found = score_tasks(Folder(run) / PREDICTIONS, out=folder, on_failure=failures.append)
         report(found, folder, as_json=as_json, place=place)
     failed(failures, several=len({failure.model for failure in failures}) > 1)
