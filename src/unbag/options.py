@@ -34,6 +34,35 @@ _TRUE: Final = frozenset({"true", "yes", "1"})
 _FALSE: Final = frozenset({"false", "no", "0"})
 
 
+COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
+"""How the columns of data of one's own are written."""
+
+
+def by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
+    """Split `NAME=VALUE` parts.
+
+    Args:
+        parts: the parts.
+        expected: how they are written, for the message.
+        lists: names that may be given again, their values joined by commas.
+
+    Raises:
+        ValueError: if a part has no `=`, or a name comes twice.
+
+    >>> by_name(["premise=text", "label = gold"], COLUMNS_GIVEN)
+    {'premise': 'text', 'label': 'gold'}
+    """
+    values: dict[str, str] = {}
+    for part in parts:
+        name, equals, value = (piece.strip() for piece in part.partition("="))
+        if not equals:
+            raise ValueError(f"expected {expected}; found {part!r}")
+        if name in values and name not in lists:
+            raise ValueError(f"{name}: given twice")
+        values[name] = f"{values[name]},{value}" if name in values else value
+    return values
+
+
 class Option(NamedTuple):
     """An option of a config class.
 

@@ -4,14 +4,17 @@ import json
 
 import pyarrow.parquet as pq
 import pytest
+from huggingface_hub import HfApi
 
 from tests.hub.conftest import Commands
-from tests.hub_server.accounts import ALICE
+from tests.hub_server.accounts import ALICE, ALICE_READS, BOB
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_file, pretrained  # noqa: F401
+from unbag.cli import pushing, training
+from unbag.cli.pushing import require
 
 MAJORITY = ("evaluate", "majority", "--training", "snli", "--sets", "plain,swapped", "--corpus", "snli", "--no-lexical")
 
@@ -90,3 +93,33 @@ def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys)
     assert run(cli.app, [*MAJORITY, "--out", str(tmp_path / "run"), "--push-results", "org"]) == 1
     assert "expected a token, found none" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize(
+    ("token", "to", "reason"),
+    [
+        (ALICE, "org", None),
+        (ALICE, "alice/model", None),
+        (ALICE_READS, "org", "expected a token that may write, got one of alice that may read only"),
+        (BOB, "org", r"expected a namespace of bob \(bob\), got org"),
+    ],
+)
+@pytest.mark.parametrize("option", ["--push-results", "--push-checkpoints"])
+def test_require_token_without_the_right_to_write_is_rejected(tiny_hub, monkeypatch, token, to, reason, option):
+    monkeypatch.setattr("huggingface_hub.HfApi", lambda: HfApi(tiny_hub.endpoint, token=token))
+    monkeypatch.setattr("huggingface_hub.get_token", lambda: token)
+    if reason is None:
+        require(to, offline=False, option=option)
+        return
+    with pytest.raises(ValueError, match=f"{option} {to}: {reason}"):
+        require(to, offline=False, option=option)
+
+
+def test_train_asks_about_both_repositories_before_it_begins(monkeypatch, tmp_path):
+    asked = []
+    monkeypatch.setattr(pushing, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
+    monkeypatch.setattr(training, "_run", lambda *_, **__: asked.append("training") or [])
+    monkeypatch.setattr(pushing, "push_model", lambda *_, **__: None)
+    options = ["--model", "m", "--out", str(tmp_path / "o"), "--push-results", "org", "--push-checkpoints", "org/c"]
+    training.app(["finetune", *options], standalone_mode=False)
+    assert asked == [("--push-results", "org"), ("--push-checkpoints", "org/c"), "training"]

@@ -194,3 +194,33 @@ def test_early_stopping_comes_after(tiny_bert, pairs_file, requests, tmp_path):
     trainer.add_callback(early)
     trainer.train()
     assert trainer.state.global_step < 40, "it stopped by our number"
+
+
+def test_train_begin_logs_rows_of_one_evaluation(tiny_bert, pairs_file, requests, tmp_path, caplog):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+    callback = asked_by(trainer, requests)
+    trainer.train()
+    [told] = [each for each in caplog.messages if "each evaluation asks" in each]
+    rows = sum(len(each.pairs[0]) for each in callback._sets)
+    assert f"each evaluation asks {rows:,} rows of permuted, swapped: about " in told
+    assert told.endswith("rows per second measured; max_rows=… bounds it")
+
+
+@pytest.mark.parametrize("max_rows", [400, 100, 50])
+def test_max_rows_bounds_all_sets_together(tiny_bert, pairs_file, requests, tmp_path, max_rows):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+    whole, bounded = (asked_by(trainer, requests, max_rows=most)._sets for most in (None, max_rows))
+    asked = [len(each.pairs[0]) for each in bounded]
+    assert sum(len(each.pairs[0]) for each in whole) > max_rows, "else there is nothing to bound"
+    assert sum(asked) <= max_rows
+    assert all(asked)
+    for all_rows, some in zip(whole, bounded, strict=True):
+        assert set(some.rows["id"][:]) <= set(all_rows.rows["id"][:])
+
+
+def test_max_rows_without_room_for_one_example_is_rejected(tiny_bert, pairs_file, requests, tmp_path):
+    trainer = trainer_of(tiny_bert, pairs_file, tmp_path)
+    with pytest.raises(ValueError, match="set max_rows higher or name fewer sets"):
+        unbag.UnbagCallback(trainer, requests, max_rows=3)
+    with pytest.raises(ValueError, match="max_rows"):
+        unbag.UnbagCallback(trainer, requests, max_rows=0)

@@ -49,6 +49,8 @@ def test_all_that_is_impossible_is_said_at_once():
         ({"corpus": ()}, "expected a corpus or a file to train on, found none"),
         ({"augment": ("soswap",), "order": "shuffled"}, "it goes with natural, whole pairs"),
         ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
+        ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…; found 'premise'"),
+        ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, found corpora only"),
         ({"corpus": ("snli=many",)}, "expected a weight above 0 after snli=, found 'many'"),
     ],
 )

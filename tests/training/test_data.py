@@ -81,3 +81,40 @@ def test_the_test_split_is_never_evaluated_on(shared_hub, monkeypatch, tmp_path)
     }
     assert [part["weight"] for part in record["training"]] == [2.0, 1.0, 1.0, 1.0]
     assert record["training"][0]["pairs"] == 22_588
+
+
+@pytest.fixture
+def renamed(tmp_path):
+    """Give pairs under other column names, with label ids in an order of their own."""
+    path = tmp_path / "renamed.csv"
+    ids = {"contradiction": 0, "entailment": 1}
+    lines = [line.rsplit(",", 1) for line in ROWS.splitlines()[1:]]
+    path.write_text("first,second,gold\n" + "".join(f"{text},{ids[label]}\n" for text, label in lines if label in ids))
+    return path
+
+
+def test_gather_named_columns_and_labels_read_the_same_pairs(rows, renamed):
+    columns = {"premise": "first", "hypothesis": "second", "label": "gold"}
+    labels = ("contradiction", "entailment", "neutral")
+    named = gathered(renamed, validation=(str(renamed),), columns=columns, labels=labels)
+    for ours, theirs in zip(gathered(rows, validation=(str(rows),)).training, named.training, strict=True):
+        assert [(e.premise, e.hypothesis, e.label) for e in ours.examples] == [
+            (e.premise, e.hypothesis, e.label) for e in theirs.examples
+        ]
+
+
+@pytest.mark.parametrize(
+    ("columns", "labels", "reason"),
+    [
+        ({}, (), "no column for the premise"),
+        ({"premise": "nope"}, (), "'nope' for the premise"),
+        ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "name the labels 0, 1, 2"),
+    ],
+)
+def test_require_readable_wrong_columns_are_rejected_before_a_corpus_is_read(
+    renamed, monkeypatch, columns, labels, reason
+):
+    monkeypatch.setattr("unbag.training.data.open_corpus", lambda *_: pytest.fail("a corpus is read"))
+    for corpus, validation in ((["snli", str(renamed)], []), (["snli"], [str(renamed)])):
+        with pytest.raises(ValueError, match=reason):
+            gathered(*corpus, validation=validation, columns=columns, labels=labels)

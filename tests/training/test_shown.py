@@ -1,9 +1,18 @@
+import json
 from pathlib import Path
 
 import pytest
 
+from tests import made_runs
+from unbag import evaluation
+from unbag.cli import training
 from unbag.cli.training import _show
+from unbag.failures import Failure
+from unbag.training import seeds
+from unbag.training.config import TrainConfig
+from unbag.training.recipe import PLAIN
 from unbag.training.seeds import summarise
+from unbag.verdict import of_model, sentence
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
 
@@ -48,3 +57,49 @@ def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
         pytest.approx(0.9433, abs=1e-4),
         10,
     )
+
+
+@pytest.fixture
+def evaluated(tmp_path, monkeypatch):
+    """Replace training and evaluation: the model reads `plain` and `swapped`, and `sicck` cannot be made."""
+    made = [made_runs.result(set_name=name) for name in ("plain", "swapped")]
+
+    def evaluate_all(models, sets, *, out, on_failure=None, **_):
+        made_runs.run(out, *made)
+        if on_failure is not None and "sicck" in sets:
+            on_failure(Failure("sicck", ValueError("no such file")))
+        return made
+
+    trained = {"pairs_per_epoch": 12, "steps": 6, "published": {"step": 6}}
+    monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
+    monkeypatch.setattr(seeds.beforehand, "check", lambda *_, **__: None)
+    monkeypatch.setattr(training, "_quiet", lambda *, first: None)
+    monkeypatch.setattr(evaluation, "evaluate_all", evaluate_all)
+    return TrainConfig(model="org/base", out=tmp_path / "model"), sentence(of_model(made))
+
+
+def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
+    config, verdict = evaluated
+    assert training._run(PLAIN, config, (), ("plain", "swapped"), as_json=False) == []
+    lines = capsys.readouterr().out.splitlines()
+    shown = " ".join(" ".join(lines).split())
+    assert f"Verdict: {verdict}" in shown
+    for name in ("plain", "swapped"):
+        [row] = [line for line in lines if line.startswith(f"{name} ")]
+        assert row.split()[-1] == "better", "of 300 pairs, 240 right"
+
+
+def test_evaluate_failed_set_is_named_and_the_others_are_shown(evaluated, capsys):
+    config, verdict = evaluated
+    [failure] = training._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
+    shown = capsys.readouterr()
+    assert failure.set == "sicck"
+    assert "sicck: failed: no such file" in shown.err
+    assert f"Verdict: {verdict}" in " ".join(shown.out.split())
+
+
+def test_evaluate_json_has_the_verdict_of_each_seed(evaluated, capsys):
+    config, verdict = evaluated
+    training._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
+    runs = json.loads(capsys.readouterr().out)["runs"]
+    assert [run["verdict"] for run in runs] == [verdict, verdict]

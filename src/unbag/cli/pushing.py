@@ -1,8 +1,8 @@
 """`--push-results`: what a run leaves goes to the Hub at its end, in one commit, as `unbag publish` brings it there."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
@@ -15,16 +15,17 @@ if TYPE_CHECKING:
 OPTION: Final = "--push-results"
 
 
-def require(to: str, *, offline: bool) -> None:
+def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     """Refuse what would fail only when all is computed: a name that the Hub does not take, or no account there.
 
     Args:
         to: an organisation, or a repository in it.
         offline: whether the Hub is not to be asked.
+        option: the option that named it.
 
     Raises:
         typer.BadParameter: if it is not, or there is no such name.
-        ValueError: if the Hub does not know who asks.
+        ValueError: if the Hub does not know who asks, or the token may not write there.
     """
     from huggingface_hub import HfApi, get_token
 
@@ -34,17 +35,38 @@ def require(to: str, *, offline: bool) -> None:
     from unbag.inference.process_group import process_group
 
     if offline:
-        raise typer.BadParameter(f"{OPTION} needs the Hub; leave out --offline")
+        raise typer.BadParameter(f"{option} needs the Hub; leave out --offline")
     try:
         require_target(to)
     except ValueError as error:
-        raise typer.BadParameter(f"{OPTION}: {error}") from None
+        raise typer.BadParameter(f"{option}: {error}") from None
     if process_group().rank:  # the first process asks, and pushes
         return
     if get_token() is None:
-        raise ValueError(f"{OPTION} {to}: expected a token, found none; log in with `hf auth login`, or set HF_TOKEN")
-    with explained(to, OPTION):
-        hub_read("your account", HfApi().whoami)
+        raise ValueError(f"{option} {to}: expected a token, found none; log in with `hf auth login`, or set HF_TOKEN")
+    with explained(to, option):
+        account = hub_read("your account", HfApi().whoami)
+    _require_may_write(account, to, option)
+
+
+def _require_may_write(account: Mapping[str, Any], to: str, option: str) -> None:
+    """Refuse a token that only reads, and an organisation that its account does not belong to.
+
+    What a fine-grained token may do, the Hub decides when something is written.
+    """
+    namespace = to.partition("/")[0]
+    role = account.get("auth", {}).get("accessToken", {}).get("role")
+    if role == "read":
+        raise ValueError(
+            f"{option} {to}: expected a token that may write, got one of {account['name']} that may read only; set "
+            "HF_TOKEN to one of role write"
+        )
+    own = [str(account["name"]), *(str(each["name"]) for each in account.get("orgs", ()))]
+    if namespace not in own:
+        raise ValueError(
+            f"{option} {to}: expected a namespace of {account['name']} ({', '.join(own)}), got {namespace}; name one "
+            "of these, or use another token"
+        )
 
 
 def require_results(to: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:

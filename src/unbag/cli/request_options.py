@@ -119,9 +119,10 @@ class PairOptions:
             typer.BadParameter: if an option is none of any of the sets, or what is given cannot be read.
             ValueError: if there is no such set, corpus or split.
         """
+        from unbag.options import COLUMNS_GIVEN
         from unbag.selection import OptionError, Pairs
 
-        columns = _by_name(self.columns or (), "--columns premise=…,hypothesis=…,label=…")
+        columns = _by_name(self.columns or (), COLUMNS_GIVEN)
         pairs = Pairs(
             corpus=self._corpus(),
             split=self.split,
@@ -169,15 +170,12 @@ def _lists(names: Sequence[str]) -> frozenset[str]:
 
 
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    by_name: dict[str, str] = {}
-    for part in parts:
-        name, equals, value = (piece.strip() for piece in part.partition("="))
-        if not equals:
-            raise typer.BadParameter(f"expected {expected}; found {part!r}")
-        if name in by_name and name not in lists:
-            raise typer.BadParameter(f"{name}: given twice")
-        by_name[name] = f"{by_name[name]},{value}" if name in by_name else value
-    return by_name
+    from unbag.options import by_name
+
+    try:
+        return by_name(parts, expected, lists)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
 
 
 def _value(name: str, option: str, text: str) -> Any:

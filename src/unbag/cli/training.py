@@ -12,7 +12,7 @@ import typer
 from typer.core import TyperCommand
 
 from unbag.cli import pushing
-from unbag.cli.output import AsJson, console, echo, print_json, progress
+from unbag.cli.output import AsJson, console, echo, failed, print_json, progress
 from unbag.cli.paths import folder_to_write
 from unbag.cli.prefetching import Offline
 from unbag.cli.verbosity import is_quiet
@@ -20,6 +20,7 @@ from unbag.training.recipe import Recipe
 from unbag.training.recipes import recipes
 
 if TYPE_CHECKING:
+    from unbag.failures import Failure
     from unbag.training.loop import OnStep
 
 _RUN: Final = "Checkpoints and records"
@@ -97,13 +98,17 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             if seeds:
                 raise typer.BadParameter(f"{pushing.OPTION} is for one model; publish those of --seeds one by one")
             pushing.require(push, offline=offline)
+        if config.push_checkpoints is not None:
+            pushing.require(config.push_checkpoints, offline=offline, option="--push-checkpoints")
         if offline:
             from unbag import prefetch
 
             prefetch.require(config.requirements())
-        _run(recipe, config, seeds, sets, as_json=as_json)
+        failures = _run(recipe, config, seeds, sets, as_json=as_json)
         if push is not None and _is_first():
             pushing.push_model(config.out, push, as_json=as_json)
+        if failures:
+            raise typer.Exit(1)
 
     own = [_parameter(name, hints[name], each) for name, each in declared.items()]
     command.__signature__ = Signature([*own, *shared])  # type: ignore[attr-defined]
@@ -157,7 +162,7 @@ _SHARED: Final = (
                 metavar=_LIST,
                 rich_help_panel=_RUN,
                 show_default=False,
-                help="Challenge sets to evaluate the trained model on, as unbag evaluate does.",
+                help="Challenge sets to evaluate the model on at the end; shows scores and verdict.",
             ),
         ],
     ),
@@ -192,31 +197,57 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
     return values
 
 
-def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> None:
+def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
+    """Train and evaluate, show what came of it, and return the sets that could not be evaluated."""
     from unbag.training.published import alone_in_group
     from unbag.training.seeds import run_seeds
 
     first = _is_first()
     visible = first and not as_json
     _quiet(first=first)
+    failures: list[Failure] = []
     with (
         alone_in_group(config.out, "training"),
         _bars(visible=visible) as on_step,
         progress(visible=visible) as on_progress,
     ):
         if recipe.protocol is None:
-            done = run_seeds(recipe, config, seeds, sets=sets, on_step=on_step, on_progress=on_progress)
+            done = run_seeds(
+                recipe,
+                config,
+                seeds,
+                sets=sets,
+                on_step=on_step,
+                on_progress=on_progress,
+                on_failure=failures.append,
+            )
         else:
             done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, on_progress=on_progress)
     if not first:
-        return
+        return failures
     if as_json:
         print_json({"out": str(config.out), **done})
     elif recipe.protocol is None:
         _show(done, config.out)
+        if sets:
+            _show_evaluations(done)
     else:
         console().print(recipe.protocol.view(done))
         echo(f"in {config.out}")
+    failed(failures, several=bool(seeds))
+    return failures
+
+
+def _show_evaluations(done: Any) -> None:
+    """Show the score of each model on each set, and its verdict, as `unbag evaluate` does."""
+    from unbag.report import terminal
+    from unbag.results import FILE, read
+
+    for run in done["runs"]:
+        file = Path(run["evaluation"]) / FILE
+        if run["verdict"] is not None and file.is_file():
+            console().print()
+            terminal.show(terminal.together(read(file)), console())
 
 
 def _quiet(*, first: bool) -> None:

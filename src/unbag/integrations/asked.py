@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from unbag import challenge_sets, suite
 from unbag.answers import Answers, placed
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
-from unbag.columns import column
+from unbag.columns import column, distinct
 from unbag.labels import LABELS, TWO_WAY, LabelError, resolve_order
 from unbag.request import Request, build
 
@@ -42,6 +42,9 @@ class AskedSet:
     rows: Any
     decisive: NDArray[np.bool_] | None = None
     control: Any = None
+
+    def __len__(self) -> int:
+        return len(self.rows) + (0 if self.control is None else len(self.control))
 
     @cached_property
     def pairs(self) -> tuple[list[str], list[str]]:
@@ -123,6 +126,45 @@ def built(request: Request) -> AskedSet:
     """
     item = build(request)
     return AskedSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
+
+
+def bounded(requests: Sequence[Request], max_rows: int | None) -> list[AskedSet]:
+    """Build sets so that all of them together have at most `max_rows` rows, those with shuffled words included.
+
+    Sets with few rows stay whole; the others share what is left, as many source examples of each as fit.
+
+    Args:
+        requests: the sets.
+        max_rows: the most rows; None for all that the requests ask for.
+
+    Raises:
+        ValueError: if not even one example of each set fits; also as `request.build`.
+    """
+    found = [built(request) for request in requests]
+    if max_rows is None:
+        return found
+    left = max_rows
+    by_size = sorted(range(len(found)), key=lambda place: len(found[place]))
+    for done, place in enumerate(by_size):
+        share = left // (len(found) - done)
+        found[place] = _within(requests[place], found[place], share)
+        left -= len(found[place])
+    return found
+
+
+def _within(request: Request, asked: AskedSet, share: int) -> AskedSet:
+    """Draw as many source examples of a set as have at most `share` rows together."""
+    examples = distinct(asked.rows, "source_id")
+    while len(asked) > share:
+        if examples == 1:
+            raise ValueError(
+                f"max_rows: expected room for one example of each set, got a share of {share} rows for {request.name}, "
+                f"whose first example has {len(asked)}; set max_rows higher or name fewer sets"
+            )
+        # The control has more draws of each row where there are fewer rows: draw in smaller and smaller steps.
+        examples = max(1, min(examples - 1, examples * share // len(asked)))
+        asked = built(replace(request, examples=examples))
+    return asked
 
 
 def order_of(network: Any) -> tuple[str, ...]:

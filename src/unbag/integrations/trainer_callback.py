@@ -1,5 +1,7 @@
 """A callback for transformers' `Trainer`: challenge sets asked at each evaluation of the model in training."""
 
+import logging
+import time
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -11,11 +13,17 @@ except ImportError as error:
 from unbag.inference.encoding import EncodedPairs
 from unbag.inference.live import LiveClassifier, unwrapped
 from unbag.inference.process_group import process_group
-from unbag.integrations.asked import DEFAULT_EXAMPLES, AskedSet, built, order_of, quantities, requested
+from unbag.integrations.asked import DEFAULT_EXAMPLES, AskedSet, bounded, order_of, quantities, requested
+from unbag.options import whole
 from unbag.request import Request
 
 PREFIX: Final = "eval_unbag_"
 """What the names of all that is logged begin with; `<set>_<number>` follows."""
+
+_TIMED_ROWS: Final = 64
+"""How many rows are asked to measure the speed: enough for full batches, and a small share of an evaluation."""
+
+logger = logging.getLogger(__name__)
 
 
 class UnbagCallback(TrainerCallback):
@@ -43,6 +51,9 @@ class UnbagCallback(TrainerCallback):
         sets: names of challenge sets, a sample of each of its default corpus being asked; a `unbag.request.Request`
             says which pairs, options (`{"q": 10}`: ten orders of each permuted example) and how many examples.
         examples: how many source examples of a set that is named.
+        max_rows: the most rows that one evaluation asks, of all sets together, those with shuffled words included;
+            fewer source examples are drawn where the sets have more. By default there is no bound. What one evaluation
+            costs is logged when training begins: the rows, and the seconds at the speed measured on some of them.
         batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
 
     Raises:
@@ -57,6 +68,7 @@ class UnbagCallback(TrainerCallback):
         sets: Sequence[Request | str] | Request | str,
         *,
         examples: int = DEFAULT_EXAMPLES,
+        max_rows: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
         if not hasattr(trainer, "callback_handler"):
@@ -65,21 +77,21 @@ class UnbagCallback(TrainerCallback):
                 f"{['permuted']})); found {type(trainer).__name__}"
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
+        if max_rows is not None:
+            whole("max_rows", max_rows, least=1)
         self._requests = requested(sets, examples)
         self._check(trainer.model)
         group = process_group()
-        self._sets: list[AskedSet] = [
-            group.main_process_first(lambda request=request: built(request))  # type: ignore[misc]
-            for request in self._requests
-        ]
+        self._sets: list[AskedSet] = group.main_process_first(lambda: bounded(self._requests, max_rows))
         self._encoded: list[EncodedPairs] | None = None
         self._training = False
         self._last: tuple[int, dict[str, float]] | None = None
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
-        """Refuse, before the first step, what could not be logged at the first evaluation."""
+        """Refuse, before the first step, what could not be logged at the first evaluation, and log what one costs."""
         self._check(kwargs.get("model"))
         self._training, self._last = True, None
+        self._log_cost(kwargs.get("model"))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Know that the model may be another from now on though the step stays: the best one, say."""
@@ -99,6 +111,27 @@ class UnbagCallback(TrainerCallback):
             self._trainer.log(dict(self._last[1]))
         if metrics is not None:
             metrics.update(self._last[1])
+
+    def _log_cost(self, model: Any) -> None:
+        """Log how many rows one evaluation asks, and about how long that takes at the speed of some of them."""
+        rows = sum(map(len, self._sets))
+        classifier = self._classifier(model)
+        premises, hypotheses = ([text for each in self._sets for text in each.pairs[side]] for side in (0, 1))
+        chosen = [number * rows // _TIMED_ROWS for number in range(_TIMED_ROWS)] if rows > _TIMED_ROWS else range(rows)
+        some = classifier.encode([premises[row] for row in chosen], [hypotheses[row] for row in chosen])
+        classifier.ask(some)  # the first time memory is allotted, and kernels are chosen
+        start = time.perf_counter()
+        classifier.ask(some)
+        speed = len(chosen) / max(time.perf_counter() - start, 1e-9)
+        if process_group().rank == 0:
+            logger.warning(
+                "each evaluation asks %s rows of %s: about %s s at the %s rows per second measured; "
+                "max_rows=… bounds it",
+                f"{rows:,}",
+                ", ".join(each.described.name for each in self._sets),
+                f"{rows / speed:,.1f}",
+                f"{speed:,.0f}",
+            )
 
     def _numbers(self, model: Any) -> dict[str, float]:
         classifier = self._classifier(model)

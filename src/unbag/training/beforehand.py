@@ -67,7 +67,8 @@ def require_trackers(names: Iterable[str]) -> None:
 def _check_pairs(config: TrainConfig) -> None:
     if not config.reads_corpora:
         return
-    require_readable(config.corpus, config.validation)
+    how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
+    require_readable(config.corpus, config.validation, **how)
     languages = {
         CORPORA[name].language if name in CORPORA else config.language for name, _ in map(weighted, config.corpus)
     }

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from unbag.corpora import LANGUAGES
-from unbag.options import require
+from unbag.corpora import CORPORA, LANGUAGES
+from unbag.options import COLUMNS_GIVEN, by_name, require
 from unbag.training import augment_option
 
 if TYPE_CHECKING:
@@ -76,6 +76,10 @@ class TrainConfig:
     examples: int | None = option("Draw this many training pairs instead of taking all.", _PAIRS, default=None)
     validation_examples: int | None = option("Likewise of each validation split.", _PAIRS, default=None)
     language: str = option("Of files: en, zh, or another of XNLI's by its code.", _PAIRS, default="en")
+    columns: tuple[str, ...] = option(
+        "Of files: columns with unusual names, as in premise=text label=gold.", _PAIRS, default=()
+    )
+    labels: tuple[str, ...] = option("Of files: their labels 0, 1, 2 by name.", _PAIRS, default=())
     order: Order = option(
         "The words of training pairs: natural, shuffled anew each epoch, or permuted once.", _PAIRS, default="natural"
     )
@@ -162,11 +166,27 @@ class TrainConfig:
                 weighted(entry)
             except ValueError as error:
                 yield str(error)
+        try:
+            by_name(self.columns, COLUMNS_GIVEN)
+        except ValueError as error:
+            yield str(error)
+        named = [name for name in ("columns", "labels") if getattr(self, name)]
+        if named and self.reads_corpora and not self._of_files():
+            yield f"expected a file in corpus or validation for {' and '.join(named)}, found corpora only"
         yield from augment_option.problems(self.augment)
         if self.augment and (self.order != "natural" or self.hypothesis_only):
             yield "augment adds pairs of whole sentences in order: it goes with natural, whole pairs"
         if unknown := sorted(set(self.trackers) - set(TRACKERS)):
             yield f"expected trackers of {', '.join(TRACKERS)}, found {', '.join(unknown)}"
+
+    def _of_files(self) -> list[str]:
+        """Return what is read that is no corpus."""
+        names = [entry.rpartition("=")[0] or entry for entry in self.corpus]
+        return [name for name in (*names, *self.validation) if name not in CORPORA]
+
+    def named_columns(self) -> dict[str, str]:
+        """Return the names that files have of our columns."""
+        return by_name(self.columns, COLUMNS_GIVEN)
 
     def deciding(self) -> dict[str, Any]:
         """Return the fields that decide the weights, as JSON holds them; the rest is bookkeeping."""

@@ -80,6 +80,8 @@ def gather(
     examples: int | None = None,
     validation_examples: int | None = None,
     language: str,
+    columns: Mapping[str, str] | None = None,
+    labels: Sequence[str] = (),
     seed: int,
 ) -> TrainingData:
     """Read corpora and files.
@@ -93,26 +95,29 @@ def gather(
         examples: how many training pairs to draw; by default all are taken.
         validation_examples: likewise of each part that is held out.
         language: of files.
+        columns: the names that files have of our columns; by default the usual ones.
+        labels: what their label ids 0, 1, 2 are called, where they have ids only.
         seed: decides which training pairs are drawn.
 
     Raises:
         ValueError: if a name is neither a corpus nor a file, there is nothing to train on or to evaluate on, or more
             pairs are to be drawn than there are; `rows.DataError` if data cannot be read.
     """
-    require_readable(corpus, validation)
+    how = {"language": language, "columns": columns, "labels": labels}
+    require_readable(corpus, validation, **how)
     training, held_out = [], []
     for entry in corpus:
         name, weight = weighted(entry)
-        part = _read(name, lambda corpus: corpus.train, language)
+        part = _read(name, lambda corpus: corpus.train, how)
         if not validation:
             if name in CORPORA and CORPORA[name].validation:
-                held_out.append(_read(name, lambda corpus: corpus.validation, language))
+                held_out.append(_read(name, lambda corpus: corpus.validation, how))
             else:
                 part, rest = _without(part)
                 held_out.append(rest)
         training.append(replace(part, weight=weight))
     for name in validation:
-        held_out.append(_read(name, lambda corpus: corpus.validation, language))
+        held_out.append(_read(name, lambda corpus: corpus.validation, how))
     data = TrainingData(tuple(drawn(training, examples, seed)), tuple(held_out))
     if validation_examples is not None:
         # Not by the seed of the run: several seeds are compared on the same pairs.
@@ -123,30 +128,36 @@ def gather(
     return data
 
 
-def require_readable(corpus: Sequence[str], validation: Sequence[str]) -> None:
+def require_readable(corpus: Sequence[str], validation: Sequence[str], **how: Any) -> None:
     """Refuse what cannot be trained or evaluated on, before any of it is read to its end.
+
+    Of files the columns are looked up, and the first labelled pair is read.
 
     Args:
         corpus: as for `gather`.
         validation: as for `gather`.
+        how: the `language`, `columns` and `labels` of files, as for `gather`.
 
     Raises:
         ValueError: naming the first.
     """
-    require_pairs([weighted(entry)[0] for entry in corpus])
-    require_pairs(validation)
+    names = [*(weighted(entry)[0] for entry in corpus), *validation]
+    require_pairs(names)
     for name in validation:
         if name in CORPORA and not CORPORA[name].validation:
             raise ValueError(f"{name} has no validation split; leave validation out to hold a part of it out")
+    for name in names:
+        if name not in CORPORA:
+            next(iter(open_data(name, **how).examples()), None)
 
 
-def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], language: str) -> Part:
+def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[str, Any]) -> Part:
     """Read a corpus's splits of one role, or a file."""
     if name in CORPORA:
         corpus = CORPORA[name]
         sources = [open_corpus(corpus, split) for split in splits(corpus)]
     else:
-        sources = [open_data(name, language=language)]
+        sources = [open_data(name, **how)]
     counts: Counter[str] = Counter()
     examples = [example for source in sources for example in source.examples(counts=counts)]
     part_name = name if name in CORPORA else sources[0].name

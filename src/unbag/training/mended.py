@@ -144,7 +144,10 @@ def _sets(config: MendConfig) -> list[Request]:
             requests.append(suite.sampled(Request("plain", corpus)))
     for name in config.validation:
         if Path(name).is_file():
-            requests.append(suite.sampled(Request("plain", None, {"data": name, "language": config.language})))
+            how: dict[str, Any] = {"data": name, "language": config.language}
+            how |= {"columns": config.named_columns()} if config.columns else {}
+            how |= {"labels": list(config.labels)} if config.labels else {}
+            requests.append(suite.sampled(Request("plain", None, how)))
     return requests
 
 

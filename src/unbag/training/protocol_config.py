@@ -18,6 +18,8 @@ class ProtocolConfig(TrainConfig):
 
     validation: tuple[str, ...] = field(init=False, default=())
     language: Literal["en"] = field(init=False, default="en")
+    columns: tuple[str, ...] = field(init=False, default=())
+    labels: tuple[str, ...] = field(init=False, default=())
     order: Literal["natural"] = field(init=False, default="natural")
     hypothesis_only: bool = field(init=False, default=False)
     augment: tuple[str, ...] = field(init=False, default=())

@@ -188,6 +188,8 @@ def _gathered(config: TrainConfig) -> TrainingData:
         examples=config.examples,
         validation_examples=config.validation_examples,
         language=config.language,
+        columns=config.named_columns(),
+        labels=config.labels,
         seed=config.seed,
     )
 

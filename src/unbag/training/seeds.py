@@ -18,11 +18,14 @@ from unbag.training.loop import OnStep
 from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
+from unbag.verdict import of_model, sentence
 
 if TYPE_CHECKING:
-    from unbag.evaluation import OnProgress
+    from unbag.evaluation import OnFailure, OnProgress
 
 FILE: Final = "seeds.json"
+EVALUATION: Final = "evaluation"
+"""The folder in a model's that has the results of its challenge sets."""
 
 
 def run_seeds(
@@ -33,6 +36,7 @@ def run_seeds(
     sets: Sequence[str] = (),
     on_step: Callable[[str], OnStep | None] | None = None,
     on_progress: "OnProgress | None" = None,
+    on_failure: "OnFailure | None" = None,
 ) -> Record:
     """Run a recipe once with each seed, evaluate each model, and summarise.
 
@@ -43,9 +47,11 @@ def run_seeds(
         sets: challenge sets to evaluate each model on, of their default corpora.
         on_step: makes the `OnStep` of a run from what to call it.
         on_progress: see `unbag.evaluation`.
+        on_failure: see `unbag.evaluation`; without it the first set that fails ends the run.
 
     Returns:
-        `runs`, the record of each seed with its `scores`, and `summary`: by name of each number its `mean`, its
+        `runs`, the record of each seed with its `scores` and, where sets were evaluated, its `verdict` in a sentence
+        and the folder `evaluation` with its results; and `summary`: by name of each number its `mean`, its
         `standard_deviation` (of a sample; None of one run), the `values`, and the `n` examples that each rests on; of
         one run the ends of its 95 % interval over these too, `low` and `high`.
 
@@ -57,8 +63,8 @@ def run_seeds(
     runs = []
     for each in configs:
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
-        scores = _evaluated(each.out, sets, on_progress) if sets else {}
-        runs.append({**record, "scores": scores})
+        evaluated = _evaluated(each.out, sets, on_progress, on_failure) if sets else {"scores": {}}
+        runs.append({**record, **evaluated})
     summary = summarise(runs)
     if seeds and process_group().rank == 0:
         with atomic_write(config.out / FILE) as tmp:
@@ -117,9 +123,14 @@ def over_seeds(values: Sequence[float]) -> dict[str, Any]:
     return {"mean": summary.mean, "standard_deviation": summary.standard_deviation, "values": list(values)}
 
 
-def _evaluated(model: Path, sets: Sequence[str], on_progress: "OnProgress | None") -> dict[str, Estimate]:
-    """Evaluate a model on challenge sets, and return every estimate by its path in the scores."""
+def _evaluated(
+    model: Path, sets: Sequence[str], on_progress: "OnProgress | None", on_failure: "OnFailure | None"
+) -> Record:
+    """Evaluate a model on challenge sets, and return every estimate by its path in the scores, and the verdict."""
     from unbag.evaluation import evaluate_all
 
-    results = evaluate_all([model], sets, out=model / "evaluation", on_progress=on_progress)
-    return {name: estimate for result in results for name, estimate in estimates(result.scores, result.set)}
+    folder = model / EVALUATION
+    results = evaluate_all([model], sets, out=folder, on_progress=on_progress, on_failure=on_failure)
+    scores = {name: estimate for result in results for name, estimate in estimates(result.scores, result.set)}
+    verdict = sentence(of_model(results)) if results else None
+    return {"scores": scores, "verdict": verdict, "evaluation": str(folder)}
