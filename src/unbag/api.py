@@ -19,6 +19,7 @@ from unbag.inference.store import PREDICTIONS
 from unbag.labels import parse_label_map
 from unbag.model_kinds import is_recognised
 from unbag.options import whole
+from unbag.outside import require_writable
 from unbag.predictors import Model
 from unbag.progress import bars
 from unbag.report.in_python import Report
@@ -48,6 +49,7 @@ def evaluate(
     full: bool = False,
     out: Path | str | None = None,
     shard: str | None = None,
+    predictions_csv: Path | str | None = None,
     lexical: bool = True,
     shuffled: bool = True,
     num_proc: int = 1,
@@ -103,6 +105,8 @@ def evaluate(
             same. A folder with results of the same model keeps them beside these; one of another model is rejected.
         shard: which of several processes this is that share the work without being connected, all with the same `out`
             that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
+        predictions_csv: a csv file to write every pair to: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
+            `gold`, `prediction`, and the probability of each label. Stored predictions are read, not made again.
         lexical: hold the scores against a lexical model on the same rows.
         shuffled: hold them against the model's own answers to the rows with shuffled words too; this takes about as
             many predictions again.
@@ -179,6 +183,9 @@ def evaluate(
     if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
         label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
     require_engine(engine, num_gpus, shard)
+    evaluation.require_no_shard(shard, predictions_csv)
+    if predictions_csv is not None:
+        require_writable(Path(predictions_csv), folder=False)
     failures: list[Failure] = []
 
     def failed(failure: Failure) -> None:
@@ -222,6 +229,7 @@ def evaluate(
             on_failure=failed if sets is None else None,
             shard=None if shard is None else Shard.parsed(shard),
             engine=asking,
+            predictions_csv=None if predictions_csv is None else Path(predictions_csv),
             revision=revision,
             dtype=dtype,
             device=device,

@@ -21,6 +21,7 @@ from unbag.llm.prompts import Prompt
 from unbag.one_output import checked_threshold
 from unbag.outside import require_writable
 from unbag.prediction_files import label_space_of_file, read_predictions
+from unbag.prediction_table import PredictionTable
 from unbag.predictors import Model, recorded_options, require_lexicon, require_model
 from unbag.progress import OnProgress as OnProgress
 from unbag.request import BUILDING, BuiltSet, Request, build, build_ahead, check
@@ -61,6 +62,7 @@ def evaluate_all(
     on_failure: OnFailure | None = None,
     engine: Engine | None = None,
     shard: Shard | None = None,
+    predictions_csv: Path | None = None,
     **model_options: Any,
 ) -> list[Result]:
     """Evaluate models on challenge sets; leave `results.json`, the predictions and the examples in a folder.
@@ -91,6 +93,8 @@ def evaluate_all(
         on_failure: see `OnFailure`; without it the first set that fails ends the run.
         engine: where models are loaded and asked; here by default.
         shard: which of several processes this is that nothing connects but `predictions`.
+        predictions_csv: a file for every pair with gold label, prediction and probabilities
+            (`prediction_table.PredictionTable`).
         model_options: see `unbag.predictors.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
 
     Returns:
@@ -104,6 +108,7 @@ def evaluate_all(
     several, engine = len(models) > 1, engine or InProcess()
     if shard is not None and process_group().world > 1:
         raise ValueError("a launcher (torchrun) shares the work itself, and so does a shard; take one of them")
+    require_no_shard(shard, predictions_csv)
     model_kinds.check(models, model_options)
     require_writable(Path(out), folder=True)
     requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
@@ -156,6 +161,7 @@ def evaluate_all(
     places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(asked))]
     sharing = None if shard is None else Sharing(shard, store, places, fitted_to if lexical else None)
     done: dict[tuple[int, int], Scored] = {}
+    table = None if predictions_csv is None else PredictionTable()
     for set_index, request in enumerate(asked):
         if on_set is not None:
             on_set(request.name)
@@ -182,7 +188,13 @@ def evaluate_all(
                 if group.rank == 0:
                     threshold = getattr(each.predictor, "threshold", None)
                     done[place] = score_predictions(
-                        item, predicted, known, threshold=threshold, words=words, control=asked_again
+                        item,
+                        predicted,
+                        known,
+                        threshold=threshold,
+                        words=words,
+                        control=asked_again,
+                        table=table,
                     )
             except Exception as error:
                 failed(request.name, error, each.name)
@@ -191,7 +203,22 @@ def evaluate_all(
                 on_result(done[place][0])
     if sharing is not None:
         return sharing.finish(Path(out), failures, on_progress=on_progress, on_result=on_result, on_failure=failed)
+    if table and predictions_csv is not None:
+        table.write(predictions_csv)
     return write([done[place] for place in sorted(done)], Path(out), failures)
+
+
+def require_no_shard(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
+    """Reject a file of all predictions in a process that has some of them.
+
+    Raises:
+        ValueError: if both are given.
+    """
+    if shard is not None and predictions_csv is not None:
+        raise ValueError(
+            "--predictions-csv: expected a run without --shard, got one; give the command again without --shard when "
+            "all shards are done: it reads what they predicted"
+        )
 
 
 def evaluate_file(

@@ -16,6 +16,7 @@ from unbag.inference.predictions import Predictions
 from unbag.lexical.predictors import is_order_blind
 from unbag.one_output import RANKING, Threshold, entailed_from, least_score, ranked
 from unbag.perturb import shuffled
+from unbag.prediction_table import PredictionTable
 from unbag.request import BuiltSet
 from unbag.results import Result
 from unbag.views.examples import ExampleSelection
@@ -38,6 +39,7 @@ def score_predictions(
     threshold: Threshold | None = None,
     words: Words | None = None,
     control: Predictions | None = None,
+    table: PredictionTable | None = None,
 ) -> Scored:
     """Score predictions of all rows of a set.
 
@@ -48,6 +50,7 @@ def score_predictions(
         threshold: of a model of one output, from where on a pair is entailed.
         words: the answers of the lexical baseline; none where it was not asked.
         control: the predictions of the rows with shuffled words (`BuiltSet.control`); none where these were not asked.
+        table: the table that the answers to the rows are added to, as they are scored.
 
     Raises:
         ValueError: if predictions are missing or damaged, or there is nothing to score.
@@ -73,6 +76,8 @@ def score_predictions(
     answers = answers.for_gold(built.rows.features["label"].names)
     draws = [placed(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**known, **counts}, words, draws)
+    if table is not None:
+        table.add(result, built.rows, answers)
     return result, report_examples.select(result, built.rows, answers)
 
 

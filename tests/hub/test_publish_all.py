@@ -5,7 +5,9 @@ import json
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, scripts
+from unbag import challenge_sets, cli, scripts, suite
+from unbag.cli import publishing_all
+from unbag.corpora import OF_PAPERS
 
 
 @pytest.mark.nightly
@@ -32,3 +34,51 @@ def test_all_that_can_be_made_is_published_and_the_rest_is_told(commands, tmp_pa
 def test_one_repository_for_all_is_refused(commands):
     refused = PYTHON.run("-m", "unbag", "publish", "all", "--to", "org/name", env=commands.env)
     assert "expected --to ORG" in refused.stderr
+
+
+def _published(monkeypatch, *corpus, absent=()):
+    """Return the configs of each set that the command would publish, and its exit code; some cannot be made."""
+    found = {}
+
+    def publication(requests, repo, folder):
+        if failing := [request.config for request in requests if request.config in absent]:
+            raise ValueError(f"cannot make {failing[0]}")
+        found[repo] = [request.config for request in requests]
+        return repo
+
+    monkeypatch.setattr("unbag.hub.dataset.publication", publication)
+    monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
+    monkeypatch.setattr(publishing_all, "carry_out", lambda *_: None)
+    return found, cli.run(cli.app, ["publish", "all", "--to", "org", *corpus])
+
+
+def test_several_corpora_are_configs_of_each_set(monkeypatch):
+    found, code = _published(monkeypatch, "--corpus", "snli,mnli")
+    assert code == 0
+    expected = {"permuted": ["snli-validation", "mnli-validation_matched"]}
+    assert {name: found[f"org/{name}"] for name in expected} == expected
+    sets = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
+    assert sorted(found) == sorted(f"org/{name}" for name in sets)
+    for configs in found.values():
+        assert len(configs) == len(set(configs))
+        assert any(config.startswith("snli") for config in configs)
+
+
+def test_a_corpus_that_cannot_be_read_does_not_cost_the_others(monkeypatch, capsys):
+    found, code = _published(monkeypatch, "--corpus", "snli,mnli", absent=["mnli-validation_matched"])
+    assert code == 1
+    assert found["org/permuted"] == ["snli-validation"]
+    line = "permuted of mnli-validation_matched: not published: cannot make mnli-validation_matched"
+    assert line in capsys.readouterr().err
+
+
+def test_all_corpora_are_those_of_the_papers(monkeypatch):
+    found, _ = _published(monkeypatch, "--corpus", "all")
+    assert [config.partition("-")[0] for config in found["org/permuted"]] == list(OF_PAPERS)
+
+
+def test_without_a_corpus_each_set_has_its_own(monkeypatch):
+    found, code = _published(monkeypatch)
+    assert code == 0
+    assert found["org/permuted"] == [suite.request("permuted").config]
+    assert found["org/sicck"] == ["official"]

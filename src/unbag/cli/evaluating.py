@@ -11,7 +11,7 @@ from unbag.cli.config_file import Config
 from unbag.cli.engines import Engine, NumGpus, require
 from unbag.cli.model_options import ModelOptions, in_folder_name
 from unbag.cli.output import AsJson, echo, failed, report
-from unbag.cli.paths import place_to_write
+from unbag.cli.paths import file_to_write, place_to_write
 from unbag.cli.processes import NumProc
 from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
@@ -68,6 +68,14 @@ def evaluate(
             "the same --out, which all see.",
         ),
     ] = None,
+    predictions_csv: Annotated[
+        Path | None,
+        typer.Option(
+            callback=file_to_write,
+            metavar="FILE",
+            help="Also write each pair with gold label, prediction and probabilities.",
+        ),
+    ] = None,
     push_results: Annotated[
         str | None,
         typer.Option(
@@ -102,6 +110,7 @@ def evaluate(
       unbag evaluate ORG/MODEL lexical majority --cross --corpus snli,sick
       unbag evaluate ./my-model --data pairs.csv --examples 500
       unbag evaluate my_module:predict --split test
+      unbag evaluate ORG/MODEL --sets permuted --predictions-csv pairs.csv
       unbag evaluate --config runs/my-model/suite-snli-validation/run.yaml
       unbag evaluate causal:ORG/LM --shots 3 --sets cs_lambda
       unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
@@ -169,10 +178,13 @@ def evaluate(
             engine=asking,
             cross=cross,
             visible=not as_json,
+            predictions_csv=predictions_csv,
         )
         if found:  # in the first process
             config_file.write(ctx, folder)
         report(found, folder, as_json=as_json, cross=cross, seen=not cross, place=place)
+        if found and predictions_csv is not None:
+            echo(f"every pair with its prediction: {predictions_csv}", err=as_json)
     if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
     failed(failures, several=len(models) > 1)
@@ -209,6 +221,7 @@ def ask(
     visible: bool = True,
     quiet: bool = False,
     engine: "EvaluationEngine | None" = None,
+    predictions_csv: Path | None = None,
 ) -> "list[Result]":
     """Ask models, as `evaluation.evaluate_all` does, and show how it goes.
 
@@ -225,6 +238,7 @@ def ask(
         visible: whether to show anything.
         quiet: show how far it is, and no set's table.
         engine: where models are asked; here by default.
+        predictions_csv: a file for each pair with its prediction.
     """
     from unbag import evaluation
     from unbag.inference.process_group import process_group
@@ -249,6 +263,7 @@ def ask(
             on_failure=on_failure,
             engine=engine,
             shard=shard,
+            predictions_csv=predictions_csv,
             **asked.of_model(),
             spending=spending,
         )

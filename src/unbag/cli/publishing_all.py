@@ -1,6 +1,8 @@
 """`unbag publish all`."""
 
 import logging
+from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Annotated
@@ -13,10 +15,14 @@ from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.publishing_results import read_results
 from unbag.cli.publishing_spaces import fitted_by_default
 from unbag.cli.request_options import PairOptions
+from unbag.cli.set_selection import ALL
 from unbag.cli.shared_options import with_shared_options
+from unbag.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
+    from unbag.failures import Failure
     from unbag.hub.publication import Publication
+    from unbag.request import Request
 
 logger = logging.getLogger(__name__)
 
@@ -41,15 +47,17 @@ def everything(
 
     unbag publish all --to my-org
     unbag publish all --to my-org --corpus mnli --results runs/a,runs/b --yes
+    unbag publish all --to my-org --corpus snli,mnli
 
-    Each repository gets one commit, or none where it holds all of it already,
-    so after a stop the same command goes on. A set that cannot be made is
-    told of at the end and does not cost the others. Trained models are
-    published one by one: unbag publish model.
+    With several corpora, or all, each set has a config for every one. Each
+    repository gets one commit, or none where it holds all of it already, so
+    after a stop the same command goes on. A set that cannot be made is told of
+    at the end and does not cost the others. Trained models are published one by
+    one: unbag publish model.
     """
     from unbag import challenge_sets, scripts
     from unbag.failures import Failure
-    from unbag.hub import dataset, leaderboard, metric_space, pair_space, results_dataset
+    from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
     from unbag.schemas import whole
 
     if "/" in options.to:
@@ -62,13 +70,8 @@ def everything(
     with TemporaryDirectory(prefix="unbag-") as folder:
         # A corpus as it is, its authors publish.
         names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
-        for request in pairs.requests(names, on_failure=failures.append):
-            try:
-                repo = options.repo(request.name)
-                publications.append(dataset.publication([request], repo, Path(folder) / request.name))
-            except Exception as error:
-                logger.debug("%s", request.name, exc_info=error)
-                failures.append(Failure(request.name, error))
+        for name, requests in _of_corpora(pairs, names, failures).items():
+            publications += _of_set(requests, options.repo(name), Path(folder) / name, failures)
         publications += [metric_space.metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
         if pair_model:
             try:
@@ -87,3 +90,55 @@ def everything(
         echo(f"{failure.set}: not published: {failure.reason}", err=True, fg="yellow")
     if failures:
         raise typer.Exit(1)
+
+
+def _of_corpora(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
+    """Return the requests for each set by its name, one per corpus; one for sets that are the same of every corpus.
+
+    Args:
+        pairs: which pairs; of several corpora where `--corpus` names them, or all.
+        names: the sets.
+        failures: gets the sets that cannot be made from a corpus.
+    """
+    corpora = list(OF_PAPERS) if pairs.corpus == [ALL] else list(dict.fromkeys(pairs.corpus or ()))
+    each = [replace(pairs, corpus=[corpus]) for corpus in corpora] or [pairs]
+    found: dict[str, list[Request]] = {}
+    for one in each:
+        unfit: list[Failure] = []
+        for request in one.requests(names, on_failure=unfit.append):
+            same_set = found.setdefault(request.name, [])
+            if request not in same_set:
+                same_set.append(request)
+        where = f" of {corpora[each.index(one)]}" if len(each) > 1 else ""
+        failures += [replace(failure, set=f"{failure.set}{where}") for failure in unfit]
+    return found
+
+
+def _of_set(requests: "Sequence[Request]", repo: str, folder: Path, failures: "list[Failure]") -> "list[Publication]":
+    """Return the publication of a set with the configs that can be made; none where none can.
+
+    Args:
+        requests: the configs.
+        repo: where they go.
+        folder: for their files.
+        failures: gets the configs that cannot be made.
+    """
+    from unbag.failures import Failure
+    from unbag.hub.dataset import publication
+
+    try:
+        return [publication(requests, repo, folder)]
+    except Exception as error:
+        [name] = {request.name for request in requests}
+        logger.debug("%s", name, exc_info=error)
+        if len(requests) == 1:
+            failures.append(Failure(name, error))
+            return []
+    usable: list[Request] = []
+    for request in requests:  # what is built is in the cache
+        try:
+            publication([request], repo, folder)
+            usable.append(request)
+        except Exception as error:
+            failures.append(Failure(f"{name} of {request.config}", error))
+    return [publication(usable, repo, folder)] if usable else []

@@ -41,7 +41,7 @@ class PairOptions:
             callback=comma_separated_names,
             autocompletion=completion.corpora,
             help="Base corpus: snli (default), mnli, anli, sick, ocnli, fever, rte, qnli, scitail, paws or "
-            "xnli_en, xnli_de, … (15 languages); of evaluate also all: the first five, which the papers have.",
+            "xnli_en, xnli_de, … (15 languages); of evaluate and publish all also all: the first five, of the papers.",
         ),
     ] = None
     split: Annotated[

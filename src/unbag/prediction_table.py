@@ -1,0 +1,80 @@
+"""A table of every pair that models were asked, with gold label, prediction and probabilities, as a csv file."""
+
+import csv
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from unbag.answers import Answers
+from unbag.columns import ROWS_PER_TABLE, column
+from unbag.files import atomic_write
+from unbag.labels import LABELS, NOT_ENTAILMENT
+from unbag.results import Result
+
+_ABOUT: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
+_DECIMALS: Final = 6
+
+
+class _Part(NamedTuple):
+    """What one model answered on one set: the result, the n rows of the set, and the answers to them."""
+
+    result: Result
+    rows: Any
+    answers: Answers
+
+
+class PredictionTable:
+    """The predictions of a run, collected while it scores and written at its end.
+
+    Columns: `model`, `set`, `data` (corpus and split), `id`, `premise`, `hypothesis`, `gold`, `prediction`, and the
+    probability of each label, rounded to six decimals. Gold label and prediction are in the label space that the model
+    was scored in. Where the model gave no answer, the prediction is `none` and the probabilities are empty. They are
+    empty too for a model that gives labels only; if all models do, these columns are absent.
+    """
+
+    def __init__(self) -> None:
+        self._parts: list[_Part] = []
+
+    def __len__(self) -> int:
+        return sum(len(part.rows) for part in self._parts)
+
+    def add(self, result: Result, rows: Any, answers: Answers) -> None:
+        """Add what one model answered on one set.
+
+        Args:
+            result: the result.
+            rows: the n rows of the set, a `datasets.Dataset`.
+            answers: the answers to them, as they were scored.
+        """
+        self._parts.append(_Part(result, rows, answers))
+
+    def write(self, path: Path) -> None:
+        """Write the table as UTF-8, quoted where a cell has a comma, a quote or a line break (RFC 4180)."""
+        spaces = [part.answers.label_space for part in self._parts if part.answers.has_probabilities]
+        labels = [label for label in (*LABELS, NOT_ENTAILMENT) if any(label in space for space in spaces)]
+        with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8", newline="") as file:
+            writer = csv.writer(file, lineterminator="\n")
+            writer.writerow([*_ABOUT, *labels])
+            for part in self._parts:
+                writer.writerows(_lines(part, labels))
+
+
+def _lines(part: _Part, labels: list[str]) -> Iterator[list[Any]]:
+    """Yield the cells of each row, a batch of rows in memory at a time."""
+    result, rows, answers = part
+    space = list(answers.label_space)
+    about = [result.model["name"], result.set, result.corpus]
+    texts = [column(rows, name) for name in ("id", "premise", "hypothesis")]
+    gold = answers.gold(column(rows, "label").to_numpy())
+    predicted = answers.names
+    rounded = np.round(answers.probabilities.astype(np.float64), _DECIMALS)
+    unanswered = np.zeros(len(rows), dtype=bool) if answers.unanswered is None else answers.unanswered
+    has_none = unanswered | (not answers.has_probabilities)
+    for start in range(0, len(rows), ROWS_PER_TABLE):
+        cells = zip(*(each[start : start + ROWS_PER_TABLE].to_pylist() for each in texts), strict=True)
+        for row, cell in enumerate(cells, start):
+            known = {} if has_none[row] else dict(zip(space, rounded[row].tolist(), strict=True))
+            values = [known.get(label, "") for label in labels]
+            yield [*about, *cell, space[gold[row]], str(predicted[row]), *values]
