@@ -3,10 +3,12 @@
 import json
 
 import pytest
+import typer
 import yaml
 from typer.testing import CliRunner
 
 from unbag import cli, evaluation, results
+from unbag.cli import config_file
 from unbag.cli.running import run
 
 PAIRS = "".join(
@@ -105,7 +107,6 @@ def test_the_command_line_wins(here, asked):
     [
         ("exmaples: 3", "no option 'exmaples', did you mean examples?"),
         ("config: other.yaml", "no option 'config', "),
-        ("json: true", "no option 'json', "),
         ("zebra: 3", "no option 'zebra', expected some of models, sets, full, "),
         ("split: [a, b]", "expected one value for split, found ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, found bad.yaml: while parsing"),
@@ -118,6 +119,68 @@ def test_what_cannot_be_read_is_wrong_usage_and_said_in_a_line(here, text, words
     done = unbag("evaluate", "always_neutral:predict", "--config", "bad.yaml")
     assert done.exit_code == 2
     assert words in " ".join(done.output.replace("│", " ").split())
+
+
+SAMPLES = {  # values of options whose kind alone does not say one
+    "models": "majority",
+    "label_map": "neutral,entailment",
+    "columns": "premise=one,label=two",
+    "labels": "E=entailment,N=neutral",
+    "option": "q=2",
+    "engine": "ray",
+    "num_gpus": "0.5",
+    "dtype": "bfloat16",
+    "head": "residual",
+    "sets": "plain,permuted",
+    "training": "snli,mnli",
+}
+
+
+def _lines(param):
+    """Return command lines that give an option of evaluate, one for each thing that it may say."""
+    switches = [name for name in (*param.opts, *param.secondary_opts) if name.startswith("--")]
+    if param.is_flag:
+        return [[name] for name in switches]
+    hint = str(param.type_descriptor.annotation) if hasattr(param, "type_descriptor") else str(param.type)
+    value = SAMPLES.get(param.name, "3" if any(kind in hint.lower() for kind in ("int", "float")) else "text")
+    return [[switches[0], value]]
+
+
+def _options():
+    evaluate = typer.main.get_command(cli.app).commands["evaluate"]
+    return evaluate, [param for param in evaluate.params if getattr(param, "is_flag", None) is not None]
+
+
+EVALUATE, OPTIONS = _options()
+
+
+@pytest.mark.parametrize(
+    "param", [each for each in OPTIONS if each.name not in ("config", "help")], ids=lambda p: p.name
+)
+def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_a_run(tmp_path, param, monkeypatch):
+    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)
+    monkeypatch.delenv("UNBAG_LEXICAL", raising=False)
+    assert len(OPTIONS) > 30
+    for line in _lines(param):
+        ctx = EVALUATE.make_context("evaluate", ["majority", *line])
+        key = next(name for name in param.opts if name.startswith("--")).removeprefix("--")
+        given = ctx.params[param.name]
+        (tmp_path / "by_hand.yaml").write_text(yaml.safe_dump({"models": ["majority"], key: config_file._plain(given)}))
+        config_file.write(ctx, tmp_path)
+        confirmation = line if param.name in config_file._CONFIRMED else []
+        for file in ("by_hand.yaml", config_file.FILE):
+            again = EVALUATE.make_context("evaluate", ["--config", str(tmp_path / file), *confirmation])
+            if file == "by_hand.yaml" or param.name not in config_file._NOT_WRITTEN:
+                assert again.params[param.name] == given, file
+            assert again.params["models"] == ["majority"]
+
+
+def test_config_does_not_switch_on_code_of_others_without_the_command_line(here):
+    (here / "run.yaml").write_text("models: [majority]\ntrust-remote-code: true\n")
+    done = unbag("evaluate", "--config", "run.yaml", "--sets", "plain", "--data", "pairs.jsonl")
+    assert done.exit_code == 2
+    words = " ".join(done.output.replace("│", " ").split())
+    assert "run.yaml: the run had --trust-remote-code, which a file alone does not switch on; add" in words
 
 
 def test_a_gate_asks_as_the_run_before_was_asked(here):

@@ -72,6 +72,15 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
         ("plane:score=.2", "min", "expected a challenge set of "),
         ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? it has score, accuracy_before, "),
         ("swapped:drop=.2", "min", "of swapped:drop lower is better: bound it by --max, found --min"),
+        (
+            "plain:accuracy=75",
+            "min",
+            "--min plain:accuracy=75: expected a bound from 0 to 1, got 75; of percent, write 0.75",
+        ),
+        ("plain:accuracy=-.1", "min", "expected a bound from 0 to 1, got -0.1"),
+        ("plain:accuracy=750", "min", "expected a bound from 0 to 1, got 750"),
+        ("swapped:drop=10", "max", "expected a bound from -1 to 1, got 10; of percent, write 0.1"),
+        ("permuted:score=20", "min", "expected a bound of at most 1, got 20; of percent, write 0.2"),
         ("swapped:score=.2", "max", "of swapped:score higher is better: bound it by --min, found --max"),
     ],
 )
@@ -79,6 +88,19 @@ def test_what_is_no_bound_is_refused(text, side, words):
     with pytest.raises(ValueError) as refused:  # noqa: PT011  (its words follow)
         gates.bound(text, side)
     assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("plain:accuracy=1", "min"),
+        ("plain:accuracy=0", "min"),
+        ("swapped:drop=-1", "max"),
+        ("permuted:score=-3", "min"),
+    ],
+)
+def test_bound_takes_every_value_that_its_number_can_have(text, side):
+    assert gates.bound(text, side).value == float(text.rpartition("=")[2])
 
 
 def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():

@@ -17,7 +17,7 @@ from unbag.row_starts import Start, separated_starts
 from unbag.rows import DataError
 
 SIZES = (1, 2, 3, 7, 500)
-PIECES = ["a", "ä", "犬", '"', '""', ",", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]
+PIECES = ["a", "ä", "犬", '"', '""', ",", ";", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]
 
 
 def _cells(rng, *, without=""):
@@ -31,8 +31,9 @@ def _table(rng, **how):
 
 def _csv(rng):
     out = io.StringIO()
-    writer = csv.writer(out, lineterminator=rng.choice(["\n", "\r\n"]))
-    writer.writerow([rng.choice(["id", 'i"\nd', "i,d"]), "one", "two"])
+    delimiter = rng.choice(",;")
+    writer = csv.writer(out, delimiter=delimiter, lineterminator=rng.choice(["\n", "\r\n"]))
+    writer.writerow([rng.choice(["id", 'i"\nd', "i,d"] if delimiter == "," else ["id"]), "one", "two"])
     for row in _table(rng):
         writer.writerow(row)
         out.write(rng.choice(["", "", "\n", "\r\n"]))  # blank lines are no rows

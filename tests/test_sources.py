@@ -6,6 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from unbag.advice import command_options
 from unbag.labels import LABELS
 from unbag.rows import DataError
 from unbag.sources import Example, open_data
@@ -112,14 +113,23 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
 @pytest.mark.parametrize(
     ("rows", "header", "words"),
     [
-        (["A man.,A dog.,neutral"], "one,two,three", "no column for the premise (looked for premise, sentence1"),
+        (
+            ["A man.,A dog.,neutral"],
+            "one,two,three",
+            "expected the columns one of premise, sentence1, sentence_A, text1 for the premise; one of hypothesis, ",
+        ),
         (
             ["A,B,neutral,x"],
             "premise,sentence1,hypothesis,label",
             "'premise' and 'sentence1' could both be the premise",
         ),
         (["A man.,A dog.,perhaps"], "premise,hypothesis,label", "line 2: expected a label such as"),
-        (["A man.,A dog.,not_entailment"], "premise,hypothesis,label", "line 2: expected a gold label of"),
+        (
+            ["A man.,A dog.,not_entailment"],
+            "premise,hypothesis,label",
+            "line 2: expected a gold label of entailment, neutral, contradiction, found not_entailment, which may be "
+            "neutral or contradiction",
+        ),
         (["A man.,A dog.,neutral", "A man., ,neutral"], "premise,hypothesis,label", "line 3: the hypothesis is empty"),
         (["A man.,A dog."], "premise,hypothesis,label", "line 2: expected 3 cells"),
         ([], "premise,hypothesis,label", "the file has no rows"),
@@ -130,6 +140,84 @@ def test_what_is_wrong_is_named_with_its_line(tmp_path, rows, header, words):
     with pytest.raises(DataError, match=re.escape(words)) as caught:
         open_data(path).count()
     assert "a.csv" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("columns", "wanted"),
+    [
+        ({}, "--columns premise=…,hypothesis=…,label=…"),
+        ({"premise": "one"}, "--columns hypothesis=…,label=…"),
+        ({"premise": "one", "label": "gold"}, "--columns label=…,hypothesis=…"),
+    ],
+)
+def test_open_data_names_all_missing_columns_at_once(tmp_path, columns, wanted):
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral"], "one,two,three")
+    with pytest.raises(DataError, match=f"; name yours with {re.escape(wanted)}$") as caught:
+        open_data(path, columns=columns)
+    assert "found ['one', 'two', 'three']" in str(caught.value)
+    with command_options(["--corpus"]), pytest.raises(DataError, match=r"; name them so in the data$"):
+        open_data(path, columns=columns)
+
+
+def test_open_data_reads_cells_between_semicolons(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text('premise;hypothesis;label\n"A man; his dog, too.";A dog, a "big" one.;neutral\n')
+    pair = ("A man; his dog, too.", 'A dog, a "big" one.', "neutral")
+    assert _pairs(open_data(path)) == [pair]
+
+
+def test_open_data_reads_commas_where_a_header_has_both(tmp_path):
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,neutral,1"], "premise,hypothesis,label,a;b")
+    assert _pairs(open_data(path)) == [("A man.", "A dog.", "neutral")]
+
+
+@pytest.mark.parametrize(
+    ("theirs", "remedy"),
+    [
+        ("E", "--labels E=entailment,N=neutral,C=contradiction"),
+        ("c", "--labels e=entailment,n=neutral,c=contradiction"),
+        ("true", "--labels true=…,… (each entailment, neutral or contradiction)"),
+        ("no, never", "--labels THEIRS=entailment,…"),
+    ],
+)
+def test_open_data_says_which_option_reads_labels_in_another_spelling(tmp_path, theirs, remedy):
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"premise": "A man.", "hypothesis": "A dog.", "label": theirs}) + "\n")
+    with pytest.raises(DataError, match=re.escape(f"say what they mean with {remedy}")):
+        list(open_data(path).examples())
+    with (
+        command_options(["--corpus"]),
+        pytest.raises(DataError, match=r"; write entailment, neutral or contradiction in the data$"),
+    ):
+        list(open_data(path).examples())
+
+
+def test_open_data_takes_what_each_label_means(tmp_path):
+    rows = ["A man.,A dog.,E", "A man.,A dog.,C", "A man.,A dog.,neutral", "A man.,A dog.,7"]
+    path = _write(tmp_path / "a.csv", rows)
+    meanings = ["E=entailment", "C=contradiction", "7=neutral"]
+    assert [label for _, _, label in _pairs(open_data(path, labels=meanings))] == [
+        "entailment",
+        "contradiction",
+        "neutral",
+        "neutral",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        (["E=entailment", "neutral"], "got a mixture (E=entailment,neutral)"),
+        (["E=entailment", "E=neutral"], "got 'E' twice"),
+        (["E=perhaps"], "expected a label such as"),
+        (["E=not_entailment"], "which may be neutral or contradiction"),
+        (["entailment", "not_entailment"], "which may be neutral or contradiction"),
+    ],
+)
+def test_open_data_rejects_meanings_of_labels_that_say_nothing(tmp_path, labels, words):
+    path = _write(tmp_path / "a.csv", ["A man.,A dog.,E"])
+    with pytest.raises(DataError, match=re.escape(words)):
+        open_data(path, labels=labels)
 
 
 def test_broken_utf8_is_named_with_its_line(tmp_path):

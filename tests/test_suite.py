@@ -5,14 +5,16 @@ import os
 from dataclasses import replace
 
 import pytest
+from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, evaluate, results, sets, suite
+from unbag import challenge_sets, cli, evaluate, results, sets, suite
+from unbag.cli.output import failed
 from unbag.evaluation import evaluate_all
 from unbag.failures import Failure
 from unbag.inference.function import CallablePredictor
 from unbag.pinned import MissingFileError
-from unbag.request import Request
+from unbag.request import Request, build
 
 LABELS = ["entailment", "neutral", "contradiction"]
 WHO, WHAT = ("big", "small", "brown", "grey"), ("cat", "bone", "car")
@@ -163,6 +165,43 @@ def test_what_is_not_at_hand_is_no_failure():
     assert Failure("sicck", MissingFileError("could not be downloaded")).is_left_out
     assert Failure("sicck", sets.UnfitError("none of the pairs can be used")).is_left_out
     assert not Failure("sicck", ValueError("another file")).is_left_out
+
+
+def test_a_set_that_was_named_is_required_and_one_of_the_suite_may_be_left_out(capsys):
+    absent = Failure("sicck", MissingFileError("could not be downloaded"))
+    broken = Failure("plain", ValueError("line 3: no label"))
+    assert [each.counts(named=False) for each in (absent, broken)] == [False, True]
+    assert [each.counts(named=True) for each in (absent, broken)] == [True, True]
+    failed([absent, broken], several=False)
+    assert capsys.readouterr().err.splitlines() == [
+        "sicck: left out: could not be downloaded",
+        "plain: failed: line 3: no label",
+    ]
+    failed([absent], several=False, named=True)
+    assert capsys.readouterr().err == "sicck: failed: could not be downloaded\n"
+
+
+def test_sets_that_fail_for_one_reason_are_named_together(capsys):
+    failed([Failure(name, ValueError("no column")) for name in ("plain", "swapped", "permuted")], several=False)
+    assert capsys.readouterr().err == "plain, swapped, permuted: failed: no column\n"
+
+
+@pytest.mark.parametrize("sets_named", [True, False])
+def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, monkeypatch, sets_named):
+    """A set that was named is required: exit code 1. One of the suite is left out: exit code 0."""
+
+    def absent(*args, **how):
+        raise MissingFileError("could not be downloaded")
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(suite, "names", lambda: ["plain", "swapped"])
+    monkeypatch.setattr(
+        "unbag.evaluation.build", lambda request: absent() if request.name == "swapped" else build(request)
+    )
+    line = ["evaluate", "majority", "--data", str(data), "--training", str(data), "--no-lexical", "--out", "out"]
+    done = CliRunner().invoke(cli.app, [*line, *(["--sets", "plain,swapped"] if sets_named else [])])
+    assert done.exit_code == (1 if sets_named else 0), done.output
+    assert f"swapped: {'failed' if sets_named else 'left out'}: could not be downloaded" in done.output
 
 
 def test_a_split_is_for_the_sets_that_have_splits():

@@ -16,7 +16,7 @@ from unbag import noted, requirements
 from unbag.builder import ChallengeSetBuilder
 from unbag.columns import PAIR, real, rounded
 from unbag.corpora import CORPORA, Corpus
-from unbag.labels import label_id
+from unbag.labels import LABELS, label_id
 from unbag.lexical import averaged, embeddings
 from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 from unbag.perturb.permutation import DEFAULT_SEED
@@ -143,6 +143,7 @@ class Resnli(ChallengeSetBuilder):
 
         Raises:
             DataError: if two pairs have the same id.
+            UnfitError: if no pair has one of the three labels.
             ValueError: if there are too few pairs for the splits or the embeddings.
         """
         table = embeddings.load(self.config.embeddings or embeddings.DEFAULT, language=sources[0].language)
@@ -169,6 +170,7 @@ class Resnli(ChallengeSetBuilder):
         counts = table.counts(pairs()).matrix
         if self._is_prepared:
             noted.keep_read(Path(self._output_dir), 0, {**read, noted.LABELLED: len(labels)})
+        _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)
         firsts = [next(span[3] for span in spans if span[0] == number) for number in range(len(sources))]
@@ -220,6 +222,17 @@ class Resnli(ChallengeSetBuilder):
         while rows := list(islice(ours, _BATCH)):
             yield (number, start, part), _table(rows)
             part += 1
+
+
+def _require_each_label(labels: list[int], where: str) -> None:
+    """Validate that each of the three labels occurs, since the model of words is fitted to all of them."""
+    counts = Counter(labels)
+    found = ", ".join(f"{counts[label_id(name)]:,} {name}" for name in LABELS)
+    if labels and len(counts) < len(LABELS):
+        raise UnfitError(
+            f"{where}: expected pairs of all three labels, since resnli sorts pairs by how well their words predict "
+            f"each of them; found {found}. Add pairs of the missing label, or evaluate on other sets"
+        )
 
 
 def _table(rows: list[tuple[Example, str, float, int]]) -> pa.Table:

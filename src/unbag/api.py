@@ -92,7 +92,7 @@ def evaluate(
         split: of the corpus; by default the one that the papers evaluate on.
         data: pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set of the Hub.
         columns: its names of our columns, `{"premise": "text", …}`, where they are unusual.
-        labels: what its label ids 0, 1, 2 are called, where it has ids only.
+        labels: what its label ids 0, 1, 2 are called, or what each of its labels means (`E=entailment`).
         language: its language: `en` (default), `zh`, or another of XNLI's by its code.
         examples: how many examples to draw of each set; by default all, or of the suite its samples.
         seed: decides all that is drawn; 13 by default.

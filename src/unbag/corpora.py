@@ -9,6 +9,7 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
+from unbag.advice import first_fitting
 from unbag.citations import ANLI, FEVER, GLUE, MNLI, OCNLI, PAWS, SCITAIL, SICK, SNLI, XNLI
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
 
@@ -269,7 +270,8 @@ def corpus(name: str) -> Corpus:
     """
     if name not in CORPORA:
         raise ValueError(
-            f"expected a corpus ({', '.join(CORPORA)}), found {name!r}{meant(name)}; pass data of your own with --data"
+            f"expected a corpus ({', '.join(CORPORA)}), found {name!r}{meant(name)}"
+            + first_fitting("; pass data of your own with --data")
         )
     return CORPORA[name]
 

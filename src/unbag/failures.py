@@ -27,6 +27,14 @@ class Failure:
         """Whether nothing went wrong: a package or other people's file is not at hand, or the pairs are not for it."""
         return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
 
+    def counts(self, *, named: bool) -> bool:
+        """Check whether the command has failed by it (exit code 1): a set that the user named is required.
+
+        Args:
+            named: whether the user named the sets, and did not leave the choice to the suite.
+        """
+        return named or not self.is_left_out
+
     @property
     def reason(self) -> str:
         """The reason in one line; what is none of our own messages with the name of its type."""

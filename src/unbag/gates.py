@@ -11,6 +11,7 @@ By default the last lets a build go on: what it was stopped by would be chance. 
 seen to miss a bound is not reaching it: with few examples nothing ever is.
 """
 
+import math
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -86,8 +87,8 @@ def bound(text: str, side: Side) -> Bound:
     """Return a bound from text: `permuted:score=.2`.
 
     Raises:
-        ValueError: if it is none, there is no such set or number, or the bound is on the number's good side, where it
-            would reward what is worse.
+        ValueError: if it is none, there is no such set or number, the number cannot have such a value, or the bound is
+            on the number's good side, where it would reward what is worse.
 
     >>> bound("swapped:accuracy_after=.6", "min")
     Bound(set='swapped', number='accuracy_after', side='min', value=0.6)
@@ -107,6 +108,11 @@ def bound(text: str, side: Side) -> Bound:
             f"{set_name} has no number {name!r}{f', did you mean {alike[0]}?' if alike else ';'} it has "
             f"{', '.join(known)}"
         )
+    least, most = known[name].limits
+    if not least <= value <= most:
+        between = f"from {least:g} to {most:g}" if math.isfinite(least) else f"of at most {most:g}"
+        as_share = f"; of percent, write {value / 100:g}" if 1 < value <= 100 and most == 1 else ""
+        raise ValueError(f"--{side} {text}: expected a bound {between}, got {value:g}{as_share}")
     if known[name].higher_is_better != (side == "min"):
         right = "--min" if side == "max" else "--max"
         better = "higher" if side == "max" else "lower"

@@ -11,6 +11,7 @@ from unbag.secrets import blotted, first_line
 
 READ_TRIES: Final = 4  # the clients try again by themselves before these, where the Hub answers that it is out of order
 _NOT_FROM_HERE: Final = "is there a login page, or a proxy, between here and it? Check the network and HF_ENDPOINT"
+_LOG_IN: Final = "log in with `hf auth login`, or set HF_TOKEN"
 _AGAIN: Final = "check the network and HF_ENDPOINT, and give the command again"
 _UNREADABLE: Final = (AttributeError, IndexError, KeyError, TypeError)
 """What a client raises whose answer is JSON of something else."""
@@ -44,6 +45,28 @@ def hub_read(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unrea
         if reason is None:
             raise
         raise HubReadError(f"{what}: {reason}") from error
+
+
+def absence_of(error: BaseException, kind: str, name: str) -> str | None:
+    """Build the message for a repository that the Hub does not have or does not show; None for another error.
+
+    Args:
+        error: what the client raised.
+        kind: what the repository holds, e.g. `model`.
+        name: its id.
+    """
+    from huggingface_hub import get_token
+    from huggingface_hub.errors import GatedRepoError, RepositoryNotFoundError
+
+    found = list(causes(error))
+    if any(isinstance(cause, GatedRepoError) for cause in found):
+        return f"the {kind} {name} on the Hub is gated; ask for access on its page, then {_LOG_IN}"
+    if not any(isinstance(cause, RepositoryNotFoundError) for cause in found):
+        return None
+    private = (
+        f"if it is private, {_LOG_IN}" if get_token() is None else "if it is private, use a token that may read it"
+    )
+    return f"no {kind} {name} on the Hub; check the spelling, or {private}"
 
 
 def fault_of(error: BaseException) -> str | None:

@@ -4,6 +4,7 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
+from unbag.advice import all_fitting
 from unbag.files import atomic_write, cache_folder
 from unbag.fingerprint import file_hash
 from unbag.hub_http import hub_http
@@ -52,8 +53,8 @@ def find(pinned: PinnedFile, path: Path) -> Path:
         return found[0]
     if not found:
         raise DataError(
-            f"{path}: no {pinned.name} in it or its folders; expected a copy of {pinned.url}; leave out --file "
-            "to have it downloaded, or name other sets (--sets)"
+            f"{path}: no {pinned.name} in it or its folders; expected a copy of {pinned.url}; "
+            + all_fitting("leave out --file to have it downloaded", "name other sets (--sets)", "add the file")
         )
     raise DataError(f"{path}: {pinned.name} is there {len(found)} times, name one: {', '.join(map(str, found))}")
 
@@ -124,4 +125,4 @@ def _check(pinned: PinnedFile, sha256: str, where: str) -> None:
 
 
 def _by_hand(pinned: PinnedFile) -> str:
-    return f"try again, or get {pinned.name} elsewhere and pass its path (--file)"
+    return all_fitting("try again", f"get {pinned.name} elsewhere and pass its path (--file)")

@@ -7,6 +7,7 @@ from typing import Final
 from unbag import model_files, requirements, sets
 from unbag.corpora import CORPORA
 from unbag.files import read_object
+from unbag.hub_reads import absence_of
 from unbag.request import Request
 from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
@@ -121,11 +122,16 @@ def require(wanted: Iterable[Requirement]) -> None:
 
 def _model_files(model: str, revision: str | None) -> Path:
     """Return the folder of a model's files: all that loading it may read, and no weights twice."""
+    from huggingface_hub.errors import RepositoryNotFoundError
+
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
 
-    if is_lexical_model(model, revision=revision):
-        return open_lexical_model(model, revision=revision)
-    folder = model_files.fetched(model, revision, code=True)  # which only a run that trusts it will run
+    try:
+        if is_lexical_model(model, revision=revision):
+            return open_lexical_model(model, revision=revision)
+        folder = model_files.fetched(model, revision, code=True)  # which only a run that trusts it will run
+    except RepositoryNotFoundError as error:
+        raise ValueError(absence_of(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):
         raise ValueError(f"{model}: found no weights in {folder}")
     if parser := _parser_of(folder):

@@ -20,6 +20,21 @@ class Start(NamedTuple):
     bytes: int
 
 
+def csv_delimiter(path: Path) -> str:
+    """Return what separates the cells of a csv file: a semicolon where its header has that and no comma.
+
+    Spreadsheets write semicolons in languages whose numbers have a decimal comma.
+
+    Raises:
+        DataError: if the file cannot be read.
+    """
+    for number, line in lines(path):
+        if not _is_blank_record(number, line):
+            cells = next(csv.reader([_text(number, line)]), [])
+            return ";" if len(cells) == 1 and ";" in cells[0] else ","
+    return ","
+
+
 def jsonl_starts(path: Path, every: int) -> Iterator[Start]:
     """Yield where each `every`th row of a jsonl file begins, but not the first.
 
@@ -51,6 +66,7 @@ def _starts(
     stream = lines(path)
     row = -1 if header else 0
     done = 0  # bytes
+    delimiter = csv_delimiter(path) if quotes else ","
     for number, line in stream:
         if not is_blank(number, line):
             if row > 0 and row % every == 0:
@@ -58,13 +74,13 @@ def _starts(
             row += 1
             if quotes and b'"' in line:
                 try:
-                    done += _bytes_behind(_text(number, line), stream)
+                    done += _bytes_behind(_text(number, line), stream, delimiter)
                 except csv.Error:
                     return
         done += len(line)
 
 
-def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]]) -> int:
+def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]], delimiter: str) -> int:
     """Take the lines that belong to the row that a line begins, and return how many bytes they have."""
     taken = 0
 
@@ -75,7 +91,7 @@ def _bytes_behind(line: str, following: Iterator[tuple[int, bytes]]) -> int:
             taken += len(more)
             yield _text(number, more)
 
-    next(csv.reader(row(), strict=True))
+    next(csv.reader(row(), delimiter=delimiter, strict=True))
     return taken
 
 

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from unbag.file_rows import ENDINGS, kind_of
 from unbag.file_rows import open_file as open_file
 from unbag.fingerprint import content_hash
-from unbag.hub_reads import HubReadError, hub_read
+from unbag.hub_reads import HubReadError, absence_of, hub_read
 from unbag.offline import unless_unreachable
 from unbag.outside import DataError as DataError
 from unbag.retries import was_reached
@@ -112,7 +112,8 @@ def hub_commit(repo_id: str, revision: str) -> str:
             raise DataError(str(error)) from error
         return revision
     except HfHubHTTPError as error:
-        raise DataError(f"{repo_id} at {revision}: {first_line(error)}") from error
+        absent = absence_of(error, "data set", repo_id)
+        raise DataError(absent or f"{repo_id} at {revision}: {first_line(error)}") from error
     except OSError:  # offline
         return revision  # as out of reach, what is in the cache is used; `load_dataset` says so if nothing is
 

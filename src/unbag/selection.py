@@ -24,7 +24,7 @@ class Pairs:
         split: of the corpus or data set; by default the one that the papers evaluate on.
         data: a file of pairs or a data set of the Hub instead.
         columns: its names of our columns.
-        labels: what its label ids 0, 1, 2 are called.
+        labels: what its label ids 0, 1, 2 are called, or what each label means (`E=entailment`).
         language: one of `corpora.LANGUAGES`.
         examples: how many examples to draw; None for all.
         seed: decides all that is drawn.

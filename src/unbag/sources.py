@@ -6,11 +6,13 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache, partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from unbag import rows
+from unbag.advice import first_fitting
 from unbag.corpora import CORPORA, LANGUAGES, Corpus
-from unbag.labels import LABELS, TWO_WAY, LabelError, canonical, is_unlabelled
+from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
 from unbag.rows import DataError
 
 _RECOGNISED: Final = {
@@ -25,6 +27,11 @@ than its length in time."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
 _LISTED: Final = 20  # columns that a message names
+_LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option
+_TWO_LABELS: Final = (
+    ", which may be neutral or contradiction: sets of your own pairs need all three labels; label each such pair as "
+    "one of these two, or evaluate on a corpus of two labels (rte, qnli, scitail or paws)"
+)
 _ANNOTATORS: Final = "annotator_labels"  # as in the jsonl files of SNLI and MNLI
 SPAN: Final = 500
 """About how many rows a span has: few, so that what has some thousand can be shared out evenly."""
@@ -119,9 +126,12 @@ class Source:
                 elif each_id is not None:
                     each_id(parsed.source_id)
                 elif parsed.source_id in seen:
+                    how = first_fitting(
+                        "Name another id column (--columns id=…), or none (--columns id=) to number the rows",
+                        "Rename the column to number the rows",
+                    )
                     raise DataError(
-                        f"{row.place}: the id {parsed.source_id!r} was met before; ids must be unique. "
-                        "Name another id column (--columns id=…), or none (--columns id=) to number the rows"
+                        f"{row.place}: the id {parsed.source_id!r} was met before; ids must be unique. {how}"
                     )
                 else:
                     seen.add(parsed.source_id)
@@ -166,8 +176,8 @@ def open_corpus(
         if sha256 != corpus.contents[split]:
             raise DataError(
                 f"{corpus.hub_id}, split {split}, has other rows than the ones this version of unbag was built on "
-                f"(expected sha256 {corpus.contents[split]}, found {sha256}); name the revision you mean with "
-                "--revision to go on"
+                f"(expected sha256 {corpus.contents[split]}, found {sha256}); clear it from the cache of the Hub and "
+                "try again, or name the revision that you mean from Python (unbag.sets.load(…, revision=…))"
             )
 
     def parse(row: rows.Row) -> Example | str:
@@ -198,6 +208,7 @@ def open_data(
     language: str = "en",
     config: str | None = None,
     revision: str | None = None,
+    has_options: bool = True,
 ) -> Source:
     """Open data of a user's own.
 
@@ -206,10 +217,12 @@ def open_data(
         split: of a Hub data set; a file has none.
         columns: the user's names of `premise`, `hypothesis`, `label` and `id`; those left out are recognised by their
             usual names. An empty name for `id` numbers the rows instead.
-        labels: names of the label ids 0, 1, …, for data whose labels are numbers without names.
+        labels: names of the label ids 0, 1, …, for data whose labels are numbers without names; or what each of its
+            labels means, as `E=entailment`.
         language: one of `corpora.LANGUAGES`.
         config: of a Hub data set.
         revision: of a Hub data set; by default its latest commit, which is then recorded.
+        has_options: whether the user may say `columns` and `labels`, so that messages name these options.
 
     Raises:
         DataError: if it cannot be found or read, its columns are not recognised, or its labels are unknown.
@@ -223,15 +236,21 @@ def open_data(
         table, commit, origin, split = file, file.sha256(), path.name, ""  # where it lies does not matter
     else:
         if split is None:
-            raise DataError(f"{data}: name the split to read, e.g. --split test")
+            how = first_fitting("name the split to read, e.g. --split test", "expected a file, got a data set's id")
+            raise DataError(f"{data}: {how}")
         table, commit = rows.open_hub(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
-    recognised = _recognise(columns or {}, table.columns, str(data))
-    names = _label_names(table.label_names(recognised["label"]), labels, str(data))
+    recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
+    id_names, meanings = _label_meanings(labels or (), str(data))
+    stored = [meanings.get(name, name) for name in table.label_names(recognised["label"]) or ()]
+    names = _label_names(stored, id_names, str(data))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
     def parse(row: rows.Row) -> Example | str:
-        return _parse(row, recognised, names, f"{prefix}-{row.number}", keep_empty=True)
+        try:
+            return _parse(row, recognised, names, f"{prefix}-{row.number}", keep_empty=True, meanings=meanings)
+        except UnknownLabelError as error:
+            raise DataError(f"{error}; {_remedy(error.label, has_options=has_options)}") from None
 
     return Source(
         name=str(data) if split else origin,
@@ -267,7 +286,9 @@ def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> 
         raise DataError(f"{where}: expected the columns {wanted}; found {list(present)}")
 
 
-def _recognise(named: Mapping[str, str], present: Sequence[str], where: str) -> dict[str, str]:
+def _recognise(
+    named: Mapping[str, str], present: Sequence[str], where: str, *, has_options: bool = True
+) -> dict[str, str]:
     """Return their name of each of our columns, those the user gave and those with a usual name."""
     if unknown := sorted(set(named) - set(_RECOGNISED)):
         raise DataError(f"expected the columns {', '.join(_RECOGNISED)} to be named, found {', '.join(unknown)}")
@@ -277,7 +298,7 @@ def _recognise(named: Mapping[str, str], present: Sequence[str], where: str) -> 
             f"{', '.join(map(repr, present[:_LISTED]))}, or leave {nameless[0]} out; only id may be empty"
         )
     columns = {ours: theirs for ours, theirs in named.items() if theirs}
-    _require(columns, present, where)
+    missing = {ours: repr(theirs) for ours, theirs in columns.items() if theirs not in present}
     for ours, usual in _RECOGNISED.items():
         if ours in named:
             continue
@@ -290,11 +311,70 @@ def _recognise(named: Mapping[str, str], present: Sequence[str], where: str) -> 
         if candidates:
             columns[ours] = candidates[0]
         elif ours != "id":
-            raise DataError(
-                f"{where}: no column for the {ours} (looked for {', '.join(usual)}); found {list(present)}. "
-                f"Name yours with --columns {ours}=…"
-            )
+            missing[ours] = f"one of {', '.join(usual)}"
+    if missing:
+        wanted = "; ".join(f"{names} for the {ours}" for ours, names in missing.items())
+        by_option = f"name yours with --columns {','.join(f'{ours}=…' for ours in missing)}"
+        in_data = "name them so in the data"
+        raise DataError(
+            f"{where}: expected the columns {wanted}; found {list(present)[:_LISTED]}; "
+            f"{first_fitting(by_option, in_data) if has_options else in_data}"
+        )
     return columns
+
+
+class UnknownLabelError(DataError):
+    """A gold label in a spelling that is none of the known ones.
+
+    Attributes:
+        label: as the data has it.
+    """
+
+    def __init__(self, message: str, label: str) -> None:
+        super().__init__(message)
+        self.label = label
+
+
+def _label_meanings(labels: Sequence[str], where: str) -> tuple[Sequence[str] | None, dict[str, str]]:
+    """Separate names of the label ids 0, 1, … from pairs of a label of the data and ours, such as `E=entailment`.
+
+    Raises:
+        DataError: if both forms are mixed, a label is given twice, or one of ours is unknown.
+    """
+    pairs = [each.partition("=") for each in labels]
+    if not any(equals for _, equals, _ in pairs):
+        return labels or None, {}
+    if not all(equals for _, equals, _ in pairs):
+        raise DataError(
+            f"{where}: expected either names of the labels 0, 1, 2 or pairs such as E=entailment, got a mixture "
+            f"({','.join(labels)})"
+        )
+    meanings: dict[str, str] = {}
+    for theirs, _, ours in pairs:
+        if theirs.strip() in meanings:
+            raise DataError(f"{where}: expected each label once, got {theirs.strip()!r} twice ({','.join(labels)})")
+        try:
+            meanings[theirs.strip()] = _in_space(canonical(ours), LABELS)
+        except ValueError as error:
+            raise DataError(f"{where}: {error} ({','.join(labels)})") from None
+    return None, meanings
+
+
+def _remedy(label: str, *, has_options: bool) -> str:
+    """Return what to do about labels of the data in another spelling: the option to type, where there is one."""
+    initials = {name[0]: name for name in LABELS}
+    if label.lower() in initials:
+        example = ",".join(f"{letter.upper() if label.isupper() else letter}={initials[letter]}" for letter in initials)
+    elif label.isalnum() and len(label) <= _LONGEST_LABEL:
+        example = f"{label}=…,… (each {', '.join(LABELS[:-1])} or {LABELS[-1]})"
+    else:
+        example = "THEIRS=entailment,…"
+    if label.lstrip("-").isdecimal():
+        by_option = f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
+    else:
+        by_option = f"say what they mean with --labels {example}"
+    in_data = f"write {', '.join(LABELS[:-1])} or {LABELS[-1]} in the data"
+    return first_fitting(by_option, in_data) if has_options else in_data
 
 
 def _label_names(
@@ -311,7 +391,10 @@ def _label_names(
         raise DataError(f"{where}: {error}") from None
     for names in (named, declared):
         if names and (len(set(names)) < len(names) or not set(names) <= set(space)):
-            raise DataError(f"{where}: expected each of {', '.join(space)} once at most, found {', '.join(names)}")
+            hint = _TWO_LABELS if NOT_ENTAILMENT in names else ""
+            raise DataError(
+                f"{where}: expected each of {', '.join(space)} once at most, found {', '.join(names)}{hint}"
+            )
     if named and declared and named != declared:
         raise DataError(f"{where}: its label ids 0, 1, … are named {list(named)}, expected {list(declared)}")
     return named or declared
@@ -325,6 +408,7 @@ def _parse(
     *,
     keep_empty: bool,
     corpus: Corpus | None = None,
+    meanings: Mapping[str, str] = MappingProxyType({}),
 ) -> Example | str:
     """Return the row's example, or the reason it is left out."""
     values = row.values
@@ -332,7 +416,7 @@ def _parse(
     gold = values[columns["label"]]
     if is_unlabelled(gold):
         return "unlabelled"
-    named: Mapping[str, str] = corpus.named if corpus else {}
+    named: Mapping[str, str] = corpus.named if corpus else meanings
     space = TWO_WAY if corpus and corpus.is_two_way else LABELS
     label = named.get(str(gold)) or _label(gold, names, row.place, space)
     sentences = [values[columns[side]] for side in ("premise", "hypothesis")]
@@ -371,6 +455,8 @@ def _label(gold: Any, names: tuple[str, ...] | None, place: str, space: tuple[st
         return _read_label(gold, names, space)
     except TypeError:
         raise DataError(f"{place}: expected a label as text or a number, found {gold!r:.100}") from None
+    except LabelError as error:
+        raise UnknownLabelError(f"{place}: {error}", str(gold).strip()) from None
     except ValueError as error:
         raise DataError(f"{place}: {error}") from None
 
@@ -387,14 +473,21 @@ def _read_label(gold: Any, names: tuple[str, ...] | None, space: tuple[str, ...]
     if number is None:
         label = canonical(str(gold))
     elif names is None:
-        raise ValueError(
-            f"the label is the number {number}, and nothing says which label that is; "
-            f"name the labels 0, 1, 2 with e.g. --labels {','.join(LABELS)}"
-        )
+        raise LabelError(f"the label is the number {number}, and nothing says which label that is")
     elif not 0 <= number < len(names):
         raise ValueError(f"expected a label id 0 to {len(names) - 1} ({', '.join(names)}), found {number}")
     else:
         label = names[number]
+    return _in_space(label, space)
+
+
+def _in_space(label: str, space: tuple[str, ...]) -> str:
+    """Return a label that is one of a label space.
+
+    Raises:
+        ValueError: if it is none of them.
+    """
     if label not in space:
-        raise ValueError(f"expected a gold label of {', '.join(space)}, found {label}")
+        hint = _TWO_LABELS if label == NOT_ENTAILMENT else ""
+        raise ValueError(f"expected a gold label of {', '.join(space)}, found {label}{hint}")
     return label

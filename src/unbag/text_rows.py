@@ -8,19 +8,19 @@ from typing import Any, Final, Literal
 
 from unbag.outside import DataError, lines, parsed_json
 from unbag.row import Row, named_twice, require_few, require_once
-from unbag.row_starts import Start
+from unbag.row_starts import Start, csv_delimiter
 
 FIRST: Final = Start(0, 0, 0)
 """The beginning of a file."""
 
 
 def read_csv(path: Path, start: Start = FIRST) -> Iterator[Row]:
-    """Yield the rows of a csv file, from a start on.
+    """Yield the rows of a csv file, from a start on; its cells are separated by commas, or by semicolons.
 
     Raises:
         DataError: at the first line that is none, naming it.
     """
-    return _read_separated(path, ",", csv.QUOTE_MINIMAL, start)
+    return _read_separated(path, csv_delimiter(path), csv.QUOTE_MINIMAL, start)
 
 
 def read_tsv(path: Path, start: Start = FIRST) -> Iterator[Row]:

@@ -131,3 +131,25 @@ def test_a_set_that_is_not_there_is_named_with_those_that_are():
     with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, found 'none such'"):
         challenge_sets.get("none such")
     assert challenge_sets.find("none such") is None
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("permutd", "permuted"),
+        ("Breaking NLI", "breaking_nli"),
+        ("cs-lambda", "cs_lambda"),
+        ("soswap", "soswap_addamod"),
+        ("addamod", "soswap_addamod"),
+        ("resnil", "resnli"),
+    ],
+)
+def test_get_of_a_misspelt_set_suggests_the_one_that_is_meant(typed, meant):
+    with pytest.raises(ValueError, match=f"found '{typed}', did you mean '{meant}'[?]"):
+        challenge_sets.get(typed)
+
+
+def test_limits_hold_every_number_of_a_set():
+    for name in challenge_sets.names():
+        for quantity in challenge_sets.get(name).quantities:
+            assert quantity.limits == ((-1, 1) if "drop" in quantity.name else (0, 1)), f"{name}: {quantity.name}"

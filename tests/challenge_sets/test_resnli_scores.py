@@ -1,22 +1,25 @@
 import datasets
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from unbag import challenge_sets
 from unbag.answers import Answers
 from unbag.challenge_sets.resnli import table as resnli
+from unbag.challenge_sets.resnli.scores import join_partitions
 from unbag.labels import LABELS, TWO_WAY
 from unbag.report import terminal
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
-# Of four test pairs the first two are the easiest; gold e n c e, answers e n n c.
+# Four test pairs, the easiest first; gold e n c e, answers e n n c.
 ROWS = datasets.Dataset.from_dict(
     {
         "label": [0, 1, 2, 0],
-        "partition": [0, 0, 1, 1],
+        "partition": [0, 1, 2, 3],
         "source_split": ["train", "test", "train", "validation"],
     }
 )
@@ -31,7 +34,7 @@ def test_partitions_are_scored_and_what_was_trained_on_told_apart():
     scores = challenge_sets.get("resnli").score_rows(ROWS, _answers(PREDICTED))
     unseen = scores.pop("unseen")
     assert scores.pop("beyond_words") is None, "one label has not ten pairs"
-    assert scores == uncertainty_partitions(PREDICTED, [0, 1, 2, 0], [0, 0, 1, 1])
+    assert scores == uncertainty_partitions(PREDICTED, [0, 1, 2, 0], [0, 1, 2, 3])
     assert (scores["accuracy"].value, scores["drop"].value) == (0.5, 1.0)
     assert (unseen.value, unseen.n) == (0.5, 2)  # the second and the fourth
 
@@ -40,6 +43,52 @@ def test_partitions_are_scored_and_what_was_trained_on_told_apart():
 def test_without_both_kinds_of_splits_nothing_is_called_unseen(splits):
     rows = ROWS.remove_columns("source_split").add_column("source_split", splits)
     assert "unseen" not in challenge_sets.get("resnli").score_rows(rows, _answers(PREDICTED))
+
+
+# Partitions of a set of 20, worked out by hand: which of 20, 10, 5, 4, 2 and 1 is the most without an empty one.
+@pytest.mark.parametrize(
+    ("drawn", "joined", "total"),
+    [
+        ([*range(20)], [*range(20)], 20),
+        ([*range(20)] * 2, [*range(20)] * 2, 20),
+        ([n for n in range(20) if n != 7], [n // 2 for n in range(20) if n != 7], 20),
+        # The hardest one lacks an example: the last that has one is not taken for it.
+        ([*range(19), 18], [n // 2 for n in (*range(19), 18)], 20),
+        ([0, 4, 5, 12, 19], [0, 0, 1, 2, 3], 20),
+        ([3, 17], [0, 1], 20),
+        ([3, 4, 9], [0, 0, 0], 20),
+        ([11], [0], 20),
+        ([0, 1, 2], [0, 1, 2], 3),  # a whole set of three pairs
+        ([0, 1, 3], [0, 0, 0], 20),
+    ],
+)
+def test_partitions_that_a_draw_leaves_empty_are_joined_with_their_neighbours(drawn, joined, total):
+    numbers, of_set = join_partitions(np.array(drawn))
+    assert (numbers.tolist(), of_set) == (joined, total)
+
+
+@given(st.lists(st.integers(0, 19), min_size=1, max_size=60))
+def test_joined_partitions_have_no_gap_and_keep_the_order(drawn):
+    numbers, total = join_partitions(np.array(drawn))
+    m = numbers.max() + 1
+    assert set(numbers.tolist()) == set(range(m))
+    assert total % m == 0
+    order = np.argsort(drawn, kind="stable")
+    assert (np.diff(numbers[order]) >= 0).all()
+    if set(drawn) == set(range(20)):
+        assert numbers.tolist() == drawn
+
+
+def test_fifty_drawn_examples_are_scored_in_fewer_partitions_and_the_table_says_so():
+    drawn = [n for n in range(20) if n not in (3, 19)] * 3  # 54 examples, none in two of the twenty partitions
+    labels = [n % 3 for n in range(len(drawn))]
+    rows = datasets.Dataset.from_dict({"label": labels, "partition": drawn, "source_split": ["train"] * len(drawn)})
+    scores = challenge_sets.get("resnli").score_rows(rows, _answers(labels))
+    assert (scores["n_partitions"], scores["set_partitions"]) == (10, 20)
+    assert [row["accuracy"].n for row in scores["by_partition"]] == [6, 3, 6, 6, 6, 6, 6, 6, 6, 3]
+    shown = " ".join(_shown(scores).split())
+    assert "54 examples in 10 partitions (each joins 2 of the set's 20: too few examples to fill them)" in shown
+    assert "of 6 and 3 pairs" in shown
 
 
 def test_a_model_of_two_labels_is_scored_on_entailment_against_the_rest():

@@ -7,7 +7,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.hub_server.client_process import runs_in
-from unbag import scripts, sets
+from unbag import challenge_sets, scripts, sets
+from unbag.answers import Answers
 from unbag.corpora import CORPORA
 from unbag.labels import LABELS, label_id
 from unbag.lexical import embeddings
@@ -105,6 +106,28 @@ def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, wor
     assert built.config["embeddings"] == embeddings.find(str(words)).identity
 
 
+@pytest.mark.parametrize("missing", LABELS)
+def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
+    kept = [pair for pair in _pairs(60) if pair["label"] not in (missing, "-")]
+    path = tmp_path / "two.jsonl"
+    path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
+    complaint = rf"two\.jsonl: expected pairs of all three labels, .* found .*\b0 {missing}\b.*evaluate on other sets"
+    with pytest.raises(sets.UnfitError, match=complaint):
+        build(Request("resnli", None, {"data": str(path), "embeddings": str(words)}))
+
+
+@pytest.mark.parametrize("n", [2, 5, 50])
+def test_resnli_of_few_drawn_examples_can_be_scored(pairs, words, n):
+    built = build(Request("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, examples=n))
+    probabilities = np.eye(3)[built.rows["label"]]
+    scores = challenge_sets.get("resnli").score_rows(built.rows, Answers(probabilities, LABELS, has_probabilities=True))
+    partitions = scores["n_partitions"]
+    assert scores["accuracy"].value == 1
+    assert scores["set_partitions"] == 20
+    assert partitions < min(n, 20) or partitions in (1, 2, 4, 5, 10)
+    assert sum(row["accuracy"].n for row in scores["by_partition"]) == n
+
+
 def test_no_validation_split_where_none_is_asked_for(pairs, words):
     assert set(_splits(pairs, words, validation_size=0)) == {"train", "test"}
 
@@ -194,7 +217,7 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 
     from unbag.lexical import embeddings
 
-    with pytest.raises(ValueError, match="cannot fetch the embeddings nobody/nothing from the Hub"):
+    with pytest.raises(ValueError, match="no embeddings nobody/nothing on the Hub; check the spelling, or if "):
         embeddings.find("nobody/nothing")
 
 

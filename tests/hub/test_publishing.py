@@ -252,6 +252,29 @@ def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
 
 
 @runs_in("hub_client")
+def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
+    from unbag.advice import command_options
+    from unbag.hub.publishing import publish
+    from unbag.hub.refusals import HubError
+
+    def refused(**how):
+        with _as(BOB), _hurried(), pytest.raises(HubError) as error:
+            publish(_publication(repo_id, a=b"2"), **how)
+        return str(error.value)
+
+    to_create = refused()
+    assert "may not (403" in to_create
+    assert "--pull-request" not in to_create, "there is no repository to propose anything to"
+    with _as(ALICE):
+        publish(_publication(repo_id, a=b"1"))
+    assert refused().endswith(
+        "use another token, name another organisation with --to, or propose the change with --pull-request"
+    )
+    with command_options(["--push-results"]):
+        assert refused().endswith("; use another token")
+
+
+@runs_in("hub_client")
 def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
     from unbag.hub.publishing import plan, publish
 

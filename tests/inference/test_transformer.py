@@ -247,7 +247,7 @@ for asked in ({"model": "org/missing"}, {"model": "org/tiny", "revision": "v9"})
         run = PYTHON.run("-c", code, env=hub.env(tmp_path / "home"), check=True)
     found, missing, without_revision = run.stdout.splitlines()
     assert found == commit
-    assert missing.startswith("found neither a folder org/missing nor a model of that name")
+    assert missing.startswith("no model org/missing on the Hub; check the spelling, or if it is private, ")
     assert without_revision.startswith("the model org/tiny has no revision 'v9'")
 
 

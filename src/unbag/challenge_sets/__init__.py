@@ -7,6 +7,7 @@ names is the description.
     my_set = "my_package.my_set:SET"
 """
 
+from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -37,12 +38,20 @@ def get(name: str) -> ChallengeSet:
         described = _of_others()[name].load()
     else:
         raise ValueError(
-            f"expected a challenge set of {', '.join(names())}, found {name!r}; one of another package "
+            f"expected a challenge set of {', '.join(names())}, found {name!r}{_meant(name)}; one of another package "
             "is there when that is installed"
         )
     if described.name != name:
         raise ValueError(f"expected {described.package} to describe the set {name}, found {described.name}")
     return described
+
+
+def _meant(name: str) -> str:
+    """Return a question after the set that a wrong name may mean, as of its title; nothing where none is like it."""
+    key = "_".join(name.strip().lower().replace("-", " ").split())
+    parts = [each for each in names() if key and key in each]
+    alike = parts or get_close_matches(key, names(), n=1)
+    return f", did you mean {alike[0]!r}?" if alike else ""
 
 
 def find(name: str) -> ChallengeSet | None:

@@ -1,5 +1,6 @@
 """What a challenge set is to everything else: one description, which evaluation, tables, reports and the Hub read."""
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
@@ -42,6 +43,7 @@ class Quantity:
         roles: where it is shown.
         counterparts: the same number in the papers.
         worked_out: makes it from the scores; returns None where these lack it.
+        limits: the least and the greatest value that it can have.
     """
 
     name: str
@@ -51,6 +53,7 @@ class Quantity:
     roles: frozenset[Role] = frozenset()
     counterparts: tuple[Counterpart, ...] = ()
     worked_out: Callable[[Scores], Estimate | None] | None = None
+    limits: tuple[float, float] = (0.0, 1.0)
 
     def value(self, scores: Scores) -> Estimate | None:
         """Return the number; None where the scores lack it."""
@@ -62,7 +65,16 @@ def roles(*names: Role) -> frozenset[Role]:
     return frozenset(names)
 
 
-SCORE: Final = Quantity("beyond_words", "beyond words", f"{BEYOND_WORDS}.score", roles=roles("quoted", "compared"))
+DIFFERENCE: Final = (-1.0, 1.0)
+"""The limits of a difference between two shares."""
+
+SCORE: Final = Quantity(
+    "beyond_words",
+    "beyond words",
+    f"{BEYOND_WORDS}.score",
+    roles=roles("quoted", "compared"),
+    limits=(-math.inf, 1.0),  # far below 0 where the floor is near 1
+)
 """What stands for every set where one number is asked for (`scoring.beyond_words`)."""
 
 

@@ -210,7 +210,7 @@ def _evaluated(
     )
     if process_group().rank:
         return folder
-    failed(failures, several=False)
+    failed(failures, several=False, named=True)
     if failures:
         raise typer.Exit(1)
     if results:

@@ -20,16 +20,36 @@ from unbag.cli.request_options import PairOptions
 FILE: Final = "run.yaml"
 _LARGEST: Final = 100_000  # bytes of such a file
 _DEEPEST: Final = 4
-_NOT_KEPT: Final = ("config", "as_json", "quiet", "verbose", "shard")  # how it is shown or shared, not what is done
-# What decides nothing that comes out, and is another machine's; and that something goes to the Hub, each time is asked.
-_NOT_WRITTEN: Final = ("num_proc", "engine", "num_gpus", "push_results")
-_SAID_ALOUD: Final = ("trust_remote_code",)  # a file that someone else wrote must not switch it on
+_NESTED: Final = "config"  # a file names no other file
+# How a run is shown or shared, which decides nothing that comes out; another machine's means; and what goes to the Hub,
+# which is asked each time. A file may have them, but a run leaves none of them in its own.
+_NOT_WRITTEN: Final = ("as_json", "quiet", "verbose", "shard", "num_proc", "engine", "num_gpus", "push_results")
+_CONFIRMED: Final = ("trust_remote_code",)  # a file that someone else wrote must not switch it on alone
+_UNCONFIRMED: Final = f"{__name__}.unconfirmed"  # in a context's `meta`: the file that has such an option, by its name
 
 
 def _read_into(ctx: typer.Context, path: Path | None) -> Path | None:
     if path is not None and not ctx.resilient_parsing:
-        ctx.default_map = _values(path, ctx.command.params)
+        values = _values(path, ctx.command.params)
+        switched_on = {name: path for name in _CONFIRMED if values.pop(name, False)}
+        ctx.meta[_UNCONFIRMED] = switched_on
+        ctx.default_map = values
     return path
+
+
+def confirmed(ctx: typer.Context, param: typer.CallbackParam, value: bool) -> bool:
+    """Require on the command line too what a file switches on, as the callback of an option in `_CONFIRMED`.
+
+    Raises:
+        typer.BadParameter: if the file alone has it.
+    """
+    if not value and param.name in (files := ctx.meta.get(_UNCONFIRMED, {})):
+        option = param.opts[0]
+        raise typer.BadParameter(
+            f"{files[param.name]}: the run had {option}, which a file alone does not switch on; add {option} to this "
+            "command, or take the line out of the file"
+        )
+    return value
 
 
 # Eager: the other options look for their defaults in what it has read.
@@ -199,7 +219,7 @@ def _keys(params: Sequence[Any]) -> dict[str, Any]:
     keys = {}
     for param in params:
         long = [name for name in param.opts if name.startswith("--")]
-        if param.name not in (*_NOT_KEPT, *_SAID_ALOUD) and param.expose_value:
+        if param.name != _NESTED and param.expose_value:
             keys[long[0].removeprefix("--") if long else str(param.name)] = param
     return keys
 

@@ -97,9 +97,12 @@ def evaluate(
     set's table as it comes. Leaves tables, results.json, predictions, and
     what `unbag compare` needs in a folder. A run that was stopped goes on
     where it was when given again. Further sets of the same model are added
-    to a folder; that of another model is rejected. A set is left out, and named at the end,
-    where a package, a file or pairs for it are not at hand; any other failure
-    is exit code 1.
+    to a folder; results of another model are rejected.
+
+    Exit code 1: a set named in --sets has no result, for whatever reason; or
+    one of the suite failed. Without --sets, a set is left out, and named at
+    the end, where a package or a download for it is missing or the pairs do
+    not fit it.
 
       unbag evaluate ORG/MODEL
       unbag evaluate ORG/MODEL --full
@@ -187,14 +190,13 @@ def evaluate(
             echo(f"every pair with its prediction: {predictions_csv}", err=as_json)
     if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
         return
-    failed(failures, several=len(models) > 1)
+    failed(failures, several=len(models) > 1, named=bool(sets))
     if of_shards and not (found or failures):
         echo(f"All is predicted; another shard scores it, and writes to {place}.", err=True)
         return
     if push_results and found:
         pushing.push_results(found, place, push_results, as_json=as_json)
-    # Who named the sets wants them all; of the suite, what is not installed or to be had is no failure.
-    if not found or any(sets or not failure.is_left_out for failure in failures):
+    if not found or any(failure.counts(named=bool(sets)) for failure in failures):
         raise typer.Exit(1)
 
 

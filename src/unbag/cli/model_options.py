@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 import typer
 
-from unbag.cli import completion
+from unbag.cli import completion, config_file
 from unbag.cli.lists import comma_separated
 from unbag.cli.output import echo
 from unbag.cli.prefetching import Offline
@@ -69,6 +69,7 @@ class ModelOptions:
         bool,
         typer.Option(
             "--trust-remote-code",
+            callback=config_file.confirmed,
             help="Run the Python code that the model's repository brings (recorded; off by default).",
         ),
     ] = False

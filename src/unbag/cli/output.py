@@ -142,17 +142,21 @@ def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[Ren
     return views, summary
 
 
-def failed(failures: "Sequence[Failure]", *, several: bool) -> None:
-    """Name the sets without a result on standard error, each with the reason.
+def failed(failures: "Sequence[Failure]", *, several: bool, named: bool = False) -> None:
+    """Print the sets without a result on standard error with the reason, those of one reason together.
 
     Args:
         failures: the sets.
-        several: whether there are several models, so that it is to be said of which one.
+        several: whether there are several models, so that the model is named too.
+        named: whether the user named the sets, so that each of them is required (`Failure.counts`).
     """
+    sets_of: dict[tuple[str, str], list[str]] = {}
     for failure in failures:
-        outcome = "left out" if failure.is_left_out else "failed"
-        of_model = f", {failure.model}" if failure.model and several else ""
-        echo(f"{failure.set}{of_model}: {outcome}: {failure.reason}", err=True, fg="yellow")
+        outcome = "failed" if failure.counts(named=named) else "left out"
+        of_model = f" ({failure.model})" if failure.model and several else ""
+        sets_of.setdefault((outcome, failure.reason), []).append(f"{failure.set}{of_model}")
+    for (outcome, reason), sets in sets_of.items():
+        echo(f"{', '.join(dict.fromkeys(sets))}: {outcome}: {reason}", err=True, fg="yellow")
 
 
 def print_json(value: Any) -> None:

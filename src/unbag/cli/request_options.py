@@ -73,7 +73,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_WHICH,
             callback=comma_separated,
-            help="Its labels 0, 1, 2 by name, comma-separated or repeated, where it has numbers only.",
+            help="Its labels 0, 1, 2 by name, or what each means: E=entailment,N=neutral,…",
         ),
     ] = None
     language: Annotated[

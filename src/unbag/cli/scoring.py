@@ -113,6 +113,6 @@ def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     with local_folder(place) as folder:
         found = score_tasks(Folder(run) / PREDICTIONS, out=folder, on_failure=failures.append)
         report(found, folder, as_json=as_json, place=place)
-    failed(failures, several=len({failure.model for failure in failures}) > 1)
+    failed(failures, several=len({failure.model for failure in failures}) > 1, named=True)
     if failures:
         raise typer.Exit(1)

@@ -10,10 +10,13 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from unbag.advice import command_options
+
 _OPTIONS: Final = {
     "quiet": typer.Option("--quiet", "-q", help="Show results and errors only: no progress, no warnings."),
     "verbose": typer.Option("--verbose", "-v", help="Say more, and where an error comes from."),
 }
+_CONTEXT: Final = "context"
 _NO_BARS: Final = ("HF_HUB_DISABLE_PROGRESS_BARS", "HF_DATASETS_DISABLE_PROGRESS_BARS")
 _logger = logging.getLogger("unbag")
 
@@ -34,23 +37,34 @@ def is_quiet() -> bool:
 
 
 def _with_options(command: Callable[..., None]) -> Callable[..., None]:
+    parameters = signature(command)
+    own_context = next((name for name, each in parameters.parameters.items() if each.annotation is typer.Context), None)
+
     @wraps(command)
     def run(*, quiet: bool, verbose: bool, **arguments: Any) -> None:
+        ctx = arguments[own_context] if own_context else arguments.pop(_CONTEXT)
         if quiet and verbose:
             raise typer.BadParameter("--quiet and --verbose: name one of them")
-        with _said(quiet=quiet, verbose=verbose):
+        with _said(quiet=quiet, verbose=verbose), command_options(_long_options(ctx)):
             command(**arguments)
 
-    parameters = signature(command)
     more = [
         Parameter(name, Parameter.KEYWORD_ONLY, default=False, annotation=Annotated[bool, option])
         for name, option in _OPTIONS.items()
     ]
+    if not own_context:  # typer hands a command one context
+        more.append(Parameter(_CONTEXT, Parameter.KEYWORD_ONLY, annotation=typer.Context))
     run.__signature__ = parameters.replace(  # type: ignore[attr-defined]
         parameters=[*(each.replace(kind=Parameter.KEYWORD_ONLY) for each in parameters.parameters.values()), *more]
     )
     run.__annotations__ = dict(command.__annotations__) | {each.name: each.annotation for each in more}
     return run
+
+
+def _long_options(ctx: typer.Context) -> Iterator[str]:
+    """Yield the long options of a command."""
+    for param in ctx.command.params:
+        yield from (name for name in (*param.opts, *param.secondary_opts) if name.startswith("--"))
 
 
 @contextmanager

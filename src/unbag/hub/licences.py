@@ -3,6 +3,8 @@
 import re
 from typing import Final
 
+from unbag.advice import first_fitting
+
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")
 
@@ -40,8 +42,11 @@ def licence_of(name: str, inherited: str, requested: str | None) -> str:
     if not inherited:
         if not requested:
             raise ValueError(
-                f"{name}: nothing says which licence these pairs have; name it with --license, e.g. "
-                "--license cc-by-4.0, if they are yours to publish"
+                f"{name}: nothing says which licence these pairs have; if they are yours to publish, "
+                + first_fitting(
+                    "name it with --license, e.g. --license cc-by-4.0",
+                    "publish them with `unbag publish dataset --license`",
+                )
             )
         if not _ID.fullmatch(requested):
             raise ValueError(f"expected a licence by its id on the Hub, such as cc-by-4.0 or mit; found {requested!r}")

@@ -3,11 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http import HTTPStatus
+from typing import TYPE_CHECKING
 
+from unbag.advice import all_fitting, first_fitting
 from unbag.hub_http import hub_http
 from unbag.hub_reads import HubReadError, fault_of
 from unbag.retries import asked_wait, http_cause
 from unbag.secrets import blotted, first_line
+
+if TYPE_CHECKING:
+    from huggingface_hub.errors import HfHubHTTPError
 
 _LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
 
@@ -68,12 +73,16 @@ def _reason(error: Exception, repo: str) -> str:
                 f"the Hub does not accept the token (401: {text}); {_LOG_IN} with one that may write to {organisation}"
             )
         case HTTPStatus.FORBIDDEN:
+            ways = ["use another token", "name another organisation with --to"]
+            if _may_propose(answer):
+                ways.append("propose the change with --pull-request")
             return (
-                f"expected a token that may write to {organisation}, found one that may not (403: {text}); use another "
-                "token, name another organisation with --to, or propose the change with --pull-request"
+                f"expected a token that may write to {organisation}, found one that may not (403: {text}); "
+                + all_fitting(*ways)
             )
         case HTTPStatus.NOT_FOUND:
-            return f"there is no such repository, or none that this token may see (404: {text}); check --to"
+            check = first_fitting("; check --to", "; check its name")
+            return f"there is no such repository, or none that this token may see (404: {text}){check}"
         case HTTPStatus.CONFLICT | HTTPStatus.PRECONDITION_FAILED:
             return f"somebody else's commits came first each time ({status}: {text}); give the command again"
         case HTTPStatus.TOO_MANY_REQUESTS:
@@ -83,3 +92,10 @@ def _reason(error: Exception, repo: str) -> str:
         case _ if status >= HTTPStatus.INTERNAL_SERVER_ERROR:
             return f"the Hub is out of order ({status}: {text}); give the command again later: it goes on from here"
     return f"the Hub refused ({status}: {text})"
+
+
+def _may_propose(refused: "HfHubHTTPError") -> bool:
+    """Check whether a pull request may do what was refused: a change of a repository that exists, and no proposal."""
+    url = refused.response.request.url
+    changes = any(step in url.path for step in ("/commit/", "/preupload/", "/info/lfs/"))
+    return changes and "create_pr" not in url.params and "refs%2F" not in str(url) and "/refs/" not in url.path

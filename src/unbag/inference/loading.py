@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
+from unbag.advice import first_fitting
 from unbag.inference.encoding import length_limit
 from unbag.inference.model_error import ModelError
 from unbag.inference.origin import origin_of
@@ -226,9 +227,13 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
         return None
     if threshold is None:
         raise ModelError(
-            f"{source} has one output, like models that rank, check facts or score similarity; say where entailment "
-            "begins as its card does, --threshold 0.5 (of the sigmoid of the output), or, where that is not known, "
-            f"--threshold {RANKING}"
+            f"{source} has one output, like models that rank, check facts or score similarity; "
+            + first_fitting(
+                "say where entailment begins as its card does, --threshold 0.5 (of the sigmoid of the output), or, "
+                f"where that is not known, --threshold {RANKING}",
+                "`unbag evaluate --threshold` says where entailment begins, this command takes models of several "
+                "outputs",
+            )
         )
     return checked_threshold(threshold)
 

@@ -11,6 +11,8 @@ import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from numpy.typing import NDArray
 
+from unbag.advice import all_fitting
+
 T = TypeVar("T")
 
 logger = logging.getLogger(__name__)
@@ -91,6 +93,10 @@ def _tried(answer: Callable[[NDArray[np.intp]], T], rows: NDArray[np.intp], long
         if len(rows) > 1:
             return False, None
         raise OutOfMemoryError(
-            f"no memory for a single pair of {longest} tokens; let the model read less (--max-length), compute in half "
-            "precision (--dtype bfloat16), or take a device with more"
+            f"no memory for a single pair of {longest} tokens; "
+            + all_fitting(
+                "let the model read less (--max-length)",
+                "compute in half precision (--dtype bfloat16)",
+                "take a device with more",
+            )
         ) from error

@@ -14,7 +14,7 @@ from huggingface_hub.errors import (
 )
 
 from unbag import model_files
-from unbag.hub_reads import HubReadError, hub_read
+from unbag.hub_reads import HubReadError, absence_of, hub_read
 from unbag.inference.model_error import ModelError
 from unbag.inference.remote_code import code_revision
 from unbag.inference.revision import folder_revision
@@ -64,7 +64,8 @@ class Origin:
         except HubReadError as error:
             raise ModelError(str(error)) from error
         except (HfHubHTTPError, OSError) as error:
-            raise ModelError(f"cannot fetch {self.source} from the Hub: {first_line(error)}") from error
+            absent = absence_of(error, "model", self.source)
+            raise ModelError(absent or f"cannot fetch {self.source} from the Hub: {first_line(error)}") from error
         if not (folder / "config.json").is_file():
             raise ModelError(
                 f"expected a model of transformers in {self.source}, found no config.json in the repository"
@@ -133,10 +134,7 @@ def _commit(source: str, revision: str | None) -> str:
     except RevisionNotFoundError as error:
         raise ModelError(f"the model {source} has no revision {revision!r}; see its history on the Hub") from error
     except RepositoryNotFoundError as error:
-        raise ModelError(
-            f"found neither a folder {source} nor a model of that name on the Hub; check the spelling, or log in "
-            "(`hf auth login`) if it is private or gated"
-        ) from error
+        raise ModelError(absence_of(error, "model", source)) from error
     except HubReadError as error:
         raise ModelError(str(error)) from error
     except (HfHubHTTPError, HFValidationError, RevisionResolutionError) as error:

@@ -10,6 +10,7 @@ from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceC
 
 import unbag.models  # noqa: F401  (makes them known to the Auto classes)
 from unbag import panics
+from unbag.advice import first_fitting
 from unbag.files import read_object
 from unbag.inference.model_error import ModelError
 from unbag.inference.origin import Origin
@@ -139,8 +140,11 @@ def _refuse_code(origin: Origin, folder: Path) -> None:
     """Say of a model that could not be read that it needs code which nobody has trusted, if it does."""
     if not origin.trust and names_code(folder):
         raise ModelError(
-            f"{origin} needs code of its own repository, which is not run unless you say so: read the code at the "
-            "commit that you mean (--revision), then pass --trust-remote-code"
+            f"{origin} needs code of its own repository, which is not run unless you say so: "
+            + first_fitting(
+                "read the code at the commit that you mean (--revision), then pass --trust-remote-code",
+                "`unbag evaluate --trust-remote-code` runs it, this command does not",
+            )
         ) from None
 
 

@@ -20,7 +20,7 @@ from scipy import sparse
 
 from unbag.files import read_object
 from unbag.fingerprint import file_hash
-from unbag.hub_reads import HubReadError, hub_read
+from unbag.hub_reads import HubReadError, absence_of, hub_read
 from unbag.lexical.word_vectors import is_word_vectors, read_word_vectors
 from unbag.outside import require_file
 from unbag.secrets import first_line
@@ -287,7 +287,8 @@ def _fetch(repository: str, revision: str | None) -> Path:
     except (HfHubHTTPError, OSError, ValueError) as error:
         at = f" at {revision}" if revision else ""
         reason = first_line(error)
-        raise ValueError(f"cannot fetch the embeddings {repository}{at} from the Hub: {reason}") from error
+        absent = absence_of(error, "embeddings", repository)
+        raise ValueError(absent or f"cannot fetch the embeddings {repository}{at} from the Hub: {reason}") from error
 
 
 def _kind(folder: Path) -> tuple[Kind, Path]:

@@ -134,7 +134,7 @@ def training_sources(recipe: Recipe) -> list[Source]:
         if name in CORPORA:
             sources += [open_corpus(CORPORA[name], split) for split in CORPORA[name].train]
         else:
-            sources.append(open_data(name, language=recipe.language))
+            sources.append(open_data(name, language=recipe.language, has_options=False))
     return sources
 
 

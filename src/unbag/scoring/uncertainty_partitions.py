@@ -108,7 +108,7 @@ def _count(numbers: NDArray[np.int64]) -> int:
     if (gap := partitions != np.arange(len(partitions))).any():
         raise ValueError(
             f"expected examples in every partition from 0 to {partitions[-1]}, found none in partition {gap.argmax()}; "
-            "score the whole set"
+            "score the whole set, or join neighbouring partitions (partition // 2)"
         )
     return len(partitions)
 

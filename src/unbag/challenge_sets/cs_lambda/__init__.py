@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, Role, roles
 from unbag.papers.counterparts import Counterpart
 
 _PAPER: Final = "Nie et al. 2019"
@@ -45,7 +45,14 @@ SET: Final = ChallengeSet(
         _accuracy(0.5),
         _accuracy(0.6),
         _accuracy(0.7, "compared", "beside_papers"),
-        Quantity("drop_cs_0.7", "drop, all to CS_0.7", "subsets.lambda=0.7.drop", False, roles("quoted")),
+        Quantity(
+            "drop_cs_0.7",
+            "drop, all to CS_0.7",
+            "subsets.lambda=0.7.drop",
+            False,
+            roles("quoted"),
+            limits=DIFFERENCE,
+        ),
     ),
     sample=10_000,  # few have words that mislead as much as λ = 0.7 asks
     # Tagging a million sentences to fit the lexical model would take the longest of all.

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, roles
 from unbag.papers.counterparts import Counterpart
 
 _PAPER: Final = "ReSNLI 2019"
@@ -35,7 +35,14 @@ SET: Final = ChallengeSet(
         Quantity("accuracy", "accuracy, all pairs", "accuracy", roles=roles("quoted", "harness")),
         Quantity("accuracy_easiest", "accuracy, easiest partition", "easiest", roles=roles("quoted", "harness")),
         Quantity("accuracy_hardest", "accuracy, hardest partition", "hardest", roles=roles("quoted", "harness")),
-        Quantity("drop", "drop, easiest to hardest", "drop", False, roles("quoted", "compared", "harness")),
+        Quantity(
+            "drop",
+            "drop, easiest to hardest",
+            "drop",
+            False,
+            roles("quoted", "compared", "harness"),
+            limits=DIFFERENCE,
+        ),
     ),
     sample=2000,  # a hundred in each partition
     evaluation_order=7,

@@ -26,12 +26,18 @@ def resnli_scores(
     Of a part of the rows there are the accuracy on all pairs and on the two ends, and the drop between these. A set of
     fewer than `PARTITIONS` pairs has fewer partitions. No row says so, and what looks like its last one may be any of a
     larger set: it has no `hardest`.
+
+    Examples that were drawn may leave a partition empty. Neighbouring partitions are then joined (`join_partitions`),
+    and `set_partitions` is how many the whole set has.
     """
     gold = answers.gold(columns["label"])
     right, partition = answers.predicted == gold, np.asarray(columns["partition"])
     if partial:
         return _of_ends(right, partition)
-    scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, gold, partition, resamples=resamples)}
+    joined, total = join_partitions(partition)
+    scores: dict[str, Any] = {**uncertainty_partitions(answers.predicted, gold, joined, resamples=resamples)}
+    if scores["n_partitions"] < total:
+        scores["set_partitions"] = total
     unseen = _unseen(columns)
     if unseen.any() and not unseen.all():
         ratio = (right & unseen, unseen.astype(np.float64))
@@ -52,6 +58,30 @@ def resnli_decisive(columns: Columns) -> NDArray[np.bool_]:
     """Return which rows are not from a training split, shape (n,); all where that is not known, or none is."""
     unseen = _unseen(columns)
     return unseen if unseen.any() else np.ones(len(unseen), dtype=np.bool_)
+
+
+def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
+    """Join neighbouring partitions until each has an example.
+
+    The partitions of a whole set stay as they are. Those of drawn examples are joined two by two, four by four and so
+    on through the divisors of their number, so that each joined partition covers the same share of the whole set.
+
+    Args:
+        partition: number of each drawn example's partition in the whole set, shape (n,).
+
+    Returns:
+        The numbers after joining, shape (n,), and how many partitions the whole set has.
+
+    >>> join_partitions(np.array([0, 4, 5, 12, 19]))
+    (array([0, 0, 1, 2, 3]), 20)
+    """
+    numbers = np.asarray(partition, dtype=np.int64)
+    present = np.unique(numbers)
+    # A set of fewer than `PARTITIONS` pairs has one pair in each partition (`lexical.rearrangement`).
+    is_small_set = len(present) == len(numbers) == present[-1] + 1
+    total = len(present) if is_small_set else max(PARTITIONS, int(present[-1]) + 1)
+    fewer = next(m for m in range(total, 0, -1) if total % m == 0 and len(np.unique(present * m // total)) == m)
+    return numbers * fewer // total, total
 
 
 def unseen_pairs(splits: Iterable[Any]) -> NDArray[np.bool_]:

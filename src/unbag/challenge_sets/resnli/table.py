@@ -1,6 +1,7 @@
 """Uncertainty partitions as a table."""
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from rich.console import Group, RenderableType
 from rich.text import Text
@@ -32,7 +33,7 @@ def table(result: Result) -> RenderableType:
     grid.add_row("drop, easiest to hardest", interval(scores["drop"]))
     trend = scores["rank_correlation"]
     grid.add_row("rank correlation", value(Estimate(trend, None, None, scores["n_partitions"])))
-    counts = f"{scores['n_examples']:,} examples in {scores['n_partitions']} partitions, of {left_out(result.data)}"
+    counts = f"{scores['n_examples']:,} examples in {_partitions(scores)}, of {left_out(result.data)}"
     trained_on = result.model.get("training")
     return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
 
@@ -45,11 +46,23 @@ def reading(result: Result) -> str:
     scores = result.scores
     accuracy = scores.get("unseen", scores["accuracy"])
     pairs = f"pairs not from train, {accuracy.n:,} of them" if "unseen" in scores else f"all {accuracy.n:,} pairs"
-    ends = f"{points(scores['easiest'].value)} % right on the easiest partition, {points(scores['hardest'].value)} % of"
+    easiest, hardest = scores["easiest"], scores["hardest"]
+    ends = f"{points(easiest.value)} % right on the easiest partition, {points(hardest.value)} % of the hardest"
+    # Of a whole set they differ by one pair at most; of drawn examples by more.
+    sizes = f"{hardest.n:,} pairs each" if abs(easiest.n - hardest.n) <= 1 else f"{easiest.n:,} and {hardest.n:,} pairs"
     return (
-        f"right {share(accuracy)} of the time on {pairs}; {ends} the hardest, of "
-        f"{scores['hardest'].n:,} pairs each: {change(scores['drop'])}.{'' if _is_known(result) else ' ' + _UNKNOWN}"
+        f"right {share(accuracy)} of the time on {pairs}; {ends}, of {sizes}: {change(scores['drop'])}."
+        f"{'' if _is_known(result) else ' ' + _UNKNOWN}"
     )
+
+
+def _partitions(scores: Mapping[str, Any]) -> str:
+    """Return how many partitions there are, and of how many of the whole set's each is made where those are more."""
+    n, total = scores["n_partitions"], scores.get("set_partitions")
+    if total is None:
+        return f"{n} partitions"
+    few = f"{n} partition{'' if n == 1 else 's'}"
+    return f"{few} (each joins {total // n} of the set's {total}: too few examples to fill them)"
 
 
 def _is_known(result: Result) -> bool:

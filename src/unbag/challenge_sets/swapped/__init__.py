@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
+from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, roles
 from unbag.papers.counterparts import Counterpart
 
 _PAPER: Final = "ReSNLI 2019"
@@ -24,7 +24,7 @@ SET: Final = ChallengeSet(
     quantities=(  # over neutral pairs and contradictions, which are exchanged; the last over the whole set
         Quantity("accuracy_before", "accuracy, as given", "accuracy_before", roles=roles("quoted", "harness")),
         Quantity("accuracy_after", "accuracy, exchanged", "accuracy_after", roles=roles("quoted", "harness")),
-        Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness")),
+        Quantity("drop", "drop", "drop", False, roles("quoted", "compared", "harness"), limits=DIFFERENCE),
         Quantity("agreement", "same answer both ways", "agreement", roles=roles("quoted", "compared", "harness")),
         Quantity(
             "accuracy_after_whole",

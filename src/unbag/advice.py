@@ -1,0 +1,58 @@
+"""Advice in error messages, which names only options that the command in use has."""
+
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from typing import Final
+
+_OPTION: Final = re.compile(r"(?<![\w-])--[a-z][a-z-]*")
+_COMMAND: Final = re.compile(r"`[^`]*`")  # a command that is quoted whole has options of its own
+
+# Not a context variable: messages are built in threads too, which do not inherit one.
+_offered: frozenset[str] | None = None
+
+
+@contextmanager
+def command_options(names: Iterable[str]) -> Iterator[None]:
+    """Set the long options of the command in use while it runs."""
+    global _offered
+    before, _offered = _offered, frozenset(names)
+    try:
+        yield
+    finally:
+        _offered = before
+
+
+def options_in(text: str) -> frozenset[str]:
+    """Return the long options that a message names outside quoted commands.
+
+    >>> sorted(options_in("pass --labels, or see `unbag build --out`"))
+    ['--labels']
+    """
+    return frozenset(_OPTION.findall(_COMMAND.sub("", text)))
+
+
+def fits_command(text: str) -> bool:
+    """Check whether the command in use has every option that a text names; in Python every text fits."""
+    return _offered is None or options_in(text) <= _offered
+
+
+def first_fitting(*choices: str) -> str:
+    """Return the first text whose options the command in use has; nothing where none fits.
+
+    >>> with command_options(["--dtype"]):
+    ...     first_fitting("name yours with --columns", "rename the columns")
+    'rename the columns'
+    """
+    return next(filter(fits_command, choices), "")
+
+
+def all_fitting(*choices: str) -> str:
+    """Return the texts whose options the command in use has, as alternatives.
+
+    >>> with command_options(["--dtype"]):
+    ...     all_fitting("read less (--max-length)", "take --dtype bfloat16", "use a larger device")
+    'take --dtype bfloat16, or use a larger device'
+    """
+    *others, last = filter(fits_command, choices)
+    return f"{', '.join(others)}, or {last}" if others else last
