@@ -38,6 +38,7 @@ SET: Final = ChallengeSet(
         Quantity("drop", "drop, easiest to hardest", "drop", False, roles("quoted", "compared", "harness")),
     ),
     sample=2000,  # a hundred in each partition
+    corpus_pairs={},
     evaluation_order=7,
     report_order=4,
     is_accuracy=True,
