@@ -60,7 +60,8 @@ def test_predictions_of_what_is_recognised_are_kept_in_the_users_cache(monkeypat
     known = CallablePredictor(lambda p, h: calls.append(len(p)) or by_length(p, h), identity={"model": "by length"})
     first, second = asked(known, "plain"), asked(known, "plain")
     assert first.results == second.results
-    assert calls == [90, 450]  # the rows, and five orders of each with shuffled words
+    # The pairs of the label probe, the rows, five orders of each with shuffled words; of another run the first alone.
+    assert calls == [12, 90, 450, 12]
     assert (tmp_path / "predictions").is_dir()
     assert not (first.folder / "predictions").exists()
 
@@ -224,7 +225,7 @@ def test_evaluate_with_a_function_that_does_not_know_the_trial_pair_is_asked_abo
 
     calls = []
     assert asked(known, "plain")[0].scores == asked(by_length, "plain")[0].scores
-    assert calls[:2] == [1, 90], "the trial, and all rows"
+    assert calls[:3] == [1, 12, 90], "the trial, the pairs of the label probe, and all rows"
 
 
 def test_evaluate_with_a_corpus_of_another_spelling_suggests_the_name():

@@ -1,8 +1,10 @@
 """The whole flow on a few pairs of ours: build, predict, score, record."""
 
+import dataclasses
 import json
 import re
 
+import datasets
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -10,11 +12,13 @@ import pytest
 
 import unbag
 from unbag import results
+from unbag.answers import require_foldable
 from unbag.engine import InProcess
 from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.inference.function import CallablePredictor
+from unbag.inference.probe import MislabelledError
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import TWO_WAY
+from unbag.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
 from unbag.model_kinds import CAUSAL, ENDPOINT
 from unbag.request import Request, build, export, is_exported, read_back
 from unbag.rows import DataError
@@ -250,6 +254,98 @@ def test_results_of_another_schema_are_refused(tmp_path):
     path.write_text("[]")
     with pytest.raises(ValueError, match="expected a results file of unbag, found list"):
         results.read(path)
+
+
+def _obvious(order, renamed=None):
+    """Return a function that answers the obvious pairs with rows in an order, and any other as neutral."""
+    gold = {(premise, hypothesis): label for premise, hypothesis, label in PAIRS["en"]}
+
+    def model(premises, hypotheses):
+        space = label_space_of(order)
+        labels = [fold(gold.get(pair, "neutral"), space) for pair in zip(premises, hypotheses, strict=True)]
+        if renamed is not None:
+            return [renamed[label] for label in labels]
+        return np.eye(len(order))[[order.index(label) for label in labels]]
+
+    return model
+
+
+@pytest.mark.parametrize("meant", [("neutral", "contradiction", "entailment"), ("contradiction", "not_contradiction")])
+def test_a_function_of_another_order_is_refused_with_the_argument_that_corrects_it(tmp_path, request_, meant):
+    wrong, right = parse_label_map(",".join(meant[::-1])), parse_label_map(",".join(meant))
+    asked = {"models": [_obvious(meant)], "sets": [request_], "out": tmp_path / "out", "lexical": False}
+    with pytest.raises(MislabelledError, match=rf'pass label_map="{",".join(meant)}", or trust_labels=True if'):
+        evaluate_all(**asked, label_map=wrong)
+    [result] = evaluate_all(**asked, label_map=right)
+    assert result.model["label_probe"] == {"en": "12 of 12"}
+    assert result.model["outputs"] == ",".join(meant)
+    [trusted] = evaluate_all(**asked, label_map=wrong, trust_labels=True)
+    assert trusted.model["outputs"] == ",".join(meant[::-1])
+
+
+def test_a_function_of_other_names_is_refused_with_the_names_to_return(tmp_path, request_):
+    renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
+    with pytest.raises(MislabelledError, match="let the function return contradiction for its entailment, entailment"):
+        unbag.evaluate(_obvious(tuple(LABELS), renamed), [request_], out=tmp_path / "out")
+
+
+def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, request_):
+    class Mine:
+        label_space = tuple(LABELS)
+        identity = None
+
+        def predict(self, premises, hypotheses):
+            return _obvious(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
+
+    with pytest.raises(MislabelledError, match="let its label_space name the columns of its predict in their order, "):
+        unbag.evaluate(Mine(), [request_], out=tmp_path / "out")
+
+
+def test_a_function_that_knows_its_rows_alone_is_not_probed(tmp_path, request_):
+    rows = build(request_).rows
+    known = dict.fromkeys(zip(rows["premise"][:], rows["hypothesis"][:], strict=True), "neutral")
+
+    def saved(premises, hypotheses):
+        return [known[pair] for pair in zip(premises, hypotheses, strict=True)]
+
+    [result] = evaluate_all([saved], [request_], out=tmp_path / "out", lexical=False, shuffled=False)
+    assert "label_probe" not in result.model
+
+
+@pytest.mark.parametrize("answers", ["constant", "coin"])
+def test_a_function_that_reads_nothing_is_scored_and_not_taken_for_mislabelled(tmp_path, request_, answers):
+    draw = np.random.default_rng(3)
+    model = {
+        "constant": lambda premises, _: ["entailment"] * len(premises),
+        "coin": lambda premises, _: draw.integers(3, size=len(premises)),
+    }[answers]
+    mapped = parse_label_map(",".join(LABELS)) if answers == "coin" else None
+    [result] = evaluate_all([model], [request_], out=tmp_path / "out", lexical=False, label_map=mapped)
+    assert result.model["label_probe"]["en"].endswith(" of 12")
+
+
+def test_a_built_in_model_is_not_probed(tmp_path, request_):
+    training = (request_.options["data"],)
+    [result] = evaluate_all(["majority"], [request_], out=tmp_path / "out", lexical=False, training=training)
+    assert "label_probe" not in result.model
+
+
+def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradictions(tmp_path, request_):
+    two = build(request_)
+    names = ["entailment", "not_entailment"]
+    folded = two.rows.map(lambda row: {"label": min(row["label"], 1)})
+    two = dataclasses.replace(two, rows=folded.cast_column("label", datasets.ClassLabel(names=names)))
+    lines = [json.dumps({"id": name, "contradiction": 0.2, "not_contradiction": 0.8}) for name in folded["id"][:]]
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(LabelError, match="got not_entailment, which may be either; use pairs of three labels"):
+        evaluate_file(path, two, out=tmp_path / "scored", lexical=False)
+    with pytest.raises(LabelError, match="use pairs of three labels"):
+        require_foldable(names, CONTRADICTION_OR_NOT)
+    require_foldable(names, TWO_WAY)
+    require_foldable(names, LABELS)
+    require_foldable(LABELS, CONTRADICTION_OR_NOT)
+    assert evaluate_file(path, request_, out=tmp_path / "scored", lexical=False).scores["omega_max"].n > 0
 
 
 @pytest.mark.parametrize("kind", ["causal", "endpoint"])

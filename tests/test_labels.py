@@ -3,7 +3,18 @@ import re
 
 import pytest
 
-from unbag.labels import LABELS, TWO_WAY, LabelError, fold, is_unlabelled, parse_label_map, resolve_order
+from unbag.labels import (
+    CONTRADICTION_OR_NOT,
+    LABEL_SPACES,
+    LABELS,
+    TWO_WAY,
+    LabelError,
+    fold,
+    is_unlabelled,
+    label_space_of,
+    parse_label_map,
+    resolve_order,
+)
 
 
 @pytest.mark.parametrize(
@@ -63,7 +74,7 @@ def test_the_two_forms_of_a_label_map_do_not_mix():
     "names", [("entailment", "entailment", "neutral"), ("entailment", "neutral"), ("neutral",) * 3]
 )
 def test_names_that_are_no_label_space_are_refused(names):
-    with pytest.raises(LabelError, match="expected an order of"):
+    with pytest.raises(LabelError, match="expected outputs that are an order of"):
         resolve_order(dict(enumerate(names)))
 
 
@@ -71,6 +82,41 @@ def test_a_two_label_model_folds_neutral_and_contradiction():
     assert resolve_order({0: "not_entailment", 1: "entailment"}) == TWO_WAY[::-1]
     assert [fold(label, TWO_WAY) for label in LABELS] == ["entailment", "not_entailment", "not_entailment"]
     assert [fold(label, LABELS) for label in LABELS] == list(LABELS)
+
+
+def test_a_two_label_model_of_contradictions_folds_entailment_and_neutral():
+    assert resolve_order({0: "non-contradiction", 1: "CONTRADICTION"}) == CONTRADICTION_OR_NOT[::-1]
+    folded = ["not_contradiction", "not_contradiction", "contradiction"]
+    assert [fold(label, CONTRADICTION_OR_NOT) for label in LABELS] == folded
+    assert [label_space_of(space[::-1]) for space in LABEL_SPACES] == list(LABEL_SPACES)
+
+
+@pytest.mark.parametrize(("label", "space"), [("not_entailment", CONTRADICTION_OR_NOT), ("not_contradiction", TWO_WAY)])
+def test_one_two_label_space_does_not_fold_into_the_other(label, space):
+    with pytest.raises(LabelError, match=r"use pairs of three labels \(entailment, neutral, contradiction\)"):
+        fold(label, space)
+
+
+@pytest.mark.parametrize(
+    ("names", "advice"),
+    [
+        (
+            ("entailment", "contradiction"),
+            "pass --label-map entailment,not_entailment if contradiction stands for not_entailment too, or "
+            "not_contradiction,contradiction if entailment stands for not_contradiction too",
+        ),
+        (
+            ("neutral", "entailment"),
+            "got neutral,entailment; pass --label-map not_entailment,entailment if neutral stands for not_entailment "
+            "too",
+        ),
+        (("not_entailment", "contradiction"), "got not_entailment,contradiction"),
+    ],
+)
+def test_outputs_of_two_spaces_are_refused_with_the_label_maps_that_they_may_mean(names, advice):
+    with pytest.raises(LabelError) as caught:
+        resolve_order(dict(enumerate(names)))
+    assert str(caught.value).endswith(advice)
 
 
 def test_every_order_of_the_three_labels_is_read():

@@ -23,7 +23,7 @@ class Answers(NamedTuple):
 
     Attributes:
         probabilities: shape (n, len(label_space)).
-        label_space: the labels of the columns, `labels.LABELS` or `labels.TWO_WAY`.
+        label_space: the labels of the columns, one of `labels.LABEL_SPACES`.
         has_probabilities: whether the probabilities say how sure the model is; False where it gave labels only.
         unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
     """
@@ -65,13 +65,31 @@ class Answers(NamedTuple):
 
         Args:
             names: of the gold ids; where `not_entailment` is one, nobody knows which other label is right.
+
+        Raises:
+            labels.LabelError: if that is one, and the answers tell contradictions from the rest alone.
         """
+        require_foldable(names, self.label_space)
         return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     @property
     def folded(self) -> NDArray[np.intp]:
         """The position in `label_space` of each of `labels.LABELS`, shape (3,)."""
         return np.array([self.label_space.index(fold(label, self.label_space)) for label in LABELS])
+
+
+def require_foldable(gold: Sequence[str], label_space: Sequence[str]) -> None:
+    """Refuse gold labels that a model's label space cannot say.
+
+    Args:
+        gold: the names of the gold ids of a set.
+        label_space: the model's.
+
+    Raises:
+        labels.LabelError: if the pairs tell entailment from the rest alone, and the model contradictions.
+    """
+    if NOT_ENTAILMENT in gold:
+        fold(NOT_ENTAILMENT, label_space)
 
 
 def of_labels(predicted: Sequence[int]) -> Answers:

@@ -5,24 +5,27 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import model_kinds, processes, report_examples, result_folder, suite
-from unbag.answers import Answers
+from unbag import label_fit, model_kinds, processes, report_examples, result_folder, suite
+from unbag.answers import Answers, require_foldable
 from unbag.asked_model import AskedModel
 from unbag.columns import column
 from unbag.engine import Engine, InProcess
 from unbag.failures import Failure
 from unbag.files import cache_folder
+from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
+from unbag.inference.probe import require_outputs
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
+from unbag.labels import LabelError
 from unbag.lexical.predictors import is_order_blind
 from unbag.llm.prompts import Prompt
 from unbag.one_output import checked_threshold
 from unbag.outside import require_writable
 from unbag.prediction_files import label_space_of_file, read_predictions
 from unbag.prediction_table import PredictionTable
-from unbag.predictors import Model, recorded_options, require_lexicon, require_model
+from unbag.predictors import Model, order_of, recorded_options, require_lexicon, require_model
 from unbag.progress import OnProgress as OnProgress
 from unbag.request import BUILDING, BuiltSet, Request, build, build_ahead, check
 from unbag.results import Result
@@ -153,6 +156,8 @@ def evaluate_all(
             _try_out(predictor)
         options = recorded_options(model, predictor, own_options)
         record = {"name": model_name, **({} if options is None else {"options": options})}
+        if model_kinds.kind_of(model) is model_kinds.FUNCTION and own_options.get("label_map") is not None:
+            record["outputs"] = ",".join(order_of(predictor))
         named.append(AskedModel(predictor, record, trust_labels=trust_labels))
     result_folder.check(Path(out), {each.record["name"]: each.record for each in named}, _names(asked))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
@@ -172,6 +177,11 @@ def evaluate_all(
             failed(request.name, error)
             continue
         for model_index, each in enumerate(named):
+            try:
+                require_foldable(item.rows.features["label"].names, each.predictor.label_space)
+            except LabelError as error:
+                failed(request.name, error, each.name)
+                continue
             place, known = (model_index, set_index), each.known(item.language)
             title = f"{request.name}, {each.name}" if several else request.name
             progress = _progress_of(on_progress, title)
@@ -240,7 +250,8 @@ def evaluate_file(
         lexical: see `evaluate_all`.
 
     Raises:
-        ValueError: if the file does not have one valid prediction for each row of the set.
+        ValueError: if the file does not have one valid prediction for each row of the set, or
+            (`labels.LabelError`) tells contradictions from the rest and the set's labels entailment.
     """
     require_writable(Path(out), folder=True)
     label_space_of_file(path)  # before anything is built
@@ -249,9 +260,14 @@ def evaluate_file(
     given = read_predictions(path, column(built.rows, "id"))
     store = cache_folder(PREDICTIONS) if predictions is None else predictions
     words = WordCounter({}).of(built, store) if lexical else Words()
-    model = {"name": path.name, "kind": "file", "sha256": given.sha256}
+    model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": given.sha256}
     result_folder.check(Path(out), {path.name: model}, {built.request.name})
     answers = Answers(given.probabilities, given.label_space, given.has_probabilities)
+    if (fit := label_fit.of_rows(built, answers)) is not None:
+        model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
+        if fit.warning is not None:
+            model["label_probe_warning"] = fit.warning
+            logger.warning("%s %s", path.name, fit.warning)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
     write([(result, report_examples.select(result, built.rows, answers))], Path(out))
@@ -266,6 +282,10 @@ def _try_out(function: Predictor) -> None:
     """
     try:
         function.predict(*_ONE_PAIR)
+    except OutputCountError as error:
+        if isinstance(function, CallablePredictor):
+            require_outputs(function, error)
+        raise
     except UserCodeError as error:
         logger.debug("a function failed at its first pair", exc_info=error)
 

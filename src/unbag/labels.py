@@ -14,12 +14,19 @@ ENTAILMENT: Final = "entailment"
 NEUTRAL: Final = "neutral"
 CONTRADICTION: Final = "contradiction"
 NOT_ENTAILMENT: Final = "not_entailment"
+NOT_CONTRADICTION: Final = "not_contradiction"
 
 LABELS: Final = (ENTAILMENT, NEUTRAL, CONTRADICTION)
 """The three labels in the order of their ids 0, 1, 2 (a `datasets.ClassLabel` of these names)."""
 
 TWO_WAY: Final = (ENTAILMENT, NOT_ENTAILMENT)
 """The labels of a two-label model. Gold labels fold into them: neutral and contradiction are both `not_entailment`."""
+
+CONTRADICTION_OR_NOT: Final = (CONTRADICTION, NOT_CONTRADICTION)
+"""The labels of a two-label model that finds contradictions: entailment and neutral are both `not_contradiction`."""
+
+LABEL_SPACES: Final = (LABELS, TWO_WAY, CONTRADICTION_OR_NOT)
+"""What a model may predict."""
 
 FORWARD_ENTAILMENT: Final = "forward_entailment"
 REVERSE_ENTAILMENT: Final = "reverse_entailment"
@@ -40,6 +47,10 @@ _SPELLINGS: Final = {
     "not_entailment": NOT_ENTAILMENT,
     "non_entailment": NOT_ENTAILMENT,
     "not_entailed": NOT_ENTAILMENT,
+    "not_contradiction": NOT_CONTRADICTION,
+    "non_contradiction": NOT_CONTRADICTION,
+    "no_contradiction": NOT_CONTRADICTION,
+    "not_contradictory": NOT_CONTRADICTION,
 }
 _UNLABELLED: Final = frozenset({"-", "-1", ""})  # SNLI's jsonl, its ids on the Hub, and an empty cell
 
@@ -59,7 +70,9 @@ def canonical(name: str) -> str:
     """
     key = "_".join(name.strip().lower().replace("-", " ").replace("_", " ").split())
     if key not in _SPELLINGS:
-        raise LabelError(f"expected a label such as {', '.join(LABELS)} or {NOT_ENTAILMENT}, found {name!r}")
+        raise LabelError(
+            f"expected a label such as {', '.join(LABELS)}, {NOT_ENTAILMENT} or {NOT_CONTRADICTION}, found {name!r}"
+        )
     return _SPELLINGS[key]
 
 
@@ -140,10 +153,10 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
             believed.
 
     Returns:
-        A permutation of `LABELS`, or of `TWO_WAY`.
+        A permutation of one of `LABEL_SPACES`.
 
     Raises:
-        LabelError: if a name says nothing (`LABEL_0`), is unknown, or the names are not one of the two label spaces.
+        LabelError: if a name says nothing (`LABEL_0`), is unknown, or the names are not one of the label spaces.
 
     >>> resolve_order({0: "CONTRADICTION", 1: "NEUTRAL", 2: "ENTAILMENT"})
     ('contradiction', 'neutral', 'entailment')
@@ -166,42 +179,66 @@ def resolve_order(id2label: Mapping[int, str], label_map: Mapping[str, str] | No
         if missing:
             raise LabelError(f"the label map leaves out {missing}, the model has {theirs}; name each output once")
         order = tuple(label_map.get(str(i)) or label_map[theirs[i]] for i in outputs)
-    if sorted(order) not in (sorted(LABELS), sorted(TWO_WAY)):
+    if sorted(order) not in map(sorted, LABEL_SPACES):
         raise LabelError(
-            f"the model predicts {list(order)}; expected an order of {list(LABELS)} or of {list(TWO_WAY)}. "
-            "A two-label model whose second output means anything but entailment can be read with "
-            f"--label-map {ENTAILMENT},{NOT_ENTAILMENT}"
+            f"expected outputs that are an order of {_one_of(LABEL_SPACES)}, got {','.join(order)}{_two_labels(order)}"
         )
     return order
+
+
+def _one_of(spaces: Sequence[Sequence[str]]) -> str:
+    *before, last = (",".join(space) for space in spaces)
+    return f"{', of '.join(before)} or of {last}"
+
+
+def _two_labels(order: Sequence[str]) -> str:
+    """Return which label map a model of two outputs takes that are named otherwise; nothing of another number."""
+    if len(order) != 2:
+        return ""
+    choices = []
+    for number, label in enumerate(order):
+        other = order[1 - number]
+        for space in (TWO_WAY, CONTRADICTION_OR_NOT):
+            if label == space[0] and other in LABELS and other != label:
+                both = space if number == 0 else space[::-1]
+                choices.append(f"{','.join(both)} if {other} stands for {space[1]} too")
+    return f"; pass --label-map {', or '.join(choices)}" if choices else ""
 
 
 def of_one_output(name: str, label_map: Mapping[str, str] | None = None) -> tuple[str, ...]:
     """Return the label of what reaches the threshold of a model of one output, and of what does not.
 
-    A high score means entailment, unless the output's name says another label (`contradiction`) or the map does.
+    A high score means entailment, unless the output's name is that of another label of a two-label space
+    (`contradiction`) or the map says otherwise.
 
     Args:
         name: the model's own name of its output.
         label_map: the label of a high score and of a low one, `{"0": …, "1": …}`.
 
     Raises:
-        LabelError: if the map does not name both of `TWO_WAY`.
+        LabelError: if the map does not name both labels of a two-label space.
 
     >>> of_one_output("LABEL_0"), of_one_output("CONTRADICTION")
-    (('entailment', 'not_entailment'), ('not_entailment', 'entailment'))
+    (('entailment', 'not_entailment'), ('contradiction', 'not_contradiction'))
     """
+    orders = two_label_orders()
     if label_map is not None:
-        if sorted(label_map.items()) not in [[("0", high), ("1", low)] for high, low in permutations(TWO_WAY)]:
+        if sorted(label_map.items()) not in [[("0", high), ("1", low)] for high, low in orders]:
             raise LabelError(
-                f"a model of one output has a label for high scores and one for low ones; expected "
-                f"--label-map {ENTAILMENT},{NOT_ENTAILMENT} or {NOT_ENTAILMENT},{ENTAILMENT}, found {dict(label_map)}"
+                "a model of one output has a label for high scores and one for low ones; expected --label-map "
+                f"{' or '.join(','.join(order) for order in orders)}, found {dict(label_map)}"
             )
         return label_map["0"], label_map["1"]
     try:
-        high = fold(canonical(name), TWO_WAY)
+        high = canonical(name)
     except LabelError:  # LABEL_0, relevant, consistent, …
         high = ENTAILMENT
-    return TWO_WAY if high == ENTAILMENT else TWO_WAY[::-1]
+    return next((order for order in orders if order[0] == high), TWO_WAY[::-1])
+
+
+def two_label_orders() -> list[tuple[str, ...]]:
+    """Return every order of the outputs of a two-label model."""
+    return [order for space in (TWO_WAY, CONTRADICTION_OR_NOT) for order in permutations(space)]
 
 
 def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
@@ -210,16 +247,37 @@ def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
     >>> label_space_of(("contradiction", "entailment", "neutral"))
     ('entailment', 'neutral', 'contradiction')
     """
-    return LABELS if len(order) == len(LABELS) else TWO_WAY
+    return next(space for space in LABEL_SPACES if sorted(space) == sorted(order))
+
+
+def positive_of(label_space: Sequence[str]) -> str:
+    """Return the label that a two-label space tells from the rest.
+
+    >>> positive_of(TWO_WAY), positive_of(CONTRADICTION_OR_NOT)
+    ('entailment', 'contradiction')
+    """
+    return CONTRADICTION if NOT_CONTRADICTION in label_space else ENTAILMENT
 
 
 def fold(label: str, label_space: Sequence[str]) -> str:
     """Return a three-way gold label in a model's label space.
 
     The collapse rule for two-label models: neutral and contradiction are both `not_entailment` (McCoy et al. 2019,
-    section 4, fold HANS the same way).
+    section 4, fold HANS the same way); of those that find contradictions entailment and neutral are both
+    `not_contradiction`.
 
-    >>> fold("neutral", TWO_WAY), fold("neutral", LABELS)
-    ('not_entailment', 'neutral')
+    Raises:
+        LabelError: if the label is one of a two-label space and the space is the other.
+
+    >>> fold("neutral", TWO_WAY), fold("neutral", CONTRADICTION_OR_NOT), fold("neutral", LABELS)
+    ('not_entailment', 'not_contradiction', 'neutral')
     """
-    return label if label in label_space else NOT_ENTAILMENT
+    if label in label_space:
+        return label
+    rest = NOT_CONTRADICTION if NOT_CONTRADICTION in label_space else NOT_ENTAILMENT
+    if {label, rest} == {NOT_ENTAILMENT, NOT_CONTRADICTION}:
+        raise LabelError(
+            f"expected labels that fold into {', '.join(label_space)}, got {label}, which may be either; use pairs of "
+            f"three labels ({', '.join(LABELS)})"
+        )
+    return rest

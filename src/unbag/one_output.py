@@ -1,8 +1,9 @@
 """Models of one output (rerankers, fact checkers, hallucination detectors): a score, and where entailment begins.
 
-A score is read as entailment against the rest: `labels.TWO_WAY`. Where it begins is a threshold that the user states, a
-share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where none is known, the user says
-`ranking`: on each set as many pairs are taken for entailment as are labelled so, those of the highest scores.
+A score is read as entailment against the rest: `labels.TWO_WAY`; or, of a model that is known to find contradictions,
+as contradiction against the rest: `labels.CONTRADICTION_OR_NOT`. Where that label begins is a threshold that the user
+states, a share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where none is known, the user
+says `ranking`: on each set as many pairs are taken for it as are labelled so, those of the highest scores.
 """
 
 import math
@@ -13,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag.answers import Answers
-from unbag.labels import ENTAILMENT, NOT_ENTAILMENT
+from unbag.labels import ENTAILMENT, positive_of
 from unbag.scoring.ranking import area_under_curve, break_even
 
 RANKING: Final = "ranking"
@@ -24,10 +25,12 @@ Threshold = float | Literal["ranking"]
 class Ranking(TypedDict):
     """What a score's order says on one set.
 
+    The label is entailment, or contradiction of a model that finds those.
+
     Attributes:
-        auc: how often a pair labelled entailment scores above one that is not, ties counting half; None where the set
+        auc: how often a pair of the label scores above one that has another, ties counting half; None where the set
             has one kind only.
-        threshold: the share from which on a pair was taken for entailment on this set; None where no pair was.
+        threshold: the share from which on a pair was taken for the label on this set; None where no pair was.
         taken: how many pairs were.
         pairs: how many there are.
     """
@@ -62,7 +65,7 @@ def checked_threshold(threshold: Any) -> Threshold:
 
 
 def logit_of(threshold: Threshold) -> float:
-    """Return the output at which entailment begins; 0 where a set's own ranking will say.
+    """Return the output at which the label of high scores begins; 0 where a set's own ranking will say.
 
     >>> logit_of(0.5)
     0.0
@@ -74,65 +77,72 @@ def ranked(answers: Answers, labels: ArrayLike, threshold: Threshold) -> tuple[A
     """Return the answers of a model of one output on a set, and what the order of its scores says there.
 
     Args:
-        answers: in `labels.TWO_WAY`, of n pairs.
+        answers: in a two-label space, of n pairs.
         labels: the pairs' gold ids, shape (n,).
         threshold: the one the answers were made with; for `ranking` they are made here.
     """
-    entailed = list(answers.label_space).index(ENTAILMENT)
+    positive_column = _positive_column(answers)
     scores = scores_of(answers.probabilities, answers.label_space)
-    positive = answers.gold(labels) == entailed
+    positive = answers.gold(labels) == positive_column
     share: float | None = None if threshold == RANKING else threshold
     if threshold == RANKING:
         least = least_score(answers, labels)
-        answers = entailed_from(answers, least)
+        answers = taken_from(answers, least)
         share = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
-    taken = int((answers.predicted == entailed).sum())
+    taken = int((answers.predicted == positive_column).sum())
     return answers, Ranking(auc=area_under_curve(scores, positive), threshold=share, taken=taken, pairs=len(scores))
 
 
 def least_score(answers: Answers, labels: ArrayLike) -> float:
-    """Return the score (`scores_of`) from which on as many pairs are taken for entailment as are labelled so.
+    """Return the score (`scores_of`) from which on as many pairs are taken for the label as have it.
 
     Args:
-        answers: in `labels.TWO_WAY`, of n pairs.
+        answers: in a two-label space, of n pairs.
         labels: the pairs' gold ids, shape (n,).
     """
-    positive = answers.gold(labels) == list(answers.label_space).index(ENTAILMENT)
+    positive = answers.gold(labels) == _positive_column(answers)
     return break_even(scores_of(answers.probabilities, answers.label_space), positive)
 
 
-def entailed_from(answers: Answers, least: float) -> Answers:
-    """Return the answers with the pairs that score `least` or more taken for entailment, and no others."""
-    entailed = list(answers.label_space).index(ENTAILMENT)
+def taken_from(answers: Answers, least: float) -> Answers:
+    """Return the answers with the pairs that score `least` or more taken for the label, and no others."""
+    positive_column = _positive_column(answers)
     takes = scores_of(answers.probabilities, answers.label_space) >= least
-    columns = np.where(takes, entailed, 1 - entailed)
+    columns = np.where(takes, positive_column, 1 - positive_column)
     return answers._replace(probabilities=np.eye(2, dtype=np.float32)[columns])
 
 
 def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float64]:
-    """Return the log odds of entailment, shape (n,): in order even where the probabilities round to 1 and 0."""
+    """Return the log odds of entailment, or of contradiction in its space, shape (n,).
+
+    They are in order even where the probabilities round to 1 and 0.
+    """
     values = np.asarray(probabilities, dtype=np.float64)
     smallest = np.finfo(np.float32).tiny
     logs = np.log(np.maximum(values, smallest))
-    for_it, against = list(label_space).index(ENTAILMENT), list(label_space).index(NOT_ENTAILMENT)
-    odds: NDArray[np.float64] = logs[:, for_it] - logs[:, against]
+    for_it = list(label_space).index(positive_of(label_space))
+    odds: NDArray[np.float64] = logs[:, for_it] - logs[:, 1 - for_it]
     return odds
 
 
-def sentence(model: str, ranking: Ranking, threshold: str) -> str:
-    """Return what is to be said of a model of one output beside its scores on a set."""
+def _positive_column(answers: Answers) -> int:
+    return list(answers.label_space).index(positive_of(answers.label_space))
+
+
+def sentence(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
+    """Return what is to be said of a model of one output, read as a label or not, beside its scores on a set."""
     share = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
     how = (
-        f"as no threshold is known, as many pairs are taken for entailment as are labelled so, those it scores highest "
+        f"as no threshold is known, as many pairs are taken for {label} as are labelled so, those it scores highest "
         f"({ranking['taken']:,} of {ranking['pairs']:,}, from {share} on). The scores above rest on that number, "
         "which no user knows"
         if threshold == RANKING
-        else f"entailment begins at {share} ({ranking['taken']:,} of {ranking['pairs']:,} pairs)"
+        else f"{label} begins at {share} ({ranking['taken']:,} of {ranking['pairs']:,} pairs)"
     )
     area = (
         "All pairs here are labelled alike, so the order of its outputs says nothing."
         if ranking["auc"] is None
-        else f"Whatever the threshold, a pair labelled entailment scores above one that is not in "
+        else f"Whatever the threshold, a pair labelled {label} scores above one that is not in "
         f"{ranking['auc']:.1%} of such couples (area under the curve; 50% is chance)."
     )
-    return f"{model} has one output, read as entailment or not: {how}. {area}"
+    return f"{model} has one output, read as {label} or not: {how}. {area}"

@@ -11,7 +11,7 @@ import xxhash
 from numpy.typing import NDArray
 
 from unbag.inference.predictor import checked_probabilities
-from unbag.labels import LABELS, TWO_WAY, LabelError, canonical
+from unbag.labels import LABEL_SPACES, LABELS, LabelError, canonical
 from unbag.rows import DataError, Row, cell, open_file
 
 _BATCH: Final = 10_000  # ids at a time
@@ -108,11 +108,11 @@ def label_space_of_file(path: Path) -> tuple[str, ...] | None:
     """
     file = open_file(path)
     columns = list(file.columns)
-    label_space = next((labels for labels in (LABELS, TWO_WAY) if set(labels) <= set(columns)), None)
+    label_space = next((labels for labels in LABEL_SPACES if set(labels) <= set(columns)), None)
     if "id" not in columns or (label_space is None and "prediction" not in columns):
         raise DataError(
-            f"{path}: expected the columns id and either prediction or {', '.join(LABELS)} "
-            f"(or {', '.join(TWO_WAY)}); found {columns}"
+            f"{path}: expected the columns id and either prediction or "
+            f"{', or '.join(', '.join(labels) for labels in LABEL_SPACES)}; found {columns}"
         )
     if label_space is None:
         _one_hot(next(file.read()))

@@ -59,7 +59,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
             f"`predict` (unbag.inference.Predictor); found {type(model).__module__}.{type(model).__qualname__}. A "
             "function that asks it will do: lambda premises, hypotheses: …"
         )
-    return CallablePredictor(model, **options), getattr(model, "__qualname__", repr(model))
+    return CallablePredictor(model, **options), getattr(model, "__qualname__", type(model).__qualname__)
 
 
 def require_model(model: Model) -> None:
@@ -119,8 +119,13 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
         return None
     recorded = deciding({name: value for name, value in options.items() if name != "revision"})
     if "label_map" in recorded:
-        recorded["label_map"] = ",".join(getattr(predictor, "order", predictor.label_space))
+        recorded["label_map"] = ",".join(order_of(predictor))
     return recorded
+
+
+def order_of(predictor: Predictor) -> tuple[str, ...]:
+    """Return the labels of a model's outputs in their order; of one that has no other, those of `label_space`."""
+    return tuple(getattr(predictor, "order", predictor.label_space))
 
 
 def _named(model: str | Path, options: dict[str, Any]) -> Predictor:

@@ -14,7 +14,7 @@ from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictions import Predictions
 from unbag.lexical.predictors import is_order_blind
-from unbag.one_output import RANKING, Threshold, entailed_from, least_score, ranked
+from unbag.one_output import RANKING, Threshold, least_score, ranked, taken_from
 from unbag.perturb import shuffled
 from unbag.prediction_table import PredictionTable
 from unbag.request import BuiltSet
@@ -69,7 +69,7 @@ def score_predictions(
         labels = column(built.rows, "label").to_numpy()
         if threshold == RANKING:
             least = least_score(answers, labels)
-            draws = [entailed_from(each, least) for each in draws]
+            draws = [taken_from(each, least) for each in draws]
         answers, counts["ranking"] = ranked(answers, labels, threshold)
     if answers.unanswered is not None:
         counts["unanswered_pairs"] = int(answers.unanswered.sum())

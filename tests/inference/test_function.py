@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from unbag.inference import CallablePredictor, Predictor
-from unbag.labels import TWO_WAY
+from unbag.inference.function import OutputCountError
+from unbag.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError, parse_label_map
 from unbag.user_code import UserCodeError
 
 PREMISES = ["A man sleeps.", "A dog runs.", "It rains."]
@@ -45,6 +46,71 @@ def test_two_labels():
     ]
 
 
+def test_two_labels_of_a_model_that_finds_contradictions():
+    found = ask([[0.9, 0.1], [0.2, 0.8], [0.3, 0.7]], label_map=parse_label_map("not_contradiction,contradiction"))
+    np.testing.assert_allclose(found, [[0.1, 0.9], [0.8, 0.2], [0.7, 0.3]], atol=1e-7)
+
+
+@pytest.mark.parametrize("order", [TWO_WAY[::-1], CONTRADICTION_OR_NOT[::-1], LABELS[::-1]])
+def test_order_is_that_of_the_label_map_and_part_of_the_identity(order):
+    """Equal identities share stored predictions, so two label maps must not have the same one."""
+    mapped = parse_label_map(",".join(order))
+    predictor = CallablePredictor(lambda *_: [], identity={"model": "mine"}, label_map=mapped)
+    assert predictor.order == order
+    assert predictor.identity == {"kind": "callable", "outputs": ",".join(order), "model": "mine"}
+    assert CallablePredictor(lambda *_: [], identity={"model": "mine"}).identity == {
+        "kind": "callable",
+        "model": "mine",
+    }
+    assert CallablePredictor(lambda *_: []).order == LABELS
+
+
+def test_tensors_of_torch_are_read_whatever_they_are():
+    torch = pytest.importorskip("torch", reason="needs unbag[models]")
+    rows = torch.tensor([[0.25, 0.25, 0.5], [0.5, 0.25, 0.25], [0.0, 1.0, 0.0]])
+    for answer in (rows, rows.bfloat16(), rows.half(), rows.clone().requires_grad_(), list(rows.requires_grad_())):
+        np.testing.assert_array_equal(ask(answer), rows.detach().numpy())
+    ids = torch.tensor([2, 0, 1])
+    assert ask(ids, label_map=parse_label_map(",".join(LABELS))).tolist() == np.eye(3)[[2, 0, 1]].tolist()
+
+
+def test_a_list_of_outputs_as_of_an_onnx_session_is_refused_with_what_to_return():
+    rows = np.full((3, 3), 1 / 3, dtype=np.float32)
+    with pytest.raises(ValueError, match=r"a list of one array of shape \(3, 3\); return that array .* run\(…\)\[0\]"):
+        ask([rows])
+
+
+@pytest.mark.parametrize(
+    ("answer", "found", "words"),
+    [
+        ([0.2, 0.9, 0.4], 1, r"got one score per pair; return the columns \[score, 1 - score\]"),
+        ([[0.2], [0.9], [0.4]], 1, "got one score per pair"),
+        ([[0.2, 0.8]] * 3, 2, "got 2 columns; pass --label-map entailment,not_entailment or not_entailment,entailment"),
+        ([[0.2] * 5] * 3, 5, "got 5 columns; return a column for each of entailment, neutral, contradiction"),
+    ],
+)
+def test_another_number_of_outputs_is_refused_with_the_option_that_names_them(answer, found, words):
+    with pytest.raises(OutputCountError, match=words) as caught:
+        ask(answer)
+    assert caught.value.found == found
+    with pytest.raises(OutputCountError, match=r"got 3 columns; pass --label-map an order of entailment,neutral,contr"):
+        ask([[0.2, 0.2, 0.6]] * 3, label_space=TWO_WAY)
+
+
+@pytest.mark.parametrize(
+    ("name", "space", "names"),
+    [
+        ("not_entailment", LABELS, "entailment,not_entailment"),
+        ("not_contradiction", LABELS, "contradiction,not_contradiction"),
+        ("neutral", TWO_WAY, "entailment,neutral,contradiction"),
+        ("entailment", CONTRADICTION_OR_NOT, "entailment,neutral,contradiction or entailment,not_entailment"),
+    ],
+)
+def test_a_name_of_another_label_space_is_refused_with_the_option_that_has_it(name, space, names):
+    with pytest.raises(LabelError, match=f"pass --label-map {names} "):
+        ask([name] * 3, label_space=space)
+
+
 def test_the_function_sees_lists_and_no_pairs_ask_nothing():
     seen = []
     predictor = CallablePredictor(lambda *sides: seen.append(sides) or ["neutral"])
@@ -64,7 +130,7 @@ def test_the_function_sees_lists_and_no_pairs_ask_nothing():
         ([[0.5, 0.5, 0.5]] * 3, "sum to 1"),
         ([[np.nan, 0.5, 0.5]] * 3, "sum to 1"),
         ([[1.5, -0.5, 0.0]] * 3, "sum to 1"),
-        ([[0.5, 0.5]] * 3, r"shape \(3, 3\).*found shape \(3, 2\)"),
+        ([[0.5, 0.5]] * 3, r"probabilities of 3 labels per pair .* got 2 columns; pass --label-map entailment,not_ent"),
         ([{"entailment": 1.0}] * 3, "a probability for each of"),
         ((name for name in ["neutral"] * 3), "found a generator"),
         ([object()] * 3, r"expected a table of numbers, 3 rows .* got list of object"),

@@ -56,6 +56,22 @@ def test_the_numbers_are_their_own(made, without_truncation):
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
+def test_float16_weights_on_a_cpu_are_asked_in_float32_and_that_is_said(made, tiny_bert, caplog):
+    model = made(tiny_bert)
+    model.model.half()
+    predictor, _ = predictor_of(model)
+    assert predictor.identity["dtype"] == "float32"
+    assert {each.dtype for each in model.model.parameters()} == {torch.float16}, "what was handed in is left as it is"
+    rounded = made(tiny_bert)
+    rounded.model.half().float()
+    expected = predictor_of(rounded)[0].predict(PREMISES, HYPOTHESES)
+    np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), expected, atol=1e-6)
+    [said] = [each.getMessage() for each in caplog.records if each.name == "unbag.inference.in_memory"]
+    assert "has float16 weights on a CPU" in said
+    assert "asked in float32" in said
+
+
+@pytest.mark.parametrize("made", [cross_encoder, pipeline])
 def test_what_was_handed_in_is_left_as_it_was(made, tiny_bert):
     model = made(tiny_bert)
     before = their_answers(model)

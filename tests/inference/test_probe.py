@@ -1,15 +1,37 @@
 from collections import Counter
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations, product
 from math import comb
 
 import numpy as np
 import pytest
 
 from unbag.inference import CallablePredictor, MislabelledError, probe
-from unbag.inference.probe import ENOUGH, FALSE_ALARM
+from unbag.inference.function import OutputCountError
+from unbag.inference.probe import (
+    ENOUGH,
+    ENOUGH_COUPLES,
+    ENOUGH_OF_TWO,
+    FALSE_ALARM,
+    MARGIN,
+    MARGIN_OF_COUPLES,
+    require_outputs,
+)
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, TWO_WAY, LabelError, fold
+from unbag.labels import (
+    CONTRADICTION,
+    CONTRADICTION_OR_NOT,
+    ENTAILMENT,
+    LABEL_SPACES,
+    LABELS,
+    NEUTRAL,
+    TWO_WAY,
+    LabelError,
+    fold,
+    label_space_of,
+    parse_label_map,
+    two_label_orders,
+)
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
 
@@ -73,6 +95,135 @@ def test_two_labels():
     assert report.best == TWO_WAY[::-1]
 
 
+def _rows(order, wrong=0):
+    """Return a function's probabilities in an order of its outputs, right but for the first pairs."""
+    space = label_space_of(order)
+
+    def answer(premises, hypotheses):
+        gold = [order.index(fold(GOLD[pair], space)) for pair in zip(premises, hypotheses, strict=True)]
+        right = [number >= wrong for number in range(len(gold))]
+        return np.eye(len(order))[[g if r else (g + 1) % len(order) for g, r in zip(gold, right, strict=True)]]
+
+    return answer
+
+
+def _declared(order, fn):
+    return CallablePredictor(fn, label_map=parse_label_map(",".join(order)))
+
+
+@pytest.mark.parametrize("declared", two_label_orders())
+@pytest.mark.parametrize("meant", two_label_orders())
+def test_each_order_of_two_labels_is_told_from_the_others(declared, meant):
+    report = probe(_declared(declared, _rows(meant)))
+    assert (report.declared, report.best, report.right_best) == (declared, meant, 12)
+    assert report.mislabelled == (declared != meant)
+
+
+def test_eleven_of_two_labels_are_enough_and_ten_are_not():
+    assert probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=1))).mislabelled
+    assert not probe(_declared(TWO_WAY, _rows(TWO_WAY[::-1], wrong=2))).mislabelled
+
+
+def test_false_alarms_of_two_labels_are_as_rare_as_the_docstring_says():
+    """Every answer of a coin to the twelve pairs, by an enumeration of its own."""
+    golds = [label for *_, label in PAIRS["en"]]
+    answers = np.array(list(product([0, 1], repeat=12)))
+    right = {
+        order: (answers == [order.index(fold(gold, label_space_of(order))) for gold in golds]).sum(axis=1)
+        for order in two_label_orders()
+    }
+    best = np.max(list(right.values()), axis=0)
+    for declared in two_label_orders():
+        alarm = (best >= ENOUGH_OF_TWO) & (best - right[declared] >= MARGIN)
+        assert alarm.sum() == 35
+        ones = answers[alarm].sum(axis=1)
+        biased = max((p**ones * (1 - p) ** (12 - ones)).sum() for p in np.linspace(0, 1, 101))
+        assert round(biased, 4) == 0.0124
+
+
+class _Scores:
+    """A model of one output, by the score of each pair and what a high one and a low one mean."""
+
+    threshold = "ranking"
+    has_probabilities = False
+    identity = None
+
+    def __init__(self, order, score):
+        self.order, self.label_space = order, label_space_of(order)
+        self._score = score
+
+    def predict(self, premises, hypotheses):
+        high = np.array([self._score(GOLD[pair]) for pair in zip(premises, hypotheses, strict=True)])
+        columns = np.stack([high, 1 - high], axis=1)
+        return columns[:, [self.order.index(label) for label in self.label_space]].astype(np.float32)
+
+
+@pytest.mark.parametrize("declared", two_label_orders())
+@pytest.mark.parametrize("meant", two_label_orders())
+def test_one_output_is_told_by_the_order_of_its_scores_whatever_the_threshold(declared, meant):
+    """No score reaches a half, so that each answer by that threshold is the same."""
+    report = probe(_Scores(declared, lambda label: 0.2 if fold(label, label_space_of(meant)) == meant[0] else 0.1))
+    assert (report.best, report.ranked_best, report.mislabelled) == (meant, 32, declared != meant)
+    if declared == meant[::-1]:
+        assert report.ranked_declared == 0
+        assert "ranks 0 of 32 couples of obvious pairs right (area under the curve 0.000)" in report.finding
+    elif declared != meant:
+        assert report.ranked_declared in (8, 24), "of 32 couples the 16 of two labels that score alike count half"
+
+
+def test_a_constant_score_and_one_of_a_ranker_are_not_reported():
+    for declared in two_label_orders():
+        assert not probe(_Scores(declared, lambda label: 0.3)).mislabelled
+    ranks = {ENTAILMENT: 0.9, NEUTRAL: 0.5, CONTRADICTION: 0.1}
+    report = probe(_Scores(TWO_WAY, ranks.__getitem__))
+    assert (report.best, report.ranked_declared, report.mislabelled) == (TWO_WAY, 32, False)
+
+
+def test_false_alarms_of_one_output_are_as_rare_as_the_docstring_says():
+    """Each way in which twelve scores without ties can lie, by an enumeration of its own."""
+    alarms = total = 0
+    for entailed in combinations(range(12), 4):
+        rest = [place for place in range(12) if place not in entailed]
+        above = 32 - sum(entailed) + 6  # couples that entailed pairs win: places from the top, less those of their own
+        for contradicting in combinations(rest, 4):
+            over = 32 - sum(contradicting) + 6
+            couples = (above, 32 - above, over, 32 - over)
+            total += 1
+            alarms += max(couples) >= ENOUGH_COUPLES and max(couples) - above >= MARGIN_OF_COUPLES
+    assert total == 34_650
+    assert round(alarms / total, 4) == 0.0212
+
+
+def test_ids_of_two_labels_read_as_three_are_found():
+    meant = CONTRADICTION_OR_NOT
+
+    def ids(premises, hypotheses):
+        return [meant.index(fold(GOLD[pair], meant)) for pair in zip(premises, hypotheses, strict=True)]
+
+    report = probe(_declared(LABELS, ids))
+    assert (report.mislabelled, report.best) == (True, meant)
+    assert not probe(_declared(LABELS, lambda premises, _: [0] * len(premises))).mislabelled
+    rows = probe(_declared(LABELS, lambda *pairs: np.eye(3)[ids(*pairs)]))
+    assert not rows.mislabelled, "a third column may be of use elsewhere"
+
+
+@pytest.mark.parametrize("meant", [LABELS[::-1], TWO_WAY[::-1], CONTRADICTION_OR_NOT])
+def test_another_number_of_outputs_is_refused_with_the_order_that_fits(meant):
+    predictor = CallablePredictor(_rows(meant), label_space=TWO_WAY if len(meant) == 3 else LABELS)
+    with pytest.raises(OutputCountError) as caught:
+        predictor.predict(*map(list, zip(*GOLD, strict=True)))
+    with pytest.raises(OutputCountError, match=f"pass --label-map {','.join(meant)} .* obvious pairs right"):
+        require_outputs(predictor, caught.value)
+
+
+def test_a_score_for_each_pair_is_refused_with_what_it_ranks():
+    predictor = CallablePredictor(lambda p, h: [float(GOLD[pair] == CONTRADICTION) for pair in zip(p, h, strict=True)])
+    with pytest.raises(OutputCountError) as caught:
+        predictor.predict(*map(list, zip(*GOLD, strict=True)))
+    with pytest.raises(OutputCountError, match=r"\[score, 1 - score\].*--label-map contradiction,not_contradiction "):
+        require_outputs(predictor, caught.value)
+
+
 @pytest.mark.parametrize("label", LABELS)
 def test_a_model_that_always_answers_the_same_is_not_reported(label):
     assert not probe(CallablePredictor(lambda premises, hypotheses: [label] * len(premises))).mislabelled
@@ -83,8 +234,7 @@ def test_false_alarms_are_as_rare_as_the_docstring_says():
     assert Fraction(1445, 531_441) == 5 * tail
     assert float(5 * tail) == FALSE_ALARM
     assert round(FALSE_ALARM, 4) == 0.0027
-    assert round(sum(comb(12, k) for k in range(ENOUGH, 13)) / 2**12, 3) == 0.019
-    for number in ("289 / 531441", "0.0027", "0.019"):
+    for number in ("289 / 531441", "0.0027", "35 / 4096", "0.0085", "0.0124", "0.0212"):
         assert number in probe.__doc__
 
     draw = np.random.default_rng(0)
@@ -126,7 +276,7 @@ def test_the_real_model_passes_and_every_wrong_order_of_it_is_found(shared_model
         assert report.best == declared.order
 
 
-@pytest.mark.parametrize("label_space", [LABELS, TWO_WAY])
+@pytest.mark.parametrize("label_space", LABEL_SPACES)
 def test_whoever_gets_no_more_right_than_one_answer_is_at_chance(label_space):
     golds = [fold(label, label_space) for *_, label in PAIRS["en"]]
     for label in label_space:

@@ -149,6 +149,32 @@ def test_an_endpoint(here):
     assert "--concurrency" not in words
 
 
+TWO = """
+from unbag.inference.probe_pairs import PAIRS
+ENTAILED = {(premise, hypothesis) for premise, hypothesis, label in PAIRS["en"] if label == "entailment"}
+def predict(premises, hypotheses):
+    pairs = zip(premises, hypotheses)
+    return [[.25, .75] if pair in ENTAILED or "runs" in pair[0] or "dog" in pair[0] else [.75, .25] for pair in pairs]
+"""
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_the_label_order_of_a_function(here, trusted):
+    """The same numbers and not the mirrored ones, of rows whose first column is `not_entailment`.
+
+    The 6 of 18 pairs that run are labelled entailment; of the 12 others the 4 of dogs are answered wrong.
+    """
+    (here / "two.py").write_text(TWO)
+    order = "entailment,not_entailment" if trusted else "not_entailment,entailment"
+    asked = ["two:predict", "--label-map", order, "--sets", "plain", "--data", "pairs.csv", "--no-lexical"]
+    told = ["--trust-labels"] if trusted else []
+    [words] = repeats("evaluate", *asked, "--no-shuffled", *told)
+    assert words[words.index("--label-map") + 1] == order
+    assert ("--trust-labels" in words) == trusted
+    [result] = results.read(FILE)
+    assert result.scores["accuracy"].value == pytest.approx(4 / 18 if trusted else 14 / 18)
+
+
 @pytest.mark.nightly
 def test_two_models_in_a_run(here, tiny_bert):  # noqa: F811
     models = [tiny_bert, "majority", "always:predict"]

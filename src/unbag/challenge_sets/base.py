@@ -121,6 +121,9 @@ class ChallengeSet:
         has_shuffled_control: whether they are asked; a set whose rows are in no order already needs none.
         is_control: whether it is a corpus as it is, which challenge sets are held against.
         is_accuracy: whether its score is the share of rows answered right, which any harness can compute.
+        corpus_pairs: which rows are pairs of the corpus as they are, chosen for no difficulty: those that have these
+            values in these columns, all where there are none. On them a file of predictions is read in every order of
+            the labels (`label_fit`). None where there are no such rows.
     """
 
     name: str
@@ -143,6 +146,7 @@ class ChallengeSet:
     has_shuffled_control: bool = True
     is_control: bool = False
     is_accuracy: bool = False
+    corpus_pairs: Mapping[str, Any] | None = None
 
     def of_role(self, role: Role) -> list[Quantity]:
         """Return the numbers that are shown somewhere; the score beyond words comes first."""

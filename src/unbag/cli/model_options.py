@@ -61,8 +61,7 @@ class ModelOptions:
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="Of a model of one output: from which share of its sigmoid on a pair is entailed; or ranking, where "
-            "none is known.",
+            help="Sigmoid of a single output from which on its label begins; or ranking.",
         ),
     ] = None
     trust_remote_code: Annotated[

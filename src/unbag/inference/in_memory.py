@@ -5,6 +5,7 @@ They are told by their classes' names, so that nobody who holds none needs, or w
 
 import copy
 import hashlib
+import logging
 from collections.abc import Mapping
 from itertools import chain
 from pathlib import Path
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
 
 _CLASSES: Final = {("sentence_transformers", "CrossEncoder"), ("transformers", "TextClassificationPipeline")}
 _NAME: Final = "memory"  # stands where the Hub id or `folder` of another classifier does
+
+logger = logging.getLogger(__name__)
 
 
 def is_classifier(model: object) -> bool:
@@ -45,8 +48,9 @@ def predictor_of_classifier(
     """Return a predictor with the network and the tokenizer of a `CrossEncoder` or a text-classification pipeline.
 
     Its numbers are theirs within rounding: a softmax over the outputs, or of one output its sigmoid. The network
-    answers on the device and in the dtype that it has. What was handed in is left as it is: only its tensors are
-    shared.
+    answers on the device and in the dtype that it has, but for float16 weights on a CPU: few processors compute in
+    float16, so these are copied to float32, whatever the processor. What was handed in is left as it is: only its
+    tensors are shared.
 
     Args:
         model: what `is_classifier` tells.
@@ -59,6 +63,7 @@ def predictor_of_classifier(
         ModelError: if what it is made of is no classifier, or it has one output and no threshold.
         labels.LabelError: if its config does not tell which output is which label.
     """
+    import torch
     from transformers import PreTrainedModel
 
     from unbag.inference.loading import classifier_of
@@ -77,8 +82,19 @@ def predictor_of_classifier(
             f"expected the {kind} to be a sequence classifier alone, found layers after it or a prompt before each "
             "text; hand in a function that asks it"
         )
-    shared = {id(tensor): tensor for tensor in chain(model.model.parameters(), model.model.buffers())}
-    network, tokenizer = copy.deepcopy(model.model, shared), copy.deepcopy(model.tokenizer)
+    converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
+    tensors = () if converts else chain(model.model.parameters(), model.model.buffers())
+    network, tokenizer = (
+        copy.deepcopy(model.model, {id(each): each for each in tensors}),
+        copy.deepcopy(model.tokenizer),
+    )
+    if converts:
+        logger.warning(
+            "the %s has float16 weights on a CPU, which computes slowly in float16: a copy is asked in float32; "
+            "load it with dtype=torch.float32 to save the copy, or on a GPU to ask it in float16",
+            kind,
+        )
+        network = network.float()
     if hasattr(tokenizer, "backend_tokenizer"):  # what the last call left there would be part of its files
         tokenizer.backend_tokenizer.no_truncation()
         tokenizer.backend_tokenizer.no_padding()
@@ -86,7 +102,7 @@ def predictor_of_classifier(
         network,
         tokenizer,
         name=_NAME,
-        revision=_revision(network, tokenizer),
+        revision=_revision(model.model, tokenizer),
         source=f"the {kind}",
         label_map=label_map,
         threshold=threshold,

@@ -22,7 +22,7 @@ class Predictor(Protocol):
 
     @property
     def label_space(self) -> tuple[str, ...]:
-        """The labels of the columns that `predict` returns: `labels.LABELS` or `labels.TWO_WAY`."""
+        """The labels of the columns that `predict` returns: one of `labels.LABEL_SPACES`."""
         ...
 
     @property

@@ -3,19 +3,36 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import permutations
-from typing import Final
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from unbag.answers import Answers
+from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LabelError, fold, label_id
-from unbag.one_output import ranked
+from unbag.labels import LABELS, LabelError, fold, label_id, label_space_of, two_label_orders
+from unbag.one_output import ranked, scores_of
+from unbag.scoring.ranking import area_under_curve
 
 ENOUGH: Final = 10
-"""Of the twelve pairs, how many another order must get right before it is believed."""
+"""Of the twelve pairs, how many another order of three labels must get right before it is believed."""
+
+ENOUGH_OF_TWO: Final = 11
+"""The same of two labels, where three other orders are compared and a coin is right of half."""
 
 MARGIN: Final = 4
 """How many more than the declared order it must get right."""
+
+COUPLES: Final = 32
+"""Of one output: the couples of a pair that has the label and one that has not, 4 by 8."""
+
+ENOUGH_COUPLES: Final = 30
+"""Of one output: how many of the couples another reading must rank right before it is believed."""
+
+MARGIN_OF_COUPLES: Final = 6
+"""How many more than the declared reading it must rank right."""
 
 FALSE_ALARM: Final = 1445 / 531_441
 """How often, 0.0027, a model of three labels that answers by chance is reported; see `probe`."""
@@ -28,11 +45,15 @@ class ProbeReport:
     Attributes:
         declared: the label of each output, as the predictor says.
         right_declared: pairs right when read so.
-        best: the order that gets most pairs right; the declared one where none gets more.
+        best: the order that gets most pairs right, of two labels also one of the other two-label space; the declared
+            one where none gets more.
         right_best: pairs right when read so.
         pairs: pairs asked.
         mislabelled: whether `best` fits so much better that the declared order cannot be meant.
         at_chance: whether the declared order gets no more right than the best constant answer does.
+        ranked_declared: of a model of one output, how many of the `COUPLES` its score ranks right when read so, a tie
+            counting half; None of others. `best` is the reading that ranks most of them right then.
+        ranked_best: the same by `best`.
     """
 
     declared: tuple[str, ...]
@@ -42,6 +63,24 @@ class ProbeReport:
     pairs: int
     mislabelled: bool
     at_chance: bool = False
+    ranked_declared: float | None = None
+    ranked_best: float | None = None
+
+    @property
+    def finding(self) -> str:
+        """What fits better than what the model declares, and by how much."""
+        declared, best = ",".join(self.declared), ",".join(self.best)
+        if self.ranked_declared is not None and self.ranked_best is not None:
+            return (
+                f"the model's one output is read as {declared} (a high score, a low one), but so it ranks "
+                f"{self.ranked_declared:g} of {COUPLES} couples of obvious pairs right (area under the curve "
+                f"{self.ranked_declared / COUPLES:.3f}), and {self.ranked_best:g} of {COUPLES} when it is read as "
+                f"{best}"
+            )
+        return (
+            f"the model declares its outputs as {declared}, but read so it gets {self.right_declared} of {self.pairs} "
+            f"obvious pairs right, and {self.right_best} of {self.pairs} when they are read as {best}"
+        )
 
     @property
     def warning(self) -> str | None:
@@ -61,15 +100,11 @@ class MislabelledError(LabelError):
         report: what the probe found.
     """
 
-    def __init__(self, report: ProbeReport, *, to_go_on: str = "--trust-labels") -> None:
-        """Say what was found, and how to go on all the same: the option for that."""
+    def __init__(self, report: ProbeReport, *, fix: str | None = None, to_go_on: str = "--trust-labels") -> None:
+        """Say what was found, what corrects it (by default the option), and how to go on all the same."""
         self.report = report
-        declared, best = ",".join(report.declared), ",".join(report.best)
-        super().__init__(
-            f"the model declares its outputs as {declared}, but read so it gets {report.right_declared} of "
-            f"{report.pairs} obvious pairs right, and {report.right_best} of {report.pairs} when they are read as "
-            f"{best}; pass --label-map {best}, or {to_go_on} if the declared order is right after all"
-        )
+        fix = fix or f"pass --label-map {','.join(report.best)}"
+        super().__init__(f"{report.finding}; {fix}, or {to_go_on} if the declared order is right after all")
 
 
 def without_trust(report: ProbeReport) -> MislabelledError:
@@ -96,15 +131,23 @@ def require_meant(predictor: Predictor, language: str, *, mapped: bool) -> None:
 def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     """Compare the declared order of the outputs with every other order, on twelve obvious pairs.
 
-    The model is reported mislabelled if, and only if, another order gets at least 10 of the 12 right and at least 4
-    more than the declared one. A model too weak for the pairs, or of another language, is not reported. (With four
-    pairs a label two orders share four right answers at most, so 10 under one leave 6 to any other, and the margin is
-    kept by itself.)
+    Three labels: the model is reported mislabelled if, and only if, another order gets at least 10 of the 12 right and
+    at least 4 more than the declared one. A model too weak for the pairs, or of another language, is not reported.
+    (With four pairs a label two orders share four right answers at most, so 10 under one leave 6 to any other, and the
+    margin is kept by itself.) Where a function answers with the ids 0 and 1 alone, orders of two labels are compared
+    too, as below.
 
-    False alarms: a model that answers uniformly at random gets 10 or more of 12 right under one given order with
-    probability (66 · 4 + 12 · 2 + 1) / 3¹² = 289 / 531441. With five other orders that is 1445 / 531441 = 0.0027, and
-    exactly so, as no two of them can both be. With two labels it is one order and a coin: 79 / 4096 = 0.019.
-    A model that gives one label always, by accident or design, gets 4 or 8 right and is never reported.
+    Two labels: the other orders are three, the reverse and both of the other two-label space, so that contradiction
+    against the rest is found where entailment against the rest is declared. One must get at least 11 right.
+
+    One output: its score ranks the 32 couples of a pair that has the label and one that has not. Another reading must
+    rank at least 30 of them right, and at least 6 more than the declared one, whatever the threshold.
+
+    False alarms: a model that answers uniformly at random gets 10 or more of 12 right under one given order of three
+    labels with probability (66 · 4 + 12 · 2 + 1) / 3¹² = 289 / 531441. With five other orders that is 1445 / 531441 =
+    0.0027, and exactly so, as no two of them can both be. With two labels it is 35 / 4096 = 0.0085, of a coin that
+    falls on one side more often 0.0124 at most; with one output, of scores by chance, 0.0212. A model that gives one
+    label always, by accident or design, gets 4 or 8 right (a constant score ranks 16 couples) and is never reported.
 
     Args:
         predictor: the model; with an attribute `order`, that is the order of its outputs that the report speaks of,
@@ -117,33 +160,99 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     if language not in PAIRS:
         raise ValueError(f"expected a language the probe has pairs in, {sorted(PAIRS)}, found {language!r}")
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
-    gold = [fold(label, predictor.label_space) for label in golds]
-    answers = _answers(predictor, premises, hypotheses, golds)
-    declared: tuple[str, ...] = tuple(getattr(predictor, "order", predictor.label_space))
-
-    def right(order: tuple[str, ...]) -> int:
-        means = dict(zip(declared, order, strict=True))  # what an answer would mean, were the outputs in that order
-        return sum(means[answer] == label for answer, label in zip(answers, gold, strict=True))
-
-    best = max(permutations(declared), key=right)  # the declared order comes first, so it wins a tie
-    right_declared, right_best = right(declared), right(best)
+    space = predictor.label_space
+    declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
+    answers = Answers(predictor.predict(premises, hypotheses), space, has_probabilities=False)
+    threshold = getattr(predictor, "threshold", None)
+    ids = getattr(predictor, "answered_with", None) == IDS
+    couples = None if threshold is None else _couples(answers, golds, declared)
+    if threshold is not None:  # as on a set, by its threshold or by rank
+        answers, _ = ranked(answers, [label_id(label) for label in golds], threshold)
+    outputs = [declared.index(space[column]) for column in answers.predicted]
+    orders = _orders(declared, two_too=ids and max(outputs) < 2)
+    right = {order: _right(outputs, order, golds) for order in orders}
+    by = right if couples is None else couples
+    best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie
+    if couples is not None:
+        fits = couples[best] >= ENOUGH_COUPLES and couples[best] - couples[declared] >= MARGIN_OF_COUPLES
+    else:
+        enough = ENOUGH_OF_TWO if len(best) == 2 else ENOUGH
+        fits = right[best] >= enough and right[best] - right[declared] >= MARGIN
+    gold = [fold(label, space) for label in golds]
     return ProbeReport(
         declared=declared,
-        right_declared=right_declared,
+        right_declared=right[declared],
         best=best,
-        right_best=right_best,
-        pairs=len(gold),
-        mislabelled=right_best >= ENOUGH and right_best - right_declared >= MARGIN,
-        at_chance=right_declared <= max(map(gold.count, gold)),
+        right_best=right[best],
+        pairs=len(golds),
+        mislabelled=fits,
+        at_chance=right[declared] <= max(map(gold.count, gold)),
+        ranked_declared=None if couples is None else couples[declared],
+        ranked_best=None if couples is None else couples[best],
     )
 
 
-def _answers(
-    predictor: Predictor, premises: Sequence[str], hypotheses: Sequence[str], golds: Sequence[str]
-) -> list[str]:
-    """Return the label of each pair; of a model of one output as on a set, by its threshold or by rank."""
-    space = predictor.label_space
-    answers = Answers(predictor.predict(premises, hypotheses), space, has_probabilities=False)
-    if (threshold := getattr(predictor, "threshold", None)) is not None:
-        answers, _ = ranked(answers, [label_id(label) for label in golds], threshold)
-    return [space[column] for column in answers.predicted]
+def fitting_order(predictor: CallablePredictor, found: int, language: str = "en") -> tuple[str, ...] | None:
+    """Return the order of labels that fits a function of another number of outputs; None where none fits.
+
+    Args:
+        predictor: of the function.
+        found: how many outputs it has: 1 (a score for each pair), 2 or 3.
+        language: of the obvious pairs.
+    """
+    premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
+    declared = LABELS if found == len(LABELS) else two_label_orders()[0]
+    try:
+        outputs = np.asarray(predictor.answers(list(premises), list(hypotheses)), dtype=np.float64)
+        outputs = outputs.reshape(len(golds), found)
+    except ValueError:
+        return None
+    if found == 1:
+        right = _couples_of(outputs[:, 0], golds, two_label_orders())
+        enough: float = ENOUGH_COUPLES
+    else:
+        predicted = outputs.argmax(axis=1).tolist()
+        right = {order: float(_right(predicted, order, golds)) for order in _orders(declared)}
+        enough = ENOUGH_OF_TWO if found == 2 else ENOUGH
+    best = max(right, key=right.__getitem__)
+    return best if right[best] >= enough else None
+
+
+def require_outputs(predictor: CallablePredictor, error: OutputCountError) -> None:
+    """Say of a function of another number of outputs which order of labels fits the outputs that it has.
+
+    Raises:
+        OutputCountError: always.
+    """
+    raise error.with_order(fitting_order(predictor, error.found) if error.found <= len(LABELS) else None) from None
+
+
+def _orders(declared: tuple[str, ...], *, two_too: bool = False) -> list[tuple[str, ...]]:
+    """Return the orders that outputs may be in, the declared one first; with `two_too` those of two labels too."""
+    others = list(permutations(declared)) if len(declared) > 2 else []
+    others += two_label_orders() if len(declared) == 2 or two_too else []
+    return [declared, *(order for order in others if order != declared)]
+
+
+def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
+    """Return how many pairs are right, were the outputs in that order."""
+    space = label_space_of(order)
+    return sum(order[output] == fold(gold, space) for output, gold in zip(outputs, golds, strict=True))
+
+
+def _couples(answers: Answers, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
+    """Return how many couples the score of one output ranks right in each reading."""
+    odds = scores_of(answers.probabilities, answers.label_space)
+    return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, _orders(declared))
+
+
+def _couples_of(
+    scores: NDArray[Any], golds: Sequence[str], orders: Sequence[tuple[str, ...]]
+) -> dict[tuple[str, ...], float]:
+    """Return how many couples a score ranks right in each reading: the label of high scores, and that of low ones."""
+    found = {}
+    for order in orders:
+        space = label_space_of(order)
+        high = np.array([fold(gold, space) == order[0] for gold in golds])
+        found[order] = COUPLES * float(area_under_curve(scores, high) or 0.0)
+    return found

@@ -248,7 +248,11 @@ def usable_device(dtype: Dtype, device: str | None) -> str:
     except (RuntimeError, AssertionError) as error:  # an unknown name, or no such device on this machine
         raise ModelError(f"cannot use the device {device!r}: {first_line(error)}") from None
     if device == "cpu" and _emulated(dtype):
-        logger.warning("this CPU has no instructions for %s, float32 will be faster", dtype)
+        logger.warning(
+            "--dtype %s: this CPU has no instructions for %s, so float32 is faster; leave --dtype (dtype) out",
+            dtype,
+            dtype,
+        )
     return device
 
 

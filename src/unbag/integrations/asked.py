@@ -12,7 +12,7 @@ from unbag import challenge_sets, suite
 from unbag.answers import Answers, placed
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.columns import column, distinct
-from unbag.labels import LABELS, TWO_WAY, LabelError, resolve_order
+from unbag.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.request import Request, build
 
 DEFAULT_EXAMPLES: Final = 100
@@ -193,7 +193,7 @@ def named_order(id2label: Mapping[int, str]) -> tuple[str, ...]:
         return resolve_order(theirs)
     except LabelError:
         raise LabelError(
-            f"expected id2label to name the labels of NLI ({', '.join(LABELS)}, or {', '.join(TWO_WAY)}), found "
-            f"{theirs}; set the model's config.id2label before training, each name at the id that the training data "
-            "has for it"
+            f"expected id2label to name the labels of NLI ({'; or '.join(', '.join(each) for each in LABEL_SPACES)}), "
+            f"found {theirs}; set the model's config.id2label before training, each name at the id that the training "
+            "data has for it"
         ) from None

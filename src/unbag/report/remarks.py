@@ -1,5 +1,6 @@
 """What is to be said of a model beside its scores on a set: how its output was read, and what code it ran."""
 
+from unbag.labels import positive_of
 from unbag.one_output import sentence
 from unbag.results import Result
 
@@ -9,7 +10,8 @@ def remarks(result: Result) -> list[str]:
     model = result.model
     said = []
     if ranking := model.get("ranking"):
-        said.append(sentence(str(model["name"]), ranking, str(model.get("threshold"))))
+        label = positive_of(str(model.get("outputs", "")).split(","))
+        said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
     if "trusted_code" in model:
         said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")
     return said

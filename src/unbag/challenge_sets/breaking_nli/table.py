@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_ENTAILMENT
+from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import share
@@ -16,6 +16,7 @@ _PLURAL: Final = {
     NEUTRAL: "neutral pairs",
     CONTRADICTION: "contradictions",
     NOT_ENTAILMENT: "pairs that do not entail",
+    NOT_CONTRADICTION: "pairs that do not contradict",
 }
 _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
 

@@ -4,6 +4,7 @@ from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
 from unbag.papers.counterparts import Counterpart
+from unbag.scoring.permutation_acceptance import ORIGINAL
 
 _PAPER: Final = "Sinha et al. 2021"
 _SIDES: Final = ("premise", "hypothesis")
@@ -48,6 +49,7 @@ SET: Final = ChallengeSet(
         _of_paper("p_f", "P^f", "P^f"),
     ),
     sample=240,  # times 101 rows: with the shuffled control of the other sets a run takes no longer
+    corpus_pairs={"permutation": ORIGINAL},
     evaluation_order=8,
     report_order=2,
 )

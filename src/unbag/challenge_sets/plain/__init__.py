@@ -31,6 +31,7 @@ SET: Final = ChallengeSet(
         ),
     ),
     sample=1000,
+    corpus_pairs={},
     evaluation_order=1,
     report_order=1,
     is_control=True,

@@ -45,6 +45,7 @@ SET: Final = ChallengeSet(
         ),
     ),
     sample=2000,  # a hundred in each partition
+    corpus_pairs={},
     evaluation_order=7,
     report_order=4,
     is_accuracy=True,

@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.answers import Answers
+from unbag.challenge_sets.sicck.scores import gold_of
 from unbag.columns import column, numbers
-from unbag.labels import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT
 from unbag.scoring.natural_logic import four_way
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.views.marks import marked
@@ -53,9 +53,7 @@ class _BothWays:
         predicted = self.pairs.names
         self.answers = np.full(len(gold), "", dtype=object)
         self.answers[self.forth] = four_way(predicted[self.forth], predicted[list(self._back.values())])
-        two = NOT_ENTAILMENT in answers.label_space
-        folded = {CONTRADICTION: NOT_ENTAILMENT, NEUTRAL: NOT_ENTAILMENT} if two else {}
-        self.gold = np.array([folded.get(str(label), str(label)) for label in gold], dtype=object)
+        self.gold = np.array([gold_of(str(label), answers) for label in gold], dtype=object)
 
     def example(self, kind: str, index: int) -> ReportExample:
         """Return a pair with its four-way answer, and the two that it is read from."""

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.answers import Answers, Columns, flags
-from unbag.labels import CONTRADICTION, NEUTRAL, NOT_ENTAILMENT
+from unbag.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import both_ways, four_way, natural_logic
@@ -21,6 +21,7 @@ def sicck_scores(
     """Score answers with `scoring.natural_logic`: four-way by the reverse rule, intervals over seeds.
 
     A two-label model cannot tell contradiction from neutral; its gold labels are three: entailment either way, or not.
+    Those of a model that finds contradictions are two, and the reverse rule changes nothing of its answers.
     Where there is no answer, `answers.NONE` was predicted, a label like another in the macro averages. Of a part of the
     rows, pairs count that are there both ways round.
     """
@@ -32,7 +33,7 @@ def sicck_scores(
     return dict(
         natural_logic(
             four_way(predicted[scored], predicted[back]),
-            [_gold(columns["four_way"][row], answers) for row in scored],
+            [gold_of(columns["four_way"][row], answers) for row in scored],
             groups=groups or None,
             crossed=[_CROSSED] if groups.keys() >= set(_CROSSED) else (),
             source_id=[columns["source_id"][row] for row in scored] if "source_id" in columns else None,
@@ -46,7 +47,7 @@ def sicck_credits(columns: Columns, answers: Answers) -> Credits:
     scored, back = _scored(columns)
     answered = answers.names
     predicted = four_way(answered[scored], answered[back])
-    gold = np.array([_gold(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
+    gold = np.array([gold_of(columns["four_way"][row], answers) for row in scored], dtype=np.str_)
     names, numbers = np.unique(gold, return_inverse=True)
     source = [columns["source_id"][row] for row in scored]
     return Credits(predicted == gold, numbers, source, names=names.tolist())
@@ -61,7 +62,9 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     return both_ways(pairs, columns["reverse"], four)
 
 
-def _gold(label: str, answers: Answers) -> str:
+def gold_of(label: str, answers: Answers) -> str:
     """Return a four-way label as a model's label space can say it."""
+    if NOT_CONTRADICTION in answers.label_space:
+        return label if label == CONTRADICTION else NOT_CONTRADICTION
     two_way = NOT_ENTAILMENT in answers.label_space
     return NOT_ENTAILMENT if two_way and label in (CONTRADICTION, NEUTRAL) else label

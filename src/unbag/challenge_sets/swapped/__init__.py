@@ -34,6 +34,7 @@ SET: Final = ChallengeSet(
             counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),
         ),
     ),
+    corpus_pairs={"swapped": False},
     evaluation_order=2,
     report_order=5,
 )

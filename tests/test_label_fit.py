@@ -1,0 +1,82 @@
+"""Saved predictions whose labels are named in the wrong order, on the rows of a set that are a corpus's own pairs."""
+
+import json
+from itertools import permutations
+
+import numpy as np
+import pytest
+
+from unbag.evaluation import evaluate_file
+from unbag.label_fit import ENOUGH, fit
+from unbag.labels import LABELS, fold, label_space_of, two_label_orders
+from unbag.request import Request, build
+
+GOLD = np.repeat([0, 1, 2], 40)
+
+
+def _answers(meant, wrong=0.0):
+    """Return the outputs of answers that are right in the order `meant`, but for a share of each label's."""
+    right = np.array([meant.index(fold(LABELS[label], label_space_of(meant))) for label in GOLD])
+    miss = np.arange(len(GOLD)) % 40 < wrong * 40
+    return np.where(miss, (right + 1) % len(meant), right)
+
+
+@pytest.mark.parametrize("meant", list(permutations(LABELS)))
+def test_each_order_of_three_labels_is_found(meant):
+    found = fit(_answers(meant, wrong=0.1), GOLD, LABELS, has_columns=True)
+    if meant == LABELS:
+        assert found == (108, 120, None)
+    else:
+        assert "90.0% with its labels renamed: its columns may be named in the wrong order" in found.warning
+        renamed = [f"{name} to {label}" for name, label in zip(LABELS, meant, strict=True) if name != label]
+        assert f"change {', '.join(renamed)} in the file" in found.warning
+
+
+@pytest.mark.parametrize("declared", two_label_orders())
+@pytest.mark.parametrize("meant", two_label_orders())
+def test_each_order_of_two_labels_is_found(declared, meant):
+    warning = fit(_answers(meant), GOLD, declared, has_columns=True).warning
+    assert (warning is None) == (meant == declared)
+
+
+@pytest.mark.parametrize("label", range(3))
+def test_one_answer_for_all_is_not_reported(label):
+    assert fit(np.full(len(GOLD), label), GOLD, LABELS, has_columns=False) == (40, 120, None)
+
+
+def test_too_many_errors_say_nothing():
+    for wrong in (0.15, 0.2):
+        warning = fit(_answers(LABELS[::-1], wrong), GOLD, LABELS, has_columns=True).warning
+        assert (warning is not None) == (1 - wrong >= ENOUGH)
+
+
+@pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 2}), ("swapped", {})])
+def test_a_file_of_another_order_is_scored_with_a_warning(tmp_path, monkeypatch, caplog, name, options):
+    """The rows of the corpus count alone: what is permuted or swapped is answered otherwise."""
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    lines = [
+        {
+            "premise": f"the {x} man over there runs home with his dog",
+            "hypothesis": f"a {x} person is out there now with his dog",
+            "label": LABELS[i % 3],
+        }
+        for i, x in enumerate("abcdefghijklmnopqrstuvwxyz")
+    ]
+    (tmp_path / "pairs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    request = Request(name, options={"data": str(tmp_path / "pairs.jsonl"), **options})
+    turned = dict(zip(LABELS, ("neutral", "contradiction", "entailment"), strict=True))
+    given = {"permuted": ("permutation", -1), "swapped": ("swapped", False)}.get(name)
+    lines = [
+        {
+            "id": row["id"],
+            "prediction": turned[LABELS[row["label"]]] if given is None or row[given[0]] == given[1] else "neutral",
+        }
+        for row in build(request).rows
+    ]
+    file = tmp_path / "predictions.jsonl"
+    file.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    result = evaluate_file(file, request, out=tmp_path / "out", lexical=False)
+    assert result.model["label_probe"] == {"rows": "0 of 26"}
+    said = result.model["label_probe_warning"]
+    assert "change entailment to contradiction, neutral to entailment, contradiction to neutral in the file" in said
+    assert f"predictions.jsonl {said}" in caplog.text
