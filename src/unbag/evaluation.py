@@ -47,7 +47,7 @@ OnFailure = Callable[[Failure], None]
 
 def evaluate_all(
     models: Sequence[Model],
-    sets: Sequence[Request | str],
+    sets: Sequence[Request | BuiltSet | str],
     *,
     out: Path | str,
     predictions: Path | str | None = None,
@@ -72,7 +72,8 @@ def evaluate_all(
     Args:
         models: each a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
             text-classification pipeline or a predictor (`unbag.predictors`).
-        sets: what to evaluate on; a name alone means all of that set of its default corpus.
+        sets: what to evaluate on: requests, sets that are already built, or names. A name means all of that set of its
+            default corpus.
         out: the folder for the results of all.
         predictions: the folder where predictions are kept, which may be one for many runs, or its address; `out`'s own
             by default.
@@ -103,7 +104,7 @@ def evaluate_all(
         raise ValueError("a launcher (torchrun) shares the work itself, and so does a shard; take one of them")
     model_kinds.check(models, model_options)
     require_writable(Path(out), folder=True)
-    requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
+    requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     for model in models:
         require_model(model)
         require_lexicon(model)
@@ -125,7 +126,8 @@ def evaluate_all(
     asked = []
     for request in requests:  # what cannot be made is told now, not when the set's turn comes
         try:
-            check(request)
+            if isinstance(request, Request):
+                check(request)
             asked.append(request)
         except Exception as error:
             failed(request.name, error)
@@ -133,7 +135,7 @@ def evaluate_all(
         return []
     group = process_group()
     if processes.num_proc() > 1 and group.rank == 0:
-        build_ahead(asked, _progress_of(on_progress, BUILDING))
+        build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(on_progress, BUILDING))
     named: list[AskedModel] = []
     for model in models:
         own_options = model_kinds.fitting(model, model_options)
@@ -153,7 +155,7 @@ def evaluate_all(
         if on_set is not None:
             on_set(request.name)
         try:
-            item = group.main_process_first(lambda request=request: build(request))  # type: ignore[misc]
+            item = _built(request)
             words = Words() if counter is None or sharing is not None else counter.of(item, store)
         except Exception as error:
             failed(request.name, error)
@@ -220,6 +222,11 @@ def evaluate_file(
     result = score_answers(built, answers, model, words)
     write([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result
+
+
+def _built(item: Request | BuiltSet) -> BuiltSet:
+    """Build a set that is not built yet, in the first process before the others."""
+    return item if isinstance(item, BuiltSet) else process_group().main_process_first(lambda: build(item))
 
 
 def _try_out(function: Predictor) -> None:
