@@ -1,9 +1,9 @@
 """The demonstration and its bundled corpus, so that the whole flow can be tried offline.
 
 The pairs are captions of ours: a grammar wrote them, and their labels follow from what the sentences mean. The table of
-word vectors says how often words of the training pairs stand in one sentence. The SOSwap and AddAmod rows are built from
-the validation pairs in advance, because their builder needs a parser. `tools/demo_corpus` in the repository makes all
-three.
+word vectors says how often words of the training pairs stand in one sentence. The SOSwap and AddAmod rows are built
+from the validation pairs in advance, because their builder needs a parser. `tools/demo_corpus` in the repository makes
+all three.
 """
 
 from collections.abc import Iterator
