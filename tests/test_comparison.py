@@ -102,7 +102,7 @@ def test_paired_by_mcnemar_where_examples_count_whole(runs):
 def test_few_examples_are_said_to_be_few(runs, monkeypatch):
     monkeypatch.setattr(comparison, "FEW", len(PAIRS) + 1)
     notes = unbag.compare(runs / "weak", runs / "strong").notes
-    assert "permuted · ours.jsonl: 120 source examples are few to resample; p values are too small" in notes
+    assert "Permuted · ours.jsonl: 120 source examples are few to resample; p values are too small" in notes
 
 
 def test_more_tests_than_the_resamples_can_correct_for_are_said(runs):
@@ -135,7 +135,7 @@ def test_three_are_compared_two_by_two_and_a_missing_set_is_said(runs):
     found = unbag.compare(runs / "weak", runs / "strong", runs / "a-0")
     assert {(each.first, each.second) for each in found.differences} == {("A", "B"), ("A", "C"), ("B", "C")}
     assert [each.set for each in found.differences if each.second == "C"] == ["plain"] * 4
-    assert found.notes == ["permuted · ours.jsonl: only A, B evaluated on it"]
+    assert found.notes == ["Permuted · ours.jsonl: only A, B evaluated on it"]
 
 
 def test_without_its_examples_a_run_is_compared_by_its_intervals(runs, tmp_path):
@@ -284,9 +284,23 @@ def test_the_command_fits_a_terminal(runs):
     assert "A  weak" in shown.output
     assert "C  runs/a (seeds 0, 1)" in shown.output
     assert "± over seeds" in shown.output
-    assert "plain accuracy (B better)" in " ".join(shown.output.split())
+    assert "Corpus · ours.jsonl accuracy (B better than A)" in " ".join(shown.output.split())
     told = json.loads(run(runs / "weak", runs / "strong", "--json").output)
     assert told["correction"] == "holm"
     [accuracy] = [each for each in told["differences"] if (each["set"], each["quantity"]) == ("plain", "accuracy")]
     assert accuracy["significant"] is True
     assert accuracy["difference"]["n"] == len(PAIRS)
+
+
+def test_n_of_a_comparison_is_that_of_the_results(runs):
+    found = unbag.compare(runs / "weak", runs / "strong")
+    ns = [
+        {path: one.n for path, one in estimates(results.read(runs / name / "results.json")[1].scores)}
+        for name in ("weak", "strong")
+    ]
+    permuted = [each for each in found.differences if each.set == "permuted"]
+    assert permuted
+    for each in permuted:
+        assert each.difference.n == min(of[each.quantity] for of in ns), each.quantity
+        assert each.sources == len(PAIRS)
+    assert next(each.difference.n for each in permuted if each.quantity == "p_c") < len(PAIRS)

@@ -11,6 +11,7 @@ from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.failures import Failure
 from unbag.inference.process_group import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
+from unbag.verdict import TOO_FEW_ROWS
 
 
 def check(*arguments):
@@ -58,7 +59,7 @@ def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
     made = result(right=1.0)
     made.scores[BEYOND_WORDS] = None
     [checked] = gates.check([made], [gates.bound("plain:score=.2", "min")])
-    assert (checked.outcome, checked.why) == ("cannot be told", "no example to tell it by")
+    assert (checked.outcome, checked.why) == ("cannot be told", TOO_FEW_ROWS)
     assert checked.stops(strict=True)
     assert not checked.stops(strict=False)
 
@@ -249,9 +250,9 @@ def test_a_set_that_cannot_be_checked_is_told_of(tmp_path):
     blank.scores[BEYOND_WORDS] = None
     checked, notes = gates.no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
     assert [each.set for each in checked] == ["plain"]
-    assert notes == ["swapped: not checked, no such number in both"]
+    assert notes == ["Swapped: not checked, no such number in both"]
     checked, notes = gates.no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
-    assert notes == ["swapped · ours.jsonl: only A evaluated on it"]
+    assert notes == ["Swapped · ours.jsonl: only A evaluated on it"]
 
 
 def test_numbers_are_named_as_the_sets_describe_them():

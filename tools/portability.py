@@ -133,10 +133,8 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         some = requests(here)
     leave(results, here)
     found = {}
-    evaluated = {result.set for result in results}
     for request in some:
-        if request.name in evaluated:  # one that needs a parser is not, offline
-            found[f"demo {request.name}"] = _exported(request)
+        found[f"demo {request.name}"] = _exported(request)
     found["demo report.txt"] = _hash(_lasting((here / terminal.FILE).read_text(encoding="utf-8")))
     found["demo report.html"] = _hash(_lasting(_text((here / html.FILE).read_text(encoding="utf-8"))))
     if shared is not None:

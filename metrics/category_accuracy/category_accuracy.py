@@ -1,12 +1,16 @@
 """Category accuracy: accuracy on pairs that differ in one word, by the kind of word."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import LABELS
 from unbag.scoring.annotators import Kappa
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
+from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -18,7 +22,9 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {SimilarityBin.__doc__}
 {FrequencyBin.__doc__}
 {Kappa.__doc__}
-{returned.__doc__}"""
+{returned.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
 
 class CategoryAccuracy(evaluate.Metric):
@@ -29,23 +35,28 @@ class CategoryAccuracy(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("int64"),
-                    "references": datasets.Value("int64"),
-                    "category": datasets.Value("string"),
-                }
-            ),
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "category": datasets.Value("string"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
             reference_urls=["https://aclanthology.org/P18-2103"],
         )
 
     def _compute(
         self,
-        predictions: list[int],
-        references: list[int],
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
         category: list[str],
         *,
+        names: Sequence[str] = LABELS,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
         return returned(category_accuracy(predictions, references, category, **options), structured=structured)

@@ -1,15 +1,19 @@
 """Compositionality sensitivity: accuracy on the examples whose words alone point to a wrong label."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import (
     CompositionalitySensitivityScores,
     MisleadingSubset,
     compositionality_sensitivity,
 )
+from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned
 
 _CITATION = """@article{nie-etal-2019-compositionality,
@@ -20,7 +24,9 @@ _CITATION = """@article{nie-etal-2019-compositionality,
 _DOCUMENTATION = f"""{compositionality_sensitivity.__doc__}
 {CompositionalitySensitivityScores.__doc__}
 {MisleadingSubset.__doc__}
-{returned.__doc__}"""
+{returned.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
 
 class CompositionalitySensitivity(evaluate.Metric):
@@ -31,23 +37,30 @@ class CompositionalitySensitivity(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("int64"),
-                    "references": datasets.Value("int64"),
-                    "lms": datasets.Value("float64"),
-                }
-            ),
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "lms": datasets.Value("float64"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
 
     def _compute(
         self,
-        predictions: list[int],
-        references: list[int],
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
         lms: list[float],
         *,
+        names: Sequence[str] = LABELS,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        if (annotators := options.get("annotator_labels")) is not None:
+            options["annotator_labels"] = [label_ids(labels, names) for labels in annotators]
         return returned(compositionality_sensitivity(predictions, references, lms, **options), structured=structured)

@@ -1,11 +1,15 @@
 """Label distribution: how often a model gives each label, on pairs whose label is known by construction."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
+from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned
 
 _CITATION = """@article{nie-etal-2019-analyzing,
@@ -16,7 +20,9 @@ _CITATION = """@article{nie-etal-2019-analyzing,
 _DOCUMENTATION = f"""{label_distribution.__doc__}
 {LabelDistributionScores.__doc__}
 {LabelShares.__doc__}
-{returned.__doc__}"""
+{returned.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
 
 class LabelDistribution(evaluate.Metric):
@@ -27,23 +33,30 @@ class LabelDistribution(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("int64"),
-                    "references": datasets.Value("int64"),
-                    "source_id": datasets.Value("string"),
-                }
-            ),
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "source_id": datasets.Value("string"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33016867"],
         )
 
     def _compute(
         self,
-        predictions: list[int],
-        references: list[int],
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
         source_id: list[str],
         *,
+        names: Sequence[str] = LABELS,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
-        return returned(label_distribution(predictions, references, source_id, **options), structured=structured)
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
+        return returned(
+            label_distribution(predictions, references, source_id, names=names, **options), structured=structured
+        )

@@ -1,10 +1,12 @@
 """Natural logic: macro F1, precision, recall, accuracy over entailment either way, contradiction and neutral."""
 
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
 from unbag.scoring.paths import returned
 
@@ -29,18 +31,22 @@ class NaturalLogic(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {"predictions": datasets.Value("string"), "references": datasets.Value("string")}
-            ),
+            features=[
+                datasets.Features({"predictions": datasets.Value(prediction), "references": datasets.Value(reference)})
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
             reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
         )
 
     def _compute(
         self,
-        predictions: list[str],
-        references: list[str],
+        predictions: list[int] | list[str],
+        references: list[int | None] | list[str | None],
         *,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
+        predicted = LABELS if options.get("pair") is not None else FOUR_WAY
+        predictions = [predicted[label] if isinstance(label, int) else label for label in predictions]
+        references = [FOUR_WAY[label] if isinstance(label, int) else label for label in references]
         return returned(natural_logic(predictions, references, **options), structured=structured)

@@ -1,10 +1,14 @@
 """Permutation Acceptance: how often a model gives the gold label to sentences whose words are in no order."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import LABELS
+from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned
 from unbag.scoring.permutation_acceptance import (
     Acceptance,
@@ -21,7 +25,9 @@ _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
 {PermutationAcceptanceScores.__doc__}
 {Acceptance.__doc__}
 {AcceptanceBin.__doc__}
-{returned.__doc__}"""
+{returned.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
 
 class PermutationAcceptance(evaluate.Metric):
@@ -32,27 +38,32 @@ class PermutationAcceptance(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("int64"),
-                    "references": datasets.Value("int64"),
-                    "source_id": datasets.Value("string"),
-                    "permutation": datasets.Value("int64"),
-                }
-            ),
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "source_id": datasets.Value("string"),
+                        "permutation": datasets.Value("int64"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
             reference_urls=["https://aclanthology.org/2021.acl-long.569"],
         )
 
     def _compute(
         self,
-        predictions: list[int],
-        references: list[int],
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
         source_id: list[str],
         permutation: list[int],
         *,
+        names: Sequence[str] = LABELS,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
         return returned(
             permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
         )

@@ -1,10 +1,14 @@
 """Swap consistency: whether a model keeps its answer when premise and hypothesis change places."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import LABELS
+from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
 
@@ -18,7 +22,9 @@ _DOCUMENTATION = f"""{swap_consistency.__doc__}
 {SwapConsistencyScores.__doc__}
 {SwapScores.__doc__}
 {SwapAccuracies.__doc__}
-{returned.__doc__}"""
+{returned.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
 
 class SwapConsistency(evaluate.Metric):
@@ -29,25 +35,30 @@ class SwapConsistency(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("int64"),
-                    "references": datasets.Value("int64"),
-                    "source_id": datasets.Value("string"),
-                    "swapped": datasets.Value("bool"),
-                }
-            ),
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "source_id": datasets.Value("string"),
+                        "swapped": datasets.Value("bool"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
             reference_urls=["https://doi.org/10.1609/aaai.v33i01.33017136"],
         )
 
     def _compute(
         self,
-        predictions: list[int],
-        references: list[int],
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
         source_id: list[str],
         swapped: list[bool],
         *,
+        names: Sequence[str] = LABELS,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
         return returned(swap_consistency(predictions, references, source_id, swapped, **options), structured=structured)

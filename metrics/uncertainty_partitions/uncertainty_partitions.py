@@ -1,10 +1,14 @@
 """Uncertainty partitions: accuracy from the examples that words alone give away to those that they do not."""
 
+from collections.abc import Sequence
+from itertools import product
 from typing import Any
 
 import datasets
 import evaluate
 
+from unbag.labels import LABELS
+from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
 
@@ -15,7 +19,9 @@ _CITATION = """@unpublished{resnli-2019,
 _DOCUMENTATION = f"""{uncertainty_partitions.__doc__}
 {UncertaintyPartitionsScores.__doc__}
 {PartitionRow.__doc__}
-{returned.__doc__}"""
+{returned.__doc__}
+
+Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
 
 
 class UncertaintyPartitions(evaluate.Metric):
@@ -26,22 +32,27 @@ class UncertaintyPartitions(evaluate.Metric):
             description=__doc__,
             citation=_CITATION,
             inputs_description=_DOCUMENTATION,
-            features=datasets.Features(
-                {
-                    "predictions": datasets.Value("int64"),
-                    "references": datasets.Value("int64"),
-                    "partition": datasets.Value("int64"),
-                }
-            ),
+            features=[
+                datasets.Features(
+                    {
+                        "predictions": datasets.Value(prediction),
+                        "references": datasets.Value(reference),
+                        "partition": datasets.Value("int64"),
+                    }
+                )
+                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+            ],
         )
 
     def _compute(
         self,
-        predictions: list[int],
-        references: list[int],
+        predictions: list[int] | list[str],
+        references: list[int] | list[str],
         partition: list[int],
         *,
+        names: Sequence[str] = LABELS,
         structured: bool = False,
         **options: Any,
     ) -> dict[str, Any]:
+        predictions, references = label_ids(predictions, names), label_ids(references, names)
         return returned(uncertainty_partitions(predictions, references, partition, **options), structured=structured)

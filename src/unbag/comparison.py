@@ -46,7 +46,8 @@ class Difference(NamedTuple):
         second: the other's.
         values: theirs; means over seeds.
         deviations: standard deviations over seeds; None of one.
-        difference: second less first, with its 95 % interval; n is of examples, or of seeds.
+        difference: second less first, with its 95 % interval; n is that of the number in either result, the smaller.
+        sources: the source examples, or the trained seeds, that the interval was drawn from.
         test: `mcnemar`, `bootstrap`, `seeds`, or `unpaired` for none.
         p: two-sided; None without a test.
         p_holm: corrected for all tests of the comparison.
@@ -62,6 +63,7 @@ class Difference(NamedTuple):
     values: tuple[float | None, float | None]
     deviations: tuple[float | None, float | None]
     difference: Estimate
+    sources: int
     test: str
     p: float | None
     p_holm: float | None = None
@@ -75,7 +77,7 @@ class _Title(NamedTuple):
     data: str
 
     def __str__(self) -> str:
-        return f"{self.set} · {self.data}"
+        return f"{challenge_sets.display_name(self.set)} · {self.data}"
 
 
 @dataclass(frozen=True)
@@ -310,30 +312,33 @@ class _Pairs:
             known = [[value for value in each if value is not None] for each in values]
             if not all(known):
                 continue
+            n = min(by_path[path].n for each in scores for by_path in each if path in by_path)
             spreads = [spread(each) for each in known]
             about = (first.result.set, first.result.corpus, path, label, one.letter, two.letter)
             means = (spreads[0].mean, spreads[1].mean)
             deviations = (spreads[0].standard_deviation, spreads[1].standard_deviation)
             made = partial(Difference, *about, means, deviations, higher_is_better=direction)
             if not alone:
+                seeds = sum(map(len, known))
                 if same:
                     tested = seed_test(*known)
-                    yield made(tested.difference, "seeds", tested.p)
+                    yield made(tested.difference.of(None, n), seeds, "seeds", tested.p)
                 else:
-                    yield made(Estimate(means[1] - means[0], None, None, sum(map(len, known))), "unpaired", None)
+                    yield made(Estimate(means[1] - means[0], None, None, n), seeds, "unpaired", None)
                 continue
             pair = tuple((run.samples or {}).get(path) for run in (first, second))
             if not same or pair[0] is None or pair[1] is None:
-                yield made(unpaired_difference(scores[0][0][path], scores[1][0][path]), "unpaired", None)
+                yield made(unpaired_difference(scores[0][0][path], scores[1][0][path]), n, "unpaired", None)
                 continue
             drawn = [self._draws(run)[run.file, run.number, path] for run in (first, second)]
             bootstrap = difference_of_draws(pair[0], pair[1], drawn[0], drawn[1], level=0.95)
             binary = outcomes(pair[0], pair[1])
             test, p = ("bootstrap", bootstrap.p) if binary is None else ("mcnemar", mcnemar(*binary).p)
-            if binary is None and bootstrap.difference.n < FEW:
-                n = bootstrap.difference.n
-                notes.append(f"{_title(first.result)}: {n} source examples are few to resample; p values are too small")
-            yield made(bootstrap.difference, test, p)
+            sources = bootstrap.difference.n
+            if binary is None and sources < FEW:
+                few = f"{sources} source examples are few to resample; p values are too small"
+                notes.append(f"{_title(first.result)}: {few}")
+            yield made(bootstrap.difference.of(None, n), sources, test, p)
 
     def _chosen(self, result: Result) -> dict[str, tuple[str, bool | None]]:
         """Return the quantities of a result to compare, by path: what to call each, and whether higher is better."""

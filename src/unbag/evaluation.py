@@ -51,7 +51,7 @@ OnFailure = Callable[[Failure], None]
 
 def evaluate_all(
     models: Sequence[Model],
-    sets: Sequence[Request | str],
+    sets: Sequence[Request | BuiltSet | str],
     *,
     out: Path | str,
     predictions: Path | str | None = None,
@@ -80,7 +80,8 @@ def evaluate_all(
     Args:
         models: each a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
             text-classification pipeline or a predictor (`unbag.predictors`).
-        sets: what to evaluate on; a name alone means all of that set of its default corpus.
+        sets: what to evaluate on: requests, sets that are already built, or names. A name means all of that set of its
+            default corpus.
         out: the folder for the results of all.
         predictions: the folder where predictions are kept, which may be one for many runs, or its address; `out`'s own
             by default.
@@ -114,7 +115,7 @@ def evaluate_all(
     require_no_shard(shard, predictions_csv)
     model_kinds.check(models, model_options)
     require_writable(Path(out), folder=True)
-    requests = [item if isinstance(item, Request) else suite.request(item) for item in sets]
+    requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     names = [str(model) for model in models if isinstance(model, str | Path)]
     if len(names) == len(models):  # before any of them is loaded
         result_folder.check(Path(out), dict.fromkeys(names), _names(requests))
@@ -139,7 +140,8 @@ def evaluate_all(
     asked = []
     for request in requests:  # what cannot be made is told now, not when the set's turn comes
         try:
-            check(request)
+            if isinstance(request, Request):
+                check(request)
             asked.append(request)
         except Exception as error:
             failed(request.name, error)
@@ -147,7 +149,7 @@ def evaluate_all(
         return []
     group = process_group()
     if processes.num_proc() > 1 and group.rank == 0:
-        build_ahead(asked, _progress_of(on_progress, BUILDING))
+        build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(on_progress, BUILDING))
     named: list[AskedModel] = []
     for model in models:
         own_options = model_kinds.fitting(model, model_options)
@@ -171,7 +173,7 @@ def evaluate_all(
         if on_set is not None:
             on_set(request.name)
         try:
-            item = group.main_process_first(lambda request=request: build(request))  # type: ignore[misc]
+            item = _built(request)
             words = Words() if counter is None or sharing is not None else counter.of(item, store)
         except Exception as error:
             failed(request.name, error)
@@ -272,6 +274,11 @@ def evaluate_file(
     result = score_answers(built, answers, model, words)
     write([(result, report_examples.select(result, built.rows, answers))], Path(out))
     return result
+
+
+def _built(item: Request | BuiltSet) -> BuiltSet:
+    """Build a set that is not built yet, in the first process before the others."""
+    return item if isinstance(item, BuiltSet) else process_group().main_process_first(lambda: build(item))
 
 
 def _try_out(function: Predictor) -> None:

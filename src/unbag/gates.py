@@ -24,7 +24,7 @@ from unbag.challenge_sets.base import SCORE
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.systems import one_asked
-from unbag.verdict import LEAST_SOURCES, MARGIN
+from unbag.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 
 Side = Literal["min", "max"]
 Outcome = Literal["passes", "fails", "cannot be told"]
@@ -176,8 +176,8 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
         why = ""
         if each.p_holm is None:
             why = "not tested, since a run kept no examples"
-        elif each.test != "seeds" and gap.n < LEAST_SOURCES:
-            why = _too_few(gap.n)
+        elif each.test != "seeds" and each.sources < LEAST_SOURCES:
+            why = _too_few(each.sources)
         outcome: Outcome = "cannot be told"
         if not why and (worse or (most is not None and round(most, _DECIMALS) <= MARGIN)):
             outcome = "fails" if worse else "passes"
@@ -188,7 +188,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
     unchecked = asked - {each.set for each in checked} - compared.untold  # of these the notes tell
     return checked, [
         *compared.notes,
-        *(f"{name}: not checked, no such number in both" for name in sorted(unchecked)),
+        *(f"{challenge_sets.display_name(name)}: not checked, no such number in both" for name in sorted(unchecked)),
     ]
 
 
@@ -208,7 +208,7 @@ def _against_bound(result: Result, asked: Bound) -> Checked:
     label = numbers.quantities(asked.set)[asked.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
-        why = "no example to tell it by"
+        why = TOO_FEW_ROWS if asked.number == numbers.SCORE_NAME else "no example to tell it by"
         return Checked(asked.set, data, asked.number, label, str(asked), nothing, "cannot be told", why)
     estimate, why = number.estimate, ""
     outcome: Outcome = "cannot be told"

@@ -57,7 +57,7 @@ def by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozens
         name, equals, value = (piece.strip() for piece in part.partition("="))
         if not equals:
             raise ValueError(f"expected {expected}; found {part!r}")
-        if name in values and name not in lists:
+        if name in values and name.rpartition(".")[2] not in lists:  # `-o SET.NAME=VALUE`
             raise ValueError(f"{name}: given twice")
         values[name] = f"{values[name]},{value}" if name in values else value
     return values

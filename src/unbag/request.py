@@ -84,6 +84,11 @@ class BuiltSet:
     config: Mapping[str, Any]
     data: Mapping[str, Any]
 
+    @property
+    def name(self) -> str:
+        """The name of the set."""
+        return self.request.name
+
     @cached_property
     def decisive(self) -> NDArray[np.bool_]:
         """Which rows the score beyond words rests on (`ChallengeSet.decisive_rows`), shape (n,)."""

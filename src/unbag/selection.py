@@ -1,6 +1,6 @@
 """What is asked for: sets by name, and which pairs they are made from, as requests; for commands and from Python."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
@@ -28,7 +28,8 @@ class Pairs:
         language: one of `corpora.LANGUAGES`.
         examples: how many examples to draw; None for all.
         seed: decides all that is drawn.
-        options: of the sets; each takes those that it has. `read` makes values of them.
+        options: of the sets, by name. Each set takes those that it has; `SET.NAME` is for that set alone, and wins over
+            `NAME`. `read` makes values of them.
         read: called with a set's name, an option's, and its value here.
     """
 
@@ -65,8 +66,12 @@ class Pairs:
         where = self._where()
         known = {name: sets.options(name) for name in names}
         for option in self.options:
-            if not any(option in each for each in known.values()):
-                raise OptionError(_not_an_option(option, known))
+            of_set, _, bare = option.rpartition(".")
+            if of_set and of_set not in known:
+                raise OptionError(f"option {option!r}: expected one of the sets {', '.join(known)}, got {of_set!r}")
+            among = {of_set: known[of_set]} if of_set else known
+            if not any(bare in each for each in among.values()):
+                raise OptionError(_not_an_option(bare, among))
         if self.data is None and on_failure is not None:
             # What no set can be made from is a mistake.
             corpora.corpus(self.corpus or sets.DEFAULT_CORPUS).split(self.split)
@@ -74,7 +79,7 @@ class Pairs:
         requests = []
         for name in names:
             # The option `seed` is the set's own; the other decides what is drawn of it too.
-            given = {option: value for option, value in self.options.items() if option in known[name]}
+            given = self._of_set(name, known[name])
             values = {option: value for option, value in drawn.items() if option in known[name]}
             values |= {option: self.read(name, option, value) for option, value in given.items()}
             config = None
@@ -94,6 +99,18 @@ class Pairs:
     def is_given(self) -> bool:
         """Tell whether anything is said of the pairs."""
         return self != Pairs(read=self.read)
+
+    def shared_options(self, names: Sequence[str]) -> dict[str, list[str]]:
+        """Return the options that are given without a set and that several of these sets take, with these sets."""
+        known = {name: sets.options(name) for name in names}
+        taken = {option: [name for name in names if option in known[name]] for option in self.options}
+        return {option: takers for option, takers in taken.items() if len(takers) > 1}
+
+    def _of_set(self, name: str, known: Collection[str]) -> dict[str, Any]:
+        """Return the options that a set takes, by their names in that set."""
+        for_all = {option: value for option, value in self.options.items() if option in known}
+        own = {f"{name}.{option}": option for option in known}
+        return for_all | {own[option]: value for option, value in self.options.items() if option in own}
 
     def _where(self) -> dict[str, Any]:
         """Return what a set is told of pairs of one's own."""

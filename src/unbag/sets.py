@@ -119,6 +119,16 @@ def takes_split(name: str, corpus: str | None) -> bool:
     return (corpus or cls.DEFAULT_CONFIG_NAME or DEFAULT_CORPUS).partition("-")[0] not in cls.builder_configs
 
 
+def official_config(name: str) -> str | None:
+    """Return the config of the authors' own pairs, where a set is made of these by default; None for another set.
+
+    >>> official_config("breaking_nli"), official_config("swapped")
+    ('official', None)
+    """
+    default = challenge_sets.get(name).builder_class().DEFAULT_CONFIG_NAME
+    return default if default == corpora.OFFICIAL else None
+
+
 def config_name(
     name: str, corpus: str | None, split: str | None, options: Mapping[str, Any]
 ) -> tuple[str, dict[str, Any]]:
@@ -241,10 +251,11 @@ def _evaluated(dataset_builder: Any, splits: Any) -> Any:
 
 
 def summaries() -> list[dict[str, str]]:
-    """Return name, what it is, and the paper of each challenge set; what it is, its builder's module says."""
+    """Return name, display name, summary and paper of each challenge set. The summary is of its builder's module."""
     return [
         {
             "name": name,
+            "title": described.title,
             "summary": (inspect.getmodule(described.builder_class()).__doc__ or "").strip().splitlines()[0],
             "paper": described.paper,
         }

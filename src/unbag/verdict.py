@@ -7,6 +7,7 @@ from typing import Any, Final, Literal, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
 from unbag.results import Result
+from unbag.scoring.beyond_words import LEAST_ROWS
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.seeds import t_quantile
 
@@ -29,6 +30,9 @@ LEAST_SOURCES: Final = 10
 
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "inconclusive": "?"}
 """A character for each, where there is no room for words."""
+
+TOO_FEW_ROWS: Final = f"fewer than two labels have the {LEAST_ROWS} rows each that it takes"
+"""Why a set has no score beyond words."""
 
 _NOTHING: Final = Estimate(None, None, None, 0)
 
@@ -177,7 +181,6 @@ def _ability(verdict: SetVerdict) -> str:
 
 def _title(result: Result, asked: Sequence[SetVerdict]) -> str:
     """Return what a set is called, with its corpus where it was made from several."""
-    described = challenge_sets.find(result.set)
-    title = described.short if described else result.set
+    title = challenge_sets.display_name(result.set)
     several = len({each.result.corpus for each in asked if each.result.set == result.set}) > 1
     return f"{title} of {result.corpus}" if several else title

@@ -217,3 +217,12 @@ def test_a_metric_reads_the_columns_of_its_set(name):
 
 def test_a_long_list_is_cut_short():
     assert [line.value for line in lines({"ratios": [1.0, 0.5, None, 0.25, 1.0, 1.0]})] == ["1, 0.5, –, 0.25, … (6)"]
+
+
+def test_each_space_links_the_sets_whose_columns_it_reads(spaces):
+    for name, space in spaces.items():
+        readers = [each.name for each in challenge_sets.in_evaluation_order() if name in each.metrics]
+        assert readers
+        assert all(
+            f"https://huggingface.co/datasets/org/{each})" in space.files["README.md"].decode() for each in readers
+        )

@@ -1,6 +1,9 @@
 """Every set, published by the command and read back by plain `datasets` in a process that knows nothing of unbag."""
 
 import json
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -195,3 +198,31 @@ def test_the_description_of_rows_tells_them_apart():
     features = datasets.Features({"label": datasets.ClassLabel(names=["x", "y"])})
     one, other = (datasets.Dataset.from_dict({"label": labels}, features=features) for labels in ([0, 1], [1, 0]))
     assert described(one) != described(other)
+
+
+def test_the_example_of_each_card_runs_without_unbag(published, commands, tmp_path):
+    first, _ = published
+    commands("publish", "metric", "--to", _TO, "--yes")
+    repositories = [said["repo"] for said in first.values()]
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("run_card_examples.py"), *repositories],
+        env=commands.hub.env(tmp_path),
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    printed = json.loads(done.stdout)
+    assert printed.keys() == set(repositories)
+    in_cs, n, *_ = printed.pop("org/cs_lambda")
+    assert in_cs == n, "the filter and the metric agree on CS_0.7"
+    assert {number for numbers in printed.values() for number in numbers} == {"1.0"}, "gold labels are always right"
+
+
+def test_each_card_names_its_metric_and_links_its_space(published, commands):
+    for name, said in published[0].items():
+        card = _card(commands, said["repo"])
+        metric = challenge_sets.get(name).metrics[0]
+        assert f"[`{metric}`](https://huggingface.co/spaces/org/{metric})" in card
+        assert f'evaluate.load("org/{metric}")' in card
+        assert "ORG/" not in card.partition("## Load")[0].partition("## Score a model")[2].partition("\n## ")[0]

@@ -33,9 +33,9 @@ def _shown(results):
 def test_one_model_shows_its_baselines_its_interval_and_its_standing():
     rows = _shown([_result("plain", 0.8), _result("breaking_nli", -0.3), _result("sicck", 0.01)])
     parts = ["0.400", "0.300", "0.200"]
-    assert ["plain", *parts, "0.800", "[0.780,", "0.820]", "better"] in rows
-    assert ["breaking_nli", *parts, "-0.300", "[-0.323,", "-0.277]", "worse"] in rows
-    assert ["sicck", *parts, "0.010", "[-0.013,", "0.033]", "no", "better"] in rows
+    assert ["Corpus", *parts, "0.800", "[0.780,", "0.820]", "better"] in rows
+    assert ["Breaking", "NLI", *parts, "-0.300", "[-0.323,", "-0.277]", "worse"] in rows
+    assert ["SICCK", *parts, "0.010", "[-0.013,", "0.033]", "no", "better"] in rows
     said = " ".join(word for row in rows for word in row)
     assert "Verdict: Better than the baseline on 0 of 2 challenge sets. No better: SICCK. Worse: Breaking NLI." in said
     assert "The intervals of the challenge sets hold together (95 %)." in said
@@ -46,7 +46,7 @@ def test_the_interval_shown_is_that_of_the_verdict():
     sets = ["sicck", "swapped", "permuted", "cs_lambda", "resnli", "breaking_nli", "soswap_addamod"]
     alone, together = (_shown([_result(name, 0.2, width=0.18) for name in some]) for some in (sets[:1], sets))
     assert any(row[:2] == ["Verdict:", "Better"] for row in alone)
-    [row] = [row for row in together if row[:1] == ["sicck"]]
+    [row] = [row for row in together if row[:1] == ["SICCK"]]
     assert row[4:] == ["0.200", "[-0.047,", "0.447]", "inconclusive"]  # 2.690 / 1.960 times as wide
     said = " ".join(word for row in together for word in row)
     assert "SICCK (can show 0.37 or more)" in said  # (2.690 + 1.282) / 1.960 · 0.18 = 0.365
@@ -63,15 +63,15 @@ def test_several_models_stand_beside_each_other_and_a_gap_is_a_gap():
     results = [_result("plain", 0.1 * place + 0.1, model) for place, model in enumerate(models)]
     rows = _shown([*results, _result("breaking_nli", 0.7, "org/b")])
     assert ["A", "org/a"] in rows
-    assert ["plain", *(word for share in range(1, 6) for word in (f"0.{share}00", "+")), "2,000"] in rows
-    assert ["plain", "0.600", "+", "0.700", "+", "2,000"] in rows
-    assert ["breaking_nli", "0.700", "+", "2,000"] in rows
+    assert ["Corpus", *(word for share in range(1, 6) for word in (f"0.{share}00", "+")), "2,000"] in rows
+    assert ["Corpus", "0.600", "+", "0.700", "+", "2,000"] in rows
+    assert ["Breaking", "NLI", "0.700", "+", "2,000"] in rows
 
 
 def test_one_set_of_two_corpora_names_them():
     rows = _shown([_result("plain", 0.8), _result("plain", 0.6, data="sick"), _result("soswap_addamod", 0.5)])
     numbers = ["0.400", "0.300", "0.200", "0.600", "[0.580,", "0.620]", "better"]
-    assert any(row[:2] == ["plain", "sick"] and row[-7:] == numbers for row in rows)
+    assert any(row[:2] == ["Corpus", "sick"] and row[-7:] == numbers for row in rows)
 
 
 def test_a_set_without_the_scale_is_inconclusive():
@@ -91,4 +91,19 @@ def test_baselines_that_were_not_asked_are_not_named():
     shown = _shown([_without(_result("sicck", 0.4), "words"), _result("swapped", 0.4)])
     said = " ".join(word for row in shown for word in row)
     assert "the lexical baseline (where asked) and the model's own answers to shuffled words; 1 is" in said
-    assert "sicck 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
+    assert "SICCK 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
+
+
+def test_a_set_without_a_score_shows_no_count_of_rows():
+    bare = [replace(_result("cs_lambda", 0.1, model), scores={}) for model in ("a", "b")]
+    assert ["CS_λ", "–", "?", "–", "?", "–"] in _shown(bare)
+    said = " ".join(word for row in _shown(bare[:1]) for word in row)
+    assert "No score beyond words: fewer than two labels have the 50 rows each that it takes." in said
+    assert ", 0 rows" not in said
+
+
+def test_a_set_has_one_name_in_table_verdict_and_heading():
+    results = [_result("soswap_addamod", 0.5), _result("swapped", 0.5)]
+    said = " ".join(word for row in _shown(results) for word in row)
+    assert said.count("SOSwap/AddAmod") == 2
+    assert "soswap_addamod" not in said

@@ -106,7 +106,7 @@ def test_the_better_is_who_is_lower_where_that_is_better(tmp_path):
     assert drop.difference.high < 0
     assert found.better(drop) == "B"
     assert [each["better"] for each in found.as_json()["differences"] if each["quantity"] == "drop"] == ["B"]
-    assert "swapped drop (b better)" in compared.verdict(found, named=True)
+    assert "Swapped · ours.jsonl drop (b better than a)" in compared.verdict(found, named=True)
 
 
 def test_nothing_is_better_without_a_test_or_a_direction(folders):

@@ -59,6 +59,16 @@ def find(name: str) -> ChallengeSet | None:
     return get(name) if name in names() else None
 
 
+def display_name(name: str) -> str:
+    """Return the name of a challenge set for people; the name itself where the set is not installed.
+
+    >>> display_name("soswap_addamod")
+    'SOSwap/AddAmod'
+    """
+    described = find(name)
+    return name if described is None else described.title
+
+
 def in_evaluation_order() -> list[ChallengeSet]:
     """Return all challenge sets, those first that are cheap to make and to ask."""
     return sorted(map(get, names()), key=lambda each: (each.evaluation_order, each.name))

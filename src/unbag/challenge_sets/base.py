@@ -101,11 +101,11 @@ class ChallengeSet:
 
     Attributes:
         name: what commands call it.
-        title: what a report calls it.
-        short: the same in a word or two.
+        title: the display name, in a word or two, on every surface but commands.
         question: what it asks of a model.
         paper: where it is from, with its address.
         figures_from: the paper whose figures stand beside a model's, as `papers` names it.
+        metrics: the modules of `metrics/` that read its columns, the one that scores it first.
         package: the Python package of the modules above.
         builder: its `datasets` builder, as `module:Class`.
         columns: what its metric reads of a row beside the label.
@@ -128,10 +128,10 @@ class ChallengeSet:
 
     name: str
     title: str
-    short: str
     question: str
     paper: str
     figures_from: str = ""
+    metrics: tuple[str, ...] = ()
     package: str
     builder: str
     columns: tuple[str, ...] = ()

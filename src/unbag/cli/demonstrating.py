@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli.output import AsJson, console, echo, failed, leave, report
+from unbag.cli.output import AsJson, console, echo, leave, report
 from unbag.cli.paths import folder_to_write
 from unbag.cli.watching import watch
 
 if TYPE_CHECKING:
     from unbag.demo.disagreement import Disagreement
-    from unbag.failures import Failure
 
 _WHO: Final = (
     "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that sees the words in "
@@ -30,30 +29,25 @@ def demo(
     Every challenge set is made from bundled captions, whose labels follow from
     what they mean, and put to a small network that reads the words in their
     order, to a bag of words, and to one that sees the hypothesis only, all
-    trained on the same captions. A set that needs what is not on this machine,
-    such as a parser, is left out and named at the end.
+    trained on the same captions.
     """
     from unbag.challenge_sets import names
     from unbag.demo.disagreement import disagreement
     from unbag.demo.run import run
     from unbag.report import html, terminal
 
-    failures: list[Failure] = []
     with watch(len(names()), visible=not as_json, quiet=True) as watched:
         found = run(
             out,
             on_set=watched.on_set,
             on_progress=watched.on_progress,
             on_result=watched.on_result,
-            on_failure=failures.append,
         )
     if as_json:
         report(found, out, as_json=True)
-        failed(failures, several=False)
         return
     leave(found, out)
     terminal.show([_who(), *terminal.together(found), *_told(disagreement(out))], console())
-    failed(failures, several=False)
     echo(f"Every set's own table is in {out / terminal.FILE}.")
     echo(f"Open {(out / html.FILE).resolve()} in a browser")
 

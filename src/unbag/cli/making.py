@@ -110,10 +110,10 @@ def list_sets(
         return
     from rich.table import Table
 
-    table = Table("set", "what it is", box=None, header_style="bold")
+    table = Table("set", "shown as", "what it is", box=None, header_style="bold")
     table.add_column("paper", overflow="fold")  # an address that is cut off is none
     for entry in entries:
-        table.add_row(entry["name"], entry["summary"], entry["paper"])
+        table.add_row(entry["name"], entry["title"], entry["summary"], entry["paper"])
     corpora = Table(
         "corpus", "data set", "splits (the first is evaluated by default)", "licence", box=None, header_style="bold"
     )

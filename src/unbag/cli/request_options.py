@@ -4,10 +4,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+import click
 import typer
 
 from unbag.cli import completion
 from unbag.cli.lists import comma_separated, comma_separated_names
+from unbag.cli.output import echo
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
@@ -41,7 +43,7 @@ class PairOptions:
             callback=comma_separated_names,
             autocompletion=completion.corpora,
             help="Base corpus: snli (default), mnli, anli, sick, ocnli, fever, rte, qnli, scitail, paws or "
-            "xnli_en, xnli_de, … (15 languages); of evaluate and publish all also all: the first five, of the papers.",
+            "xnli_en, xnli_de, … (15 languages); evaluate and publish all also take several, or all: the first five.",
         ),
     ] = None
     split: Annotated[
@@ -98,11 +100,11 @@ class PairOptions:
         typer.Option(
             "--option",
             "-o",
-            metavar="NAME=VALUE",
+            metavar="[SET.]NAME=VALUE",
             rich_help_panel=_WHICH,
             autocompletion=_complete,
-            help="An option of the sets, which `unbag sets NAME` lists: -o q=10, -o wordnet=true or "
-            "-o training=snli,mnli. Repeat it for another.",
+            help="An option of each set that has it, or of one: -o q=10, -o permuted.seed=1 (`unbag sets NAME` lists "
+            "them). Repeat it for another.",
         ),
     ] = None
 
@@ -119,6 +121,7 @@ class PairOptions:
             typer.BadParameter: if an option is none of any of the sets, or what is given cannot be read.
             ValueError: if there is no such set, corpus or split.
         """
+        from unbag import sets
         from unbag.options import COLUMNS_GIVEN
         from unbag.selection import OptionError, Pairs
 
@@ -136,9 +139,15 @@ class PairOptions:
             read=_value,
         )
         try:
-            return pairs.requests(names, on_failure=on_failure)
+            found = pairs.requests(names, on_failure=on_failure)
         except OptionError as error:
             raise typer.BadParameter(str(error)) from None
+        for option, takers in pairs.shared_options(names).items():
+            _say(f"-o {option} is set on {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it on one")
+        for request in found:
+            if pairs.corpus and sets.official_config(request.name) not in (None, request.config):
+                _say(f"{request.name}: generated from {pairs.corpus}; without --corpus it is the authors' own pairs")
+        return found
 
     def _corpus(self) -> str | None:
         if self.corpus is not None and len(self.corpus) != 1:
@@ -156,7 +165,7 @@ class PairOptions:
 
     def without_file(self) -> "PairOptions":
         """Return the same options without the authors' file, as for sets that are made from a corpus."""
-        option = [part for part in self.option or () if part.partition("=")[0].strip() != FILE]
+        option = [part for part in self.option or () if _bare(part.partition("=")[0]) != FILE]
         return replace(self, file=None, option=option or None)
 
 
@@ -167,6 +176,24 @@ def _lists(names: Sequence[str]) -> frozenset[str]:
 
     described = (option for name in names for option in sets.described_options(name))
     return frozenset(option.name for option in described if option.expected == LIST)
+
+
+def _say(line: str) -> None:
+    """Print a line on standard error, once in a command."""
+    context = click.get_current_context(silent=True)
+    lines = [] if context is None else context.meta.setdefault(__name__, [])
+    if line not in lines:
+        lines.append(line)
+        echo(line, err=True, fg="yellow")
+
+
+def _bare(name: str) -> str:
+    """Return the name of an option without its set's.
+
+    >>> _bare("permuted.seed"), _bare("seed")
+    ('seed', 'seed')
+    """
+    return name.rpartition(".")[2].strip()
 
 
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:

@@ -9,7 +9,7 @@ import typer
 from unbag.cli import completion
 from unbag.cli.lists import comma_separated
 from unbag.cli.request_options import FILE, PairOptions
-from unbag.corpora import OF_PAPERS
+from unbag.corpora import OF_PAPERS, corpus
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
@@ -39,7 +39,7 @@ def selected(
 ) -> "list[Request]":
     """Return what is asked for; of the suite, sets that cannot be made of these pairs are told of and left out.
 
-    With all corpora, a file of the authors' adds their own pairs once; without one, sets are made of corpora alone.
+    With several corpora, a file of the authors' adds their own pairs once; without one, sets are made of corpora alone.
 
     Args:
         pairs: which pairs.
@@ -49,11 +49,14 @@ def selected(
     """
     from unbag import suite
 
-    if pairs.corpus == [ALL]:
+    corpora = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
+    if len(corpora) > 1:
         if pairs.split:
-            raise typer.BadParameter(f"--corpus {ALL} takes each corpus's own split, found --split {pairs.split}")
+            raise typer.BadParameter(f"--split: expected one --corpus with it, got {len(corpora)}; leave --split out")
+        for name in corpora:
+            corpus(name)
         without_file = pairs.without_file()
-        each = [replace(without_file, corpus=[name]) for name in OF_PAPERS]
+        each = [replace(without_file, corpus=[name]) for name in corpora]
         names = list(sets or suite.names())
         found = [request for one in each for request in one.requests(names, on_failure=on_failure)]
         if pairs != without_file:  # the authors' own pairs are of no corpus

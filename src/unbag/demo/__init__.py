@@ -1,8 +1,9 @@
 """The demonstration and its bundled corpus, so that the whole flow can be tried offline.
 
 The pairs are captions of ours: a grammar wrote them, and their labels follow from what the sentences mean. The table of
-word vectors says how often words of the training pairs stand in one sentence. `tools/demo_corpus` in the repository
-makes both.
+word vectors says how often words of the training pairs stand in one sentence. The SOSwap and AddAmod rows are built
+from the validation pairs in advance, because their builder needs a parser. `tools/demo_corpus` in the repository makes
+all three.
 """
 
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ SPLITS: Final = ("train", "validation")
 _FOLDER: Final = Path(__file__).parent
 VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
 """The table of word vectors."""
+SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
+"""The SOSwap and AddAmod set of the validation pairs, as `request.export` writes it."""
 
 
 def file(split: str) -> Path:

@@ -127,8 +127,9 @@ def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[st
 
 
 def _set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
-    own = without_relative_links(sets.card(set_name)).strip()
-    default = next(entry["config_name"] for entry in metadata["configs"] if entry.get("default"))
+    [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
+    default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
+    own = _of_repository(without_relative_links(sets.card(set_name)).strip(), repo, set_name, default, splits)
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (
@@ -161,6 +162,15 @@ for a task, least of all for decisions about people.
 {_biases(metadata)}
 
 ## The configs here{mixed}"""
+
+
+def _of_repository(card: str, repo: str, set_name: str, config: str, splits: Sequence[str]) -> str:
+    """Fill in the example of a set's card: the repository, its owner, a published config and its evaluated split."""
+    evaluated = challenge_sets.get(set_name).builder_class().EVALUATED
+    split = evaluated if evaluated in splits else splits[0]
+    load = re.compile(rf'load_dataset\("ORG/{set_name}", "[^"]*", split="[^"]*"\)')
+    card = load.sub(f'load_dataset("{repo}", "{config}", split="{split}")', card)
+    return re.sub(r"(spaces/|load\(\")ORG/", rf"\1{repo.partition('/')[0]}/", card)
 
 
 def _biases(metadata: Mapping[str, Any]) -> str:

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag import scripts
+from unbag import challenge_sets, scripts
 from unbag.hub.home import what_it_is, without_relative_links
 from unbag.hub.publication import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
@@ -42,7 +42,8 @@ def metric_space(name: str, repo: str) -> Publication:
         raise ValueError(f"expected a Space named like a Python module, e.g. org/{name}, found {repo!r}")
     source, needed = without_us((folder / f"{name}.py").read_text(encoding="utf-8"), _SCORING)
     readme = without_relative_links((folder / "README.md").read_text(encoding="utf-8")).rstrip()
-    card = with_settings(f"{readme}\n\n## unbag\n\n{what_it_is()} It made this Space, which runs without it.\n")
+    made = f"{what_it_is()} It made this Space, which runs without it."
+    card = with_settings(f"{readme}\n\n## Challenge sets\n\n{_sets_of(name, repo)}\n\n## unbag\n\n{made}\n")
     files = {
         "README.md": card.replace(f'evaluate.load("{_ROOM}/{name}")', f'evaluate.load("{repo}")'),
         f"{module}.py": notice() + source,
@@ -54,3 +55,11 @@ def metric_space(name: str, repo: str) -> Publication:
     }
     contents = {path: text.encode() for path, text in files.items()}
     return Publication(repo, "space", contents, f"Publish the metric {name}", owns=("*.py",))
+
+
+def _sets_of(name: str, repo: str) -> str:
+    """Build the sentence that links the challenge sets whose columns a metric reads."""
+    owner = repo.rpartition("/")[0]
+    found = [each for each in challenge_sets.in_evaluation_order() if name in each.metrics]
+    links = ", ".join(f"[{each.title}](https://huggingface.co/datasets/{owner}/{each.name})" for each in found)
+    return f"It reads the columns of {links}, whose card has a complete example."

@@ -7,6 +7,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.comparison import Comparison, Difference
 from unbag.report.tables import Exported, Table
@@ -72,7 +73,8 @@ def _ahead(comparison: Comparison, difference: Difference, *, named: bool) -> st
     called = {letter: comparison.name(letter) if named else letter for letter in (difference.first, difference.second)}
     better = comparison.better(difference)
     if better is not None:
-        return f"{called[better]} better"
+        worse = difference.first if better == difference.second else difference.second
+        return f"{called[better]} better than {called[worse]}"
     above = (difference.difference.value or 0) > 0
     return f"{called[difference.second]} {'above' if above else 'below'} {called[difference.first]}"
 
@@ -89,7 +91,7 @@ def _to_paste(comparison: Comparison, differences: Sequence[Difference], *, note
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
         rows = [
             (
-                f"{name} · {data}" if number == 0 else "",
+                f"{challenge_sets.display_name(name)} · {data}" if number == 0 else "",
                 directed(each.label, each.higher_is_better),
                 *_values(each),
                 gap(each.difference),
@@ -138,6 +140,7 @@ def _record(comparison: Comparison, difference: Difference) -> dict[str, Any]:
         "low": difference.difference.low,
         "high": difference.difference.high,
         "n": difference.difference.n,
+        "sources": difference.sources,
         "test": difference.test,
         "p": difference.p,
         "p_holm": difference.p_holm,
@@ -151,7 +154,7 @@ def _table(comparison: Comparison, differences: Sequence[Difference]) -> Rendera
     names = ("", first, second, f"{second} − {first} [95 %]", "p", "Holm")
     parts: list[RenderableType] = [Text(" ".join(map(_aligned, names, _WIDTHS)), style="bold"), Text("─" * _LINE)]
     for (name, data), group in groupby(differences, key=lambda each: (each.set, each.data)):
-        parts.append(Text(f"{name} · {data}"))
+        parts.append(Text(f"{challenge_sets.display_name(name)} · {data}"))
         for difference in group:
             mark = "↓" if difference.higher_is_better is False else " "
             label = f"{mark} {difference.label}"
@@ -203,7 +206,7 @@ def p_value(value: float | None) -> str:
 
 
 def _at(difference: Difference) -> str:
-    return f"{difference.set} {difference.label}"
+    return f"{challenge_sets.display_name(difference.set)} · {difference.data} {difference.label}"
 
 
 def _method(comparison: Comparison, significant: str) -> str:

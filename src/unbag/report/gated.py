@@ -7,11 +7,12 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag import challenge_sets
 from unbag.gates import Checked
 from unbag.report.compared import gap, p_value
 from unbag.report.tables import Exported
 from unbag.report.tables import Table as ToPaste
-from unbag.views.cells import interval
+from unbag.views.cells import count, interval
 
 _STYLES = {"passes": "green", "fails": "bold red", "cannot be told": "yellow"}
 
@@ -30,7 +31,7 @@ def view(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) -> R
         outcome = Text(each.outcome, style=_STYLES[each.outcome])
         same = sum((other.set, other.number, other.asked) == (each.set, each.number, each.asked) for other in checked)
         name = f"{each.set}:{each.number}" + (f" · {each.data}" if same > 1 else "")
-        table.add_row(name, each.asked, _value(each), f"{each.estimate.n:,}", *p, outcome)
+        table.add_row(name, each.asked, _value(each), count(each.estimate), *p, outcome)
     said = [*_remarks(checked), *(f"{note}." for note in notes)]
     return Group(
         table, *(Text(line, style="dim") for line in said), Text(verdict(checked, strict=strict), style="bold")
@@ -62,11 +63,11 @@ def exported(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) 
     """Return the gates in all forms to paste."""
     rows = [
         (
-            f"{each.set} · {each.data}",
+            f"{challenge_sets.display_name(each.set)} · {each.data}",
             each.label,
             each.asked,
             _value(each),
-            f"{each.estimate.n:,}",
+            count(each.estimate),
             p_value(each.p) if each.against else "",
             each.outcome,
         )

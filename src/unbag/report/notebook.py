@@ -8,7 +8,7 @@ from unbag import challenge_sets, numbers, verdict
 from unbag.report import summary
 from unbag.results import LeftOut, Result
 from unbag.verdict import SetVerdict, Standing
-from unbag.views.cells import interval
+from unbag.views.cells import count, interval
 
 # Of a lightness that can be told from white and from black.
 _GREY: Final = "#7d868e"
@@ -65,7 +65,7 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
         f"{escape(summary.name_of(each.result, results))}</th>"
         f'<td style="{_NUMBER}">{interval(each.score)}</td>'
         f'<td style="{_WORDS}">{_bar(each, low, high)}</td>'
-        f'<td style="{_NUMBER}">{each.score.n:,}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
+        f'<td style="{_NUMBER}">{count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
         for each in standings
     )
     return (

@@ -64,7 +64,7 @@ def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
     for name, label, better in _quoted(group.scored[0].result):
         found = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
         if any(number.estimate.value is not None for number in found.values()):
-            title = "" if rows else f"{group.set} · {group.title}"
+            title = "" if rows else f"{challenge_sets.display_name(group.set)} · {group.title}"
             cells = (interval(found[model].estimate) if model in found else "" for model in models)
             rows.append((title, directed(label, better), *cells, _counts(list(found.values()))))
     return rows

@@ -8,10 +8,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag import challenge_sets
 from unbag.numbers import verdicts
 from unbag.results import Result
-from unbag.verdict import MARKS, SetVerdict, scale, sentence
-from unbag.views.cells import interval, value
+from unbag.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
+from unbag.views.cells import count, interval, value
 
 _ACROSS: Final = 5  # models beside each other in 80 columns
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
@@ -27,7 +28,10 @@ def view(results: Sequence[Result]) -> RenderableType:
         return Group(_several(found, results), Text(f"{scale(asked)} {_LEGEND}.", style="dim"), *sentences)
     if len(asked) == 1:
         [one] = asked
-        line = f"Beyond words {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
+        if one.score.value is None:
+            line = f"No score beyond words: {TOO_FEW_ROWS}."
+        else:
+            line = f"Beyond words {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
         return Group(Text(line), *sentences)
     table = _empty("model", "shuffled", "lexical", "beyond words [95 %]", "")
     for each in asked:
@@ -50,7 +54,7 @@ def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result
         rows: dict[str, dict[str, str]] = {}
         for model in shown:
             for each in found[model]:
-                row = rows.setdefault(name_of(each.result, results), {"n": f"{each.score.n:,}"})
+                row = rows.setdefault(name_of(each.result, results), {"n": count(each.score)})
                 row[model] = f"{value(each.score)} {MARKS[each.standing]}"
         table = _empty(*(letters[model] for model in shown), "rows")
         for name, row in rows.items():
@@ -71,6 +75,7 @@ def _of(name: str, names: Sequence[str]) -> str:
 
 
 def name_of(result: Result, results: Sequence[Result]) -> str:
-    """Return what a row is called: the set, with its data where the set comes with several."""
+    """Return the name of a row: the set's display name, with its data where the set comes with several."""
     several = {other.corpus for other in results if other.set == result.set}
-    return f"{result.set} {result.corpus}" if len(several) > 1 else result.set
+    title = challenge_sets.display_name(result.set)
+    return f"{title} {result.corpus}" if len(several) > 1 else title

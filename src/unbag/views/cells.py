@@ -10,10 +10,12 @@ from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 
-def headed(result: Result, *columns: str, words: int = 1) -> Table:
-    """Return an empty table headed by model, set and data; all but its first `words` columns are numbers."""
-    title = " · ".join([result.model["name"], result.set, result.corpus])
-    return titled(title, *columns, words=words)
+def headed(title: str, result: Result, *columns: str, words: int = 1) -> Table:
+    """Build an empty table headed by the model, the display name of the set (`ChallengeSet.title`) and the data.
+
+    All but its first `words` columns are numbers.
+    """
+    return titled(" · ".join([result.model["name"], title, result.corpus]), *columns, words=words)
 
 
 def titled(title: str, *columns: str, words: int = 1, caption: str | None = None) -> Table:
@@ -42,6 +44,15 @@ def interval(estimate: Estimate) -> str:
 def value(estimate: Estimate | None) -> str:
     """Return a value; a dash where there is no example, nothing where there is no estimate."""
     return "" if estimate is None else "–" if estimate.value is None else f"{estimate.value:.3f}"
+
+
+def count(estimate: Estimate) -> str:
+    """Return the number of examples behind a value; a dash where there is no value.
+
+    >>> count(Estimate(0.5, None, None, 1200)), count(Estimate(None, None, None, 0))
+    ('1,200', '–')
+    """
+    return "–" if estimate.value is None else f"{estimate.n:,}"
 
 
 def directed(label: str, higher_is_better: bool | None) -> str:

@@ -24,7 +24,6 @@ def _accuracy(label: str) -> Quantity:
 SET: Final = ChallengeSet(
     name="breaking_nli",
     title="Breaking NLI",
-    short="Breaking NLI",
     question="Is it right when one word is replaced: sofa for couch, seven for five?",
     paper="Glockner et al. 2018, https://aclanthology.org/P18-2103",
     figures_from=_PAPER,
@@ -32,6 +31,7 @@ SET: Final = ChallengeSet(
         "The gold label of the pair in order. One word differs between the sentences, and that word is still "
         "there: the control says how much of the set is knowledge of word pairs."
     ),
+    metrics=("category_accuracy",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.breaking_nli.breaking_nli:BreakingNli",
     columns=("category",),

@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.breaking_nli import SET
 from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
@@ -28,7 +29,7 @@ def table(result: Result) -> RenderableType:
     """
     scores = result.scores
     people = "human" in scores
-    grid = headed(result, "", "n", "accuracy [95 %]", *(["human"] if people else []))
+    grid = headed(SET.title, result, "", "n", "accuracy [95 %]", *(["human"] if people else []))
     grid.add_row("all", *_cells(scores["n_examples"], scores), end_section=True)
     names = scores["labels"]
     views: list[tuple[str, Any]] = [

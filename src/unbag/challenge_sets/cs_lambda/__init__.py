@@ -22,7 +22,6 @@ def _accuracy(threshold: float, *more_roles: Role) -> Quantity:
 SET: Final = ChallengeSet(
     name="cs_lambda",
     title="CS_λ",
-    short="CS_λ",
     question="Is it right where the words point to the wrong label?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     figures_from=_PAPER,
@@ -30,6 +29,7 @@ SET: Final = ChallengeSet(
         "The gold label of the pair in order. Words point to another label here, so that what a model still "
         "gets without order is knowledge of words that the lexical model lacks."
     ),
+    metrics=("compositionality_sensitivity",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.cs_lambda.cs_lambda:CsLambda",
     columns=("lms",),

@@ -5,11 +5,12 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.cs_lambda import SET
+from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import change, points, share
 
-_JUDGED: Final = 0.7  # the λ that the paper settles on
 _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
 
 
@@ -17,7 +18,7 @@ def table(result: Result) -> RenderableType:
     """Return accuracy, drop, majority vote and human estimate by λ."""
     subsets = result.scores["subsets"]
     people = any("human" in subset for subset in subsets)
-    grid = headed(result, "", "n", "accuracy [95 %]", "drop [95 %]", "vote", *(["human"] if people else []))
+    grid = headed(SET.title, result, "", "n", "accuracy [95 %]", "drop [95 %]", "vote", *(["human"] if people else []))
     for subset in subsets:
         cells = [interval(subset["accuracy"]), interval(subset["drop"]) if subset["lambda"] else ""]
         person = [value(subset.get("human"))] if people else []
@@ -29,9 +30,11 @@ def table(result: Result) -> RenderableType:
 
 def reading(result: Result) -> str:
     """Return what is left of the model's accuracy where words mislead."""
-    hardest = _hardest(result.scores["subsets"])
-    if hardest is None:
-        return f"fewer than {_ENOUGH} pairs have words that mislead."
+    subsets = result.scores["subsets"]
+    hardest = next((subset for subset in subsets if subset["lambda"] == MISLED), None)
+    if hardest is None or hardest["n"] < _ENOUGH:
+        pairs = 0 if hardest is None else hardest["n"]
+        return f"{pairs:,} of {subsets[0]['n']:,} pairs are in CS_{MISLED:g}; a statement about these takes {_ENOUGH}."
     accuracy, majority = hardest["accuracy"], hardest["majority"]
     label = result.scores["labels"][hardest["majority_label"]]
     return (
@@ -39,11 +42,6 @@ def reading(result: Result) -> str:
         f"time (who always says {label}: {points(majority.value)} %); from all pairs to these, "
         f"{change(hardest['drop'])}."
     )
-
-
-def _hardest(subsets: list[dict[str, Any]]) -> dict[str, Any] | None:
-    enough = [subset for subset in subsets if 0 < subset["lambda"] <= _JUDGED and subset["n"] >= _ENOUGH]
-    return enough[-1] if enough else None
 
 
 def _lexical(models: list[dict[str, Any]]) -> str:

@@ -20,8 +20,7 @@ def _of_paper(name: str, label: str, theirs: str, *more_roles: Role, higher_is_b
 
 SET: Final = ChallengeSet(
     name="permuted",
-    title="Permuted pairs",
-    short="Permuted",
+    title="Permuted",
     question="Does the label survive when no word keeps its place?",
     paper="Sinha et al. 2021, https://aclanthology.org/2021.acl-long.569",
     figures_from=_PAPER,
@@ -30,6 +29,10 @@ SET: Final = ChallengeSet(
         "orders that get the same label, of which a model that is blind to word order has 0."
     ),
     has_shuffled_control=False,
+    metrics=(
+        "permutation_acceptance",
+        "pos_minitree",
+    ),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.permuted.permuted:Permuted",
     columns=("source_id", "permutation"),

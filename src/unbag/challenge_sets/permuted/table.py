@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.permuted import SET
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import points, share
@@ -29,7 +30,7 @@ def table(result: Result) -> RenderableType:
     """Return each quantity with its interval, and at higher confidence."""
     scores = result.scores
     confident: Mapping[str, Any] = scores.get("confident", {})
-    grid = headed(result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
+    grid = headed(SET.title, result, "", "", "value [95 %]", *(f"p ≥ {tau}" for tau in confident), words=2)
     for name, (symbol, meaning) in MEANINGS.items():
         if name in scores:
             cells = [confident[tau].get(name) for tau in confident]

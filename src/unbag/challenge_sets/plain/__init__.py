@@ -7,8 +7,7 @@ from unbag.papers.counterparts import Counterpart
 
 SET: Final = ChallengeSet(
     name="plain",
-    title="The corpus itself",
-    short="Corpus",
+    title="Corpus",
     question="How often is it right on ordinary pairs?",
     paper="Talman & Chatzikyriakidis 2019, https://aclanthology.org/W19-4810",
     figures_from="ReSNLI 2019",
@@ -16,6 +15,7 @@ SET: Final = ChallengeSet(
         "The gold label of the pair in order. A corpus can be solved in part without word order; the control "
         "says how far."
     ),
+    metrics=("category_accuracy",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.plain.plain:Plain",
     quantities=(

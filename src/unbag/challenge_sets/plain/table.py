@@ -3,6 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.plain import SET
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out
 from unbag.views.changes import points, share
@@ -11,7 +12,7 @@ from unbag.views.changes import points, share
 def table(result: Result) -> RenderableType:
     """Return accuracy on all pairs and on those of each label."""
     scores = result.scores
-    grid = headed(result, "pairs", "n", "accuracy [95 %]")
+    grid = headed(SET.title, result, "pairs", "n", "accuracy [95 %]")
     for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
         grid.add_row(name, f"{estimate.n:,}", interval(estimate))
     return Group(grid, Text(f"{left_out(result.data)}", style="dim"))

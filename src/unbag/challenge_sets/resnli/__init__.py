@@ -10,7 +10,6 @@ _PAPER: Final = "ReSNLI 2019"
 SET: Final = ChallengeSet(
     name="resnli",
     title="ReSNLI",
-    short="ReSNLI",
     question="Is it right where words give the label away least?",
     paper="Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language "
     "Inference, anonymous EMNLP-IJCNLP 2019 submission",
@@ -19,6 +18,7 @@ SET: Final = ChallengeSet(
         "The gold label of the pair in order. The mean of the word embeddings says little of it; what a model "
         "still gets without order is other knowledge of words."
     ),
+    metrics=("uncertainty_partitions",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.resnli.resnli:Resnli",
     columns=("partition",),

@@ -6,6 +6,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.resnli import SET
 from unbag.lexical.predictors import BASELINES
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
@@ -19,7 +20,7 @@ _BAR: Final = 30  # characters that stand for an accuracy of 1
 def table(result: Result) -> RenderableType:
     """Return the accuracy on all, and on each partition from the easiest to the hardest as a bar."""
     scores = result.scores
-    grid = headed(result, "", "accuracy [95 %]", "")
+    grid = headed(SET.title, result, "", "accuracy [95 %]", "")
     grid.columns[-1].justify = "left"
     grid.add_row("all", interval(scores["accuracy"]), _bar(scores["accuracy"]))
     if "unseen" in scores:

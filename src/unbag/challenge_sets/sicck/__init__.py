@@ -18,7 +18,6 @@ def _of_paper(name: str, label: str, theirs: str, *more_roles: Role) -> Quantity
 SET: Final = ChallengeSet(
     name="sicck",
     title="SICCK",
-    short="SICCK",
     question="Does it follow every, not and at most by the rules of natural logic?",
     paper="Akoju et al. 2023, https://aclanthology.org/2023.nlrse-1.12",
     figures_from=_PAPER,
@@ -26,6 +25,7 @@ SET: Final = ChallengeSet(
         "The four-way label of the pair in order. Modifiers such as not and every are still there, but what "
         "they modify is not told: the control says how much their presence gives away."
     ),
+    metrics=("natural_logic",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.sicck.sicck:Sicck",
     columns=("pair", "reverse", "four_way"),

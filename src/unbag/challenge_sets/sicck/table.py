@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag.challenge_sets.sicck import SET
 from unbag.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.results import Result
 from unbag.scoring.natural_logic import MEASURES
@@ -39,7 +40,7 @@ _ENOUGH: Final = 100  # pairs: the standard error of a share is then below .05
 def table(result: Result) -> RenderableType:
     """Return the four measures with their intervals, by modifier type and by part; then what neutral pairs become."""
     scores = result.scores
-    grid = headed(result, "", "F1", "precision", "recall", "accuracy", "pairs")
+    grid = headed(SET.title, result, "", "F1", "precision", "recall", "accuracy", "pairs")
     overall = [scores[name] for name in MEASURES]
     grid.add_row("all", *map(value, overall), f"{scores['n_examples']:,}")
     for column, names in (("modifier_type", _TYPES), ("part", _PARTS)):

@@ -24,8 +24,7 @@ def _accuracy(kind: str, theirs: str) -> Quantity:
 
 SET: Final = ChallengeSet(
     name="soswap_addamod",
-    title="SOSwap and AddAmod",
-    short="Same words",
+    title="SOSwap/AddAmod",
     question="Is it right when subject and object change places, or an adjective moves?",
     paper="Nie et al. 2019, https://doi.org/10.1609/aaai.v33i01.33016867",
     figures_from=_PAPER,
@@ -33,6 +32,7 @@ SET: Final = ChallengeSet(
         "The gold label of the pair in order, of which nothing is left: both sentences have the same words, "
         "so that the control is at most a guess at the kind of the pair."
     ),
+    metrics=("label_distribution",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.soswap_addamod.soswap_addamod:SoswapAddamod",
     columns=("source_id", "kind"),

@@ -6,7 +6,7 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.challenge_sets.soswap_addamod import KINDS
+from unbag.challenge_sets.soswap_addamod import KINDS, SET
 from unbag.labels import ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out
@@ -16,7 +16,7 @@ from unbag.views.changes import share
 def table(result: Result) -> RenderableType:
     """Return each label's share with its interval, a column a kind, and the accuracy."""
     parts = _parts(result)
-    grid = headed(result, "answers [95 %]", *(KINDS[kind] for kind in parts))
+    grid = headed(SET.title, result, "answers [95 %]", *(KINDS[kind] for kind in parts))
     for label in result.scores["shares"]:
         grid.add_row(label, *(interval(part["shares"][label]) for part in parts.values()))
     grid.add_row("right", *(interval(part["accuracy"]) for part in parts.values()))

@@ -9,8 +9,7 @@ _PAPER: Final = "ReSNLI 2019"
 
 SET: Final = ChallengeSet(
     name="swapped",
-    title="Swapped pairs",
-    short="Swapped",
+    title="Swapped",
     question="Does the answer stay when premise and hypothesis change places?",
     paper="Wang, Sun & Xing 2019, https://doi.org/10.1609/aaai.v33i01.33017136",
     figures_from=_PAPER,
@@ -18,6 +17,7 @@ SET: Final = ChallengeSet(
         "The gold label of the exchanged pair in order. Without order a pair and its exchange differ in which "
         "words are on which side alone."
     ),
+    metrics=("swap_consistency",),
     package=__name__,
     builder="unbag.scripts.dataset_scripts.swapped.swapped:Swapped",
     columns=("source_id", "swapped"),

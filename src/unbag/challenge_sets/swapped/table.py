@@ -3,6 +3,7 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.swapped import SET
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import change, points, share
@@ -11,7 +12,7 @@ from unbag.views.changes import change, points, share
 def table(result: Result) -> RenderableType:
     """Return accuracy as given and exchanged, the drop and the agreement, by label; below it the paper's Table 1."""
     scores = result.scores
-    grid = headed(result, "accuracy", "as given", "exchanged", "drop [95 %]", "same answer")
+    grid = headed(SET.title, result, "accuracy", "as given", "exchanged", "drop [95 %]", "same answer")
     kept = {"both labels": scores, **{f"  {name}": part for name, part in scores["by_label"].items()}}
     for name, part in kept.items():
         before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))

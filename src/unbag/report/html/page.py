@@ -52,7 +52,6 @@ class Section:
 
     key: str
     title: str
-    short: str
     data: str
     question: str
     paper: papers.Paper | None
@@ -129,7 +128,7 @@ def profile(stand: Standings, gathered: Gathered) -> Figure:
 
 def _title_of(group: Group, gathered: Gathered) -> str:
     several = sum(each.set == group.set for each in gathered.groups) > 1
-    return challenge_sets.get(group.set).short + (f", {group.title}" if several else "")
+    return challenge_sets.display_name(group.set) + (f", {group.title}" if several else "")
 
 
 def _asset(name: str) -> str:
@@ -147,8 +146,7 @@ def _readings(gathered: Gathered) -> dict[str, str]:
 
 
 def _title(name: str) -> str:
-    described = challenge_sets.find(name)
-    return described.title if described else name
+    return challenge_sets.display_name(name)
 
 
 def _sentence(text: str) -> str:
@@ -173,7 +171,6 @@ def _section(group: Group, gathered: Gathered) -> Section:
     return Section(
         key=group.key,
         title=described.title,
-        short=described.short,
         data=group.title,
         question=described.question,
         paper=paper,

@@ -5,7 +5,6 @@ from unbag.challenge_sets.base import ChallengeSet, Quantity, roles
 SET = ChallengeSet(
     name="capitals",
     title="Capitals",
-    short="Capitals",
     question="Is it right when it is shouted at?",
     paper="Nobody 2026, https://example.org",
     package=__name__,

@@ -1,10 +1,11 @@
 """The table."""
 
+from capitals import SET
 from unbag.views.cells import headed, interval
 
 
 def table(result):
-    shown = headed(result, "pairs", "accuracy [95 %]")
+    shown = headed(SET.title, result, "pairs", "accuracy [95 %]")
     shown.add_row("all", interval(result.scores["accuracy"]))
     return shown
 

@@ -1,0 +1,27 @@
+"""What the table of CS_λ says of its numbers."""
+
+from types import SimpleNamespace
+
+import numpy as np
+
+from unbag.challenge_sets.cs_lambda.scores import MISLED, cs_lambda_decisive
+from unbag.challenge_sets.cs_lambda.table import reading
+from unbag.labels import LABELS
+from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+
+
+def _reading(lms):
+    gold = [row % 3 for row in range(len(lms))]
+    scores = compositionality_sensitivity([0] * len(lms), gold, lms, resamples=0)
+    return reading(SimpleNamespace(scores={**scores, "labels": list(LABELS)}))
+
+
+def test_reading_speaks_of_the_lambda_of_the_score():
+    lms = np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 60)
+    n = int(cs_lambda_decisive({"lms": lms}).sum())
+    assert f"(λ = {MISLED:g}, {n} pairs)" in _reading(lms)
+
+
+def test_reading_of_few_misleading_pairs_speaks_of_no_lower_lambda():
+    said = _reading(np.array([0.1] * 100 + [0.65] * 60 + [0.9] * 12))
+    assert said == "12 of 172 pairs are in CS_0.7; a statement about these takes 50."

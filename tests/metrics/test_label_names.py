@@ -1,0 +1,50 @@
+"""Every metric gives the same scores of label names as of label ids."""
+
+import evaluate
+import pytest
+
+from unbag import scripts
+from unbag.hub.metric_page import columns, table
+from unbag.labels import FOUR_WAY, LABELS
+
+IDS = [name for name in scripts.names("metrics") if name not in ("natural_logic", "pos_minitree")]
+
+
+def _metric(name):
+    return evaluate.load(str(scripts.folder("metrics", name)))
+
+
+def _inputs(name):
+    return columns(*table((scripts.folder("metrics", name) / "example.csv").read_text())) | {"resamples": 0}
+
+
+def _named(labels):
+    return [LABELS[label] for label in labels]
+
+
+@pytest.mark.parametrize("name", IDS)
+def test_metric_of_names_and_of_both_gives_the_scores_of_ids(name):
+    inputs = _inputs(name)
+    scores = _metric(name).compute(**inputs)
+    assert scores
+    predictions = {"predictions": _named(inputs["predictions"])}
+    assert _metric(name).compute(**inputs | predictions) == scores
+    assert _metric(name).compute(**inputs | predictions | {"references": _named(inputs["references"])}) == scores
+
+
+def test_natural_logic_of_ids_gives_the_scores_of_names():
+    inputs = _inputs("natural_logic")
+    ids = {
+        "predictions": [LABELS.index(label) for label in inputs["predictions"]],
+        "references": [None if not label else FOUR_WAY.index(label) for label in inputs["references"]],
+    }
+    assert _metric("natural_logic").compute(**inputs | ids) == _metric("natural_logic").compute(**inputs)
+
+
+def test_metric_of_an_unknown_name_says_which_it_expects():
+    inputs = _inputs("label_distribution")
+    wrong = ["entails", *_named(inputs["predictions"])[1:]]
+    with pytest.raises(
+        ValueError, match=r"expected labels entailment, .*, got 'entails'; pass ids"
+    ):
+        _metric("label_distribution").compute(**inputs | {"predictions": wrong})

@@ -1,0 +1,65 @@
+"""Which sets a command builds of several corpora, and which set an option is for."""
+
+import pytest
+import typer
+
+from unbag.cli.request_options import PairOptions
+from unbag.cli.set_selection import selected
+
+
+def _requests(names, **options):
+    return selected(PairOptions(**options), names, full=True, on_failure=[].append)
+
+
+def test_several_corpora_are_those_of_each_in_turn():
+    names = ["plain", "swapped"]
+    both = _requests(names, corpus=["snli", "sick"])
+    assert both == [*_requests(names, corpus=["snli"]), *_requests(names, corpus=["sick"])]
+    assert [request.config for request in both] == ["snli-validation", "snli-validation", "sick-test", "sick-test"]
+
+
+def test_all_is_the_five_corpora_by_name():
+    names = ["plain", "swapped"]
+    five = ["snli", "mnli", "anli", "sick", "ocnli"]
+    assert _requests(names, corpus=five) == _requests(names, corpus=["all"])
+
+
+def test_several_corpora_with_a_split_are_refused():
+    with pytest.raises(typer.BadParameter, match="--split: expected one --corpus with it, got 2; leave --split out"):
+        _requests(["plain"], corpus=["snli", "sick"], split="test")
+
+
+def test_an_option_of_a_named_set_is_for_that_set_alone():
+    names = ["permuted", "soswap_addamod"]
+    permuted, soswap = _requests(names, option=["seed=1", "permuted.seed=2"])
+    assert (permuted.options["seed"], soswap.options["seed"]) == (2, 1)
+    permuted, soswap = _requests(names, option=["permuted.seed=2"])
+    assert permuted.options["seed"] == 2
+    assert "seed" not in soswap.options
+
+
+@pytest.mark.parametrize(
+    ("option", "why"),
+    [
+        ("sicck.seed=1", "option 'sicck.seed': expected one of the sets permuted, swapped, got 'sicck'"),
+        ("swapped.seed=1", "no option 'seed'; swapped has none"),
+    ],
+)
+def test_an_option_of_a_set_that_lacks_it_is_refused(option, why):
+    with pytest.raises(typer.BadParameter, match=why):
+        _requests(["permuted", "swapped"], option=[option])
+
+
+def test_an_option_that_several_sets_take_is_said_once(capsys):
+    _requests(["permuted", "soswap_addamod", "swapped"], option=["seed=1"])
+    said = capsys.readouterr().err
+    assert "-o seed is set on permuted, soswap_addamod; -o permuted.seed=VALUE sets it on one" in said
+
+
+def test_official_pairs_that_a_corpus_replaces_are_said(capsys):
+    breaking, _ = _requests(["breaking_nli", "plain"], corpus=["snli"])
+    assert breaking.config == "snli-validation"
+    expected = "breaking_nli: generated from snli; without --corpus it is the authors' own pairs"
+    assert [expected] == capsys.readouterr().err.splitlines()
+    _requests(["breaking_nli", "plain"])
+    assert not capsys.readouterr().err
