@@ -297,8 +297,8 @@ def _try_out(function: Predictor) -> None:
         logger.debug("a function failed at its first pair", exc_info=error)
 
 
-def _names(requests: Sequence[Request]) -> set[str]:
-    return {request.name for request in requests}
+def _names(sets: Sequence[Request | BuiltSet]) -> set[str]:
+    return {each.name for each in sets}
 
 
 def _progress_of(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:

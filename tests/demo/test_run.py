@@ -1,14 +1,17 @@
 """The demonstration as its command runs it, in a process of its own, from empty caches and on no network."""
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, demo, results, suite
+from unbag import challenge_sets, demo, prefetch, results, suite
 from unbag.challenge_sets.base import BEYOND_WORDS
-from unbag.demo.run import MODELS, sets
+from unbag.demo.reader import ReaderPredictor
+from unbag.demo.run import MODELS, fill, fitted_to, requests, sets
+from unbag.evaluation import evaluate_all
 
 
 @pytest.fixture(scope="module")
@@ -74,3 +77,16 @@ def test_what_it_leaves_can_be_gone_on_with(shown):
 
 def test_demo_sets_stand_in_the_order_of_the_suite():
     assert [each.name for each in sets(Path("out"))] == suite.names()
+
+
+@pytest.mark.nightly
+def test_every_set_is_scored_on_twenty_drawn_examples(tmp_path):
+    fill(tmp_path)
+    wanted = [replace(request, examples=20) for request in requests(tmp_path)]
+    at_hand = [request for request in wanted if not prefetch.missing(prefetch.of_run([request]))]
+    found = evaluate_all((ReaderPredictor(), "lexical"), at_hand, out=tmp_path / "out", **fitted_to(tmp_path))
+    assert {"resnli", "cs_lambda", "permuted", "sicck", "swapped"} <= {request.name for request in at_hand}
+    assert [result.set for result in found] == [request.name for request in at_hand] * 2
+    resnli = next(result for result in found if result.set == "resnli")
+    assert resnli.scores["n_partitions"] in (1, 2, 4, 5, 10)
+    assert resnli.scores["set_partitions"] == 20
