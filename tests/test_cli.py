@@ -99,7 +99,7 @@ ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --out o
 def test_a_function_of_the_users_is_evaluated_and_shown(folder):
     done = run(*ASKED, cwd=folder)
     assert done.returncode == 0, done.stderr
-    assert "always:predict · permuted · pairs.csv" in done.stdout
+    assert "always:predict · Permuted · pairs.csv" in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 80, "the table should fit a terminal"
     [result] = results.read(folder / "out" / "results.json")
     assert result.scores["omega_max"].value == pytest.approx(1 / 3)

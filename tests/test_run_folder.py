@@ -51,6 +51,7 @@ def folder(monkeypatch, tmp_path):
         ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
         ("--corpus all", HOME + "all-corpora-suite"),
+        ("--corpus snli,sick --sets plain", HOME + "plain-snli-validation-with=sick-test"),
         ("--corpus all --file folder", HOME + "all-corpora-suite-with=official"),
         ("--cross", HOME + "cross"),
         ("--cross --examples 9", HOME + "cross-examples=9"),

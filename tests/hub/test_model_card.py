@@ -106,7 +106,7 @@ def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
     [row] = [line for line in text.splitlines() if line.startswith("|  | accuracy ↑ |")]
     ours, theirs = (f"{found.scores['accuracy'].value:.3f} [" for found in (plain(), plain(seed=2)))
     assert row.index(ours) < row.index(theirs)
-    [row] = [line for line in text.splitlines() if line.startswith("| swapped, snli test |")]
+    [row] = [line for line in text.splitlines() if line.startswith("| Swapped, snli test |")]
     assert "| – |" in row, "others' results on other pairs are no comparison"
     assert {path for path in publication.files if path.startswith(".eval_results/")} == {
         ".eval_results/unbag-plain-snli-test.yaml",

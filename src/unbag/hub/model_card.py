@@ -384,7 +384,8 @@ def _rows_key(result: Result) -> tuple[str, ...]:
 
 def _set_name(result: Result) -> str:
     drawn = f", {result.config['examples']:,} examples drawn" if "examples" in result.config else ""
-    return f"{result.set}, {result.data['name']} {result.data['split']}".strip() + drawn
+    title = challenge_sets.display_name(result.set)
+    return f"{title}, {result.data['name']} {result.data['split']}".strip() + drawn
 
 
 def _by_metric(result: Result | None) -> dict[str, Estimate]:
