@@ -129,7 +129,9 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
         record, trained = train(args, untrained(args, started), asked, model)
         out = args.out / "evaluations" / folder
         store = args.out / "predictions"
-        found = evaluation.evaluate_all([model], requests(args), out=out, predictions=store, lexical=False)
+        found = evaluation.evaluate_all(
+            [model], requests(args), out=out, predictions=store, lexical=False, shuffled=False
+        )
         predictor, _ = predictor_of(model)
         network = predictor.model  # type: ignore[attr-defined]
         numbers = {result.set: of_result(result) for result in found}

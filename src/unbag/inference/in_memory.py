@@ -84,10 +84,8 @@ def predictor_of_classifier(
         )
     converts = model.model.device.type == "cpu" and model.model.dtype == torch.float16
     tensors = () if converts else chain(model.model.parameters(), model.model.buffers())
-    network, tokenizer = (
-        copy.deepcopy(model.model, {id(each): each for each in tensors}),
-        copy.deepcopy(model.tokenizer),
-    )
+    network: Any = copy.deepcopy(model.model, {id(each): each for each in tensors})
+    tokenizer = copy.deepcopy(model.tokenizer)
     if converts:
         logger.warning(
             "the %s has float16 weights on a CPU, which computes slowly in float16: a copy is asked in float32; "
