@@ -48,5 +48,5 @@ class NaturalLogic(evaluate.Metric):
     ) -> dict[str, Any]:
         predicted = LABELS if options.get("pair") is not None else FOUR_WAY
         predictions = [predicted[label] if isinstance(label, int) else label for label in predictions]
-        references = [FOUR_WAY[label] if isinstance(label, int) else label for label in references]
-        return returned(natural_logic(predictions, references, **options), structured=structured)
+        gold: list[Any] = [FOUR_WAY[label] if isinstance(label, int) else label for label in references]
+        return returned(natural_logic(predictions, gold, **options), structured=structured)
