@@ -5,7 +5,6 @@ from typing import Any
 
 import datasets
 import evaluate
-import numpy as np
 
 from unbag.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
@@ -49,5 +48,5 @@ class NaturalLogic(evaluate.Metric):
     ) -> dict[str, Any]:
         predicted = LABELS if options.get("pair") is not None else FOUR_WAY
         predictions = [predicted[label] if isinstance(label, int) else label for label in predictions]
-        references = [FOUR_WAY[label] if isinstance(label, int) else label for label in references]
-        return returned(natural_logic(predictions, np.asarray(references, dtype=object), **options), structured=structured)
+        gold: list[Any] = [FOUR_WAY[label] if isinstance(label, int) else label for label in references]
+        return returned(natural_logic(predictions, gold, **options), structured=structured)
