@@ -2,6 +2,7 @@
 
 from unbag.one_output import sentence
 from unbag.results import Result
+from unbag.verdict import percentage
 
 
 def remarks(result: Result) -> list[str]:
@@ -10,6 +11,12 @@ def remarks(result: Result) -> list[str]:
     said = []
     if ranking := model.get("ranking"):
         said.append(sentence(str(model["name"]), ranking, str(model.get("threshold"))))
+    if result.truncated_share:
+        longest = f" {model['max_length']} tokens" if "max_length" in model else " input"
+        said.append(
+            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than "
+            f"{model['name']}'s longest{longest}; it did not read their ends."
+        )
     if "trusted_code" in model:
         said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")
     return said
