@@ -26,10 +26,10 @@ class Telling(NamedTuple):
 def telling(gathered: Gathered) -> dict[str, Telling]:
     """Return the pair of each set that tells most, by the group's key; none of a group where none was kept.
 
-    Only short pairs are picked from, or the shortest where none is. First come pairs that the report's subject fails on,
-    but of those that were changed was right before; else pairs that another model fails on; then goes the probability of
-    the subject's answer, less `_A_WORD` for each word; of equals the shortest. The same sentences are shown once, the
-    corpus itself coming last.
+    Only short pairs are picked from, or the shortest where none is. First come pairs that the report's subject fails
+    on, but of those that were changed was right before; else pairs that another model fails on; then goes the
+    probability of the subject's answer, less `_A_WORD` for each word; of equals the shortest. The same sentences are
+    shown once, the corpus itself coming last.
     """
     shown: set[frozenset[str]] = set()
     picked = {}
