@@ -54,6 +54,27 @@ def test_without_a_folder_the_numbers_are_the_same_and_the_temporary_one_goes_wi
     assert not folder.exists()
 
 
+class ReadsHalf:
+    """Answers by length, and counts the pairs of which it read no more than the beginning."""
+
+    label_space, identity, truncated = LABELS, None, 0
+
+    def predict(self, premises, hypotheses):
+        self.truncated += sum(len(premise) > 60 for premise in premises)
+        return [[1.0 * (label == answer) for label in LABELS] for answer in by_length(premises, hypotheses)]
+
+
+def test_the_share_of_truncated_pairs_is_in_result_table_verdict_and_page(tmp_path):
+    report = asked(ReadsHalf(), ["plain"], shuffled=False)
+    [result] = report
+    assert 0 < result.truncated_share == result.model["truncated_pairs"] / 90 < 1
+    share = f"{100 * result.truncated_share:.1f} %"
+    assert report.verdict.endswith(f"Truncated pairs: Corpus ({share}).")
+    assert f"{share} of the pairs ({result.model['truncated_pairs']}) are longer than" in str(report).replace("\n", " ")
+    assert share in report.to_html(tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "truncated_share" not in asked(sets=["plain"], shuffled=False)[0].model
+
+
 def test_predictions_of_what_is_recognised_are_kept_in_the_users_cache(monkeypatch, tmp_path):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path))
     calls = []

@@ -55,6 +55,15 @@ def test_of_a_few_examples_nothing_is_said():
     assert held(0.0, 0.0, 0.9, n=10).outcome == "fails"
 
 
+def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
+    folder = run(tmp_path / "run", result(right=1.0, rows=12))
+    code, said = check(folder, "--min", "plain:accuracy=.99", "--strict")
+    assert code == 1
+    assert "1.000 [0.735, 1.000]" in said
+    assert check(folder, "--min", "plain:accuracy=.99")[0] == 0, "nor that it is missed"
+    assert check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
+
+
 def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
     made = result(right=1.0)
     made.scores[BEYOND_WORDS] = None
@@ -132,7 +141,9 @@ def test_worse_than_before_is_what_the_paired_test_says(tmp_path):
     assert better.outcome == "passes"
     assert better.estimate.low == pytest.approx(-worse.estimate.high)
     [same], _ = gates.no_worse_than(strong, strong)
-    assert (same.outcome, same.estimate[:3]) == ("passes", (0, 0, 0))
+    assert (same.outcome, same.estimate.value) == ("passes", 0)
+    assert same.estimate.low == pytest.approx(-same.estimate.high)
+    assert same.estimate.low < 0
 
 
 def test_no_worse_is_not_said_where_nothing_could_show_worse(tmp_path):

@@ -33,6 +33,7 @@ class Plain(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = PlainConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
+    LONGEST = None  # no sentence is cut into words
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield each example's row."""

@@ -34,6 +34,7 @@ class Swapped(ChallengeSetBuilder):
     BUILDER_CONFIG_CLASS = SwappedConfig
     SCHEMA = SCHEMA
     CITATION = _CITATION
+    LONGEST = None  # no sentence is cut into words
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield each example's one or two rows."""

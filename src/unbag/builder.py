@@ -3,6 +3,7 @@
 import sys
 from collections import Counter, deque
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Final, Literal
 
@@ -17,7 +18,7 @@ from unbag.labels import LABELS, TWO_WAY
 from unbag.outside import require_file
 from unbag.requirements import Requirement
 from unbag.rows import hub_commit, is_hub_id, open_file
-from unbag.sources import Example, Source, require_pairs
+from unbag.sources import LONGEST_SENTENCE, Example, Source, require_pairs
 from unbag.text import pipeline as pipelines
 from unbag.text.pipeline import ALL
 
@@ -43,6 +44,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         CITATION: BibTeX of its paper; the corpus's is added.
         UNFIT: why a labelled example may be left out, in words that follow a number ("too short to permute").
         EVALUATED: the split that models are evaluated on, for a set that has several.
+        LONGEST: the most characters of a sentence; None for a set that takes sentences as they are.
         MACHINE_MADE: whether a set makes sentences, or labels, of its own, rather than take the corpus's.
     """
 
@@ -50,6 +52,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     CITATION: ClassVar[str]
     UNFIT: ClassVar[str] = "unfit"
     EVALUATED: ClassVar[str | None] = None
+    LONGEST: ClassVar[int | None] = LONGEST_SENTENCE
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset()
 
     _span: int  # of the source, by its first row, of which `tables` is making rows
@@ -73,7 +76,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
 
     def sources(self, *, streaming: bool = False) -> list[Source]:
         """Open what the set is made from."""
-        return [self.config.open(streaming=streaming)]
+        return [replace(self.config.open(streaming=streaming), longest=self.LONGEST)]
 
     def require_named(self) -> None:
         """Refuse, before any pair is read, an option that names what is not there.

@@ -47,7 +47,7 @@ class PeopleScores(TypedDict):
 
     Attributes:
         answered: of how many pairs there is an answer; all else is of these.
-        accuracy: share of the gold label, with its 95 % bootstrap interval over pairs.
+        accuracy: share of the gold label, with its 95 % interval over pairs.
         macro_f1: mean of the F1 of the labels that occur in the gold labels or the answers.
         d_c: the accuracy on pairs of examples that the model gets right in order.
         d_f: likewise of those that it gets wrong.

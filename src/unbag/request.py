@@ -25,7 +25,7 @@ from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.rows import DataError
 from unbag.schemas import whole as whole_record
 from unbag.secrets import first_line
-from unbag.sources import TOO_LONG
+from unbag.sources import LEFT_OUT
 from unbag.text.tokens import has_words
 
 BUILDING: Final = "building the sets"
@@ -163,7 +163,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
     used = distinct(rows, "source_id")
     otherwise = builder.unfit_otherwise()
     unfit = counts[noted.LABELLED] - used - sum(otherwise.values())
-    left_out = {reason: counts[reason] for reason in ("unlabelled", "empty", TOO_LONG)}
+    left_out = {reason: counts[reason] for reason in LEFT_OUT}
     left_out |= {builder.UNFIT: unfit, **otherwise}
     read_as = builder.config.read_as()
     drawn = {}

@@ -60,6 +60,11 @@ class Result:
         """What the pairs come from, with its split where it has any: `snli validation`."""
         return f"{self.data['name']} {self.data['split']}".strip()
 
+    @property
+    def truncated_share(self) -> float:
+        """The share of the pairs that were longer than the model reads, so that it did not see their ends."""
+        return float(self.model.get("truncated_share", 0.0))
+
 
 def environment() -> dict[str, str]:
     """Return the versions of what computes the numbers, where installed, and our commit in a checkout."""

@@ -29,6 +29,7 @@ class _Model(TypedDict):
     label_probe: NotRequired[dict[str, str]]
     label_probe_warning: NotRequired[str]
     truncated_pairs: NotRequired[int]
+    truncated_share: NotRequired[float]
     unanswered_pairs: NotRequired[int]
     ranking: NotRequired[Ranking]
 

@@ -60,6 +60,8 @@ def score_predictions(
     if answers.unanswered is not None:
         _report_unanswered(answers.unanswered, built.request.name)
     counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
+    if predicted.truncated:
+        counts["truncated_share"] = predicted.truncated / len(predicted)
     draws: list[Answers] = []
     if control is not None:
         n = int(built.decisive.sum())

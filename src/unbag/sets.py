@@ -12,6 +12,7 @@ from unbag import challenge_sets, corpora, processes
 from unbag.corpora import CORPORA, LANGUAGES
 from unbag.options import Option, described, read, require
 from unbag.rows import is_damage
+from unbag.sources import LEFT_OUT
 
 DEFAULT_CORPUS: Final = "snli"
 
@@ -222,7 +223,12 @@ def require_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
     """
     if not any(rows):
         options = ", ".join(f"{option}={value}" for option, value in dataset_builder.config.own_options().items())
-        raise UnfitError(f"none of the pairs can be used for this set, with {options or 'no options'}")
+        counts = dataset_builder.read_counts()
+        left_out = ", ".join(f"{counts[reason]:,} {reason}" for reason in LEFT_OUT if counts[reason])
+        raise UnfitError(
+            f"none of the pairs can be used for this set, with {options or 'no options'}"
+            + (f"; left out {left_out}" if left_out else "")
+        )
 
 
 def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:

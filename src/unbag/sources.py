@@ -22,10 +22,13 @@ _RECOGNISED: Final = {
     "id": ("id", "pairID", "uid"),
 }
 LONGEST_SENTENCE: Final = 10_000
-"""Characters; of published corpora none has a fifth of it, and no model reads so much. What parses sentences takes more
-than its length in time."""
+"""Characters, of sets that cut sentences into words or parse them, which takes more than their length in time; of
+published corpora no sentence has a fifth of it."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
+LEFT_OUT: Final = ("unlabelled", "empty", TOO_LONG)
+"""Why a row of the data may be no example."""
+
 _LISTED: Final = 20  # columns that a message names
 _LONGEST_LABEL: Final = 20  # characters of a label that a message repeats as part of an option
 _TWO_LABELS: Final = (
@@ -66,6 +69,7 @@ class Source:
         origin: where it was read: Hub id and config, or the file's name.
         revision: the commit it was read at, or the file's sha256.
         has_ids: whether the examples' ids are the data's own; else they are numbers of rows, and so unique.
+        longest: the most characters of a sentence; a pair with a longer one is left out. None for any length.
     """
 
     name: str
@@ -79,6 +83,7 @@ class Source:
     _spans: Callable[[], Spans] = field(repr=False, compare=False)
     _read: Callable[[int, int | None], Iterator[rows.Row]] = field(repr=False, compare=False)
     _parse: Callable[[rows.Row], Example | str] = field(repr=False, compare=False)
+    longest: int | None = LONGEST_SENTENCE
 
     @cached_property
     def spans(self) -> Spans:
@@ -116,6 +121,8 @@ class Source:
         seen: set[str] = set()
         for row in self._read(start, stop):
             parsed = self._parse(row)
+            if isinstance(parsed, Example) and self._is_too_long(parsed):
+                parsed = TOO_LONG
             if counts is not None:
                 counts["rows"] += 1
                 if isinstance(parsed, str):
@@ -136,6 +143,9 @@ class Source:
                 else:
                     seen.add(parsed.source_id)
                 yield parsed
+
+    def _is_too_long(self, example: Example) -> bool:
+        return self.longest is not None and max(len(example.premise), len(example.hypothesis)) > self.longest
 
     def count(self) -> Counter[str]:
         """Return how many `rows` there are, how many are left out by reason, and how many are `labelled`."""
@@ -427,8 +437,6 @@ def _parse(
             if keep_empty:
                 raise DataError(f"{row.place}: the {side} is empty; fill it in, or leave the row out")
             return "empty"
-    if any(len(sentence) > LONGEST_SENTENCE for sentence in sentences):
-        return TOO_LONG
     source_id = str(values[columns["id"]]) if "id" in columns else number_id
     for side, text in zip(("premise", "hypothesis", "id"), (*sentences, source_id), strict=True):
         if not _is_text(text):

@@ -120,10 +120,16 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
 
 
 def sentence(verdicts: Sequence[SetVerdict]) -> str:
-    """Return the verdict on a model in some sentences: over its challenge sets, the corpus itself left aside."""
+    """Return the verdict on a model in some sentences: over its challenge sets, the corpus itself left aside.
+
+    The last says of which sets, and of the corpus, pairs were truncated, and what share of each.
+    """
     asked = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
+    cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
+    listed = ", ".join(f"{_title(each.result, verdicts)} ({percentage(each.result.truncated_share)})" for each in cut)
+    truncated = [f"Truncated pairs: {listed}."] if cut else []
     if not asked:
-        return "No challenge set was evaluated."
+        return " ".join(["No challenge set was evaluated.", *truncated])
     better, same, worse, unknown = ([each for each in asked if each.standing == standing] for standing in MARKS)
     sets = f"{len(asked)} challenge set{'' if len(asked) == 1 else 's'}"
     named = f" ({_listed(better, asked)})" if better else ""
@@ -131,7 +137,18 @@ def sentence(verdicts: Sequence[SetVerdict]) -> str:
     parts += [f"No better: {_listed(same, asked)}."] if same else []
     parts += [f"Worse: {_listed(worse, asked)}."] if worse else []
     parts += [f"Inconclusive: {_listed(unknown, asked, least=True)}."] if unknown else []
-    return " ".join(parts)
+    return " ".join(parts + truncated)
+
+
+def percentage(share: float) -> str:
+    """Return a share above 0 in per cent, never as none or all where it is neither.
+
+    >>> [percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
+    ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']
+    """
+    if share == 1:
+        return "100 %"
+    return "under 0.1 %" if share < 0.001 else "over 99.9 %" if share > 0.999 else f"{100 * share:.1f} %"
 
 
 def scale(verdicts: Sequence[SetVerdict]) -> str:

@@ -15,6 +15,7 @@ from unbag.perturb.permutation import (
     TooFewPermutationsError,
     _clumped_count,
     _placements,
+    derangement,
 )
 from unbag.sources import open_data
 from unbag.text.tokens import tokenize
@@ -239,6 +240,17 @@ def test_clumped_orders_are_uniform_given_the_run():
 
 @pytest.mark.nightly
 @pytest.mark.slow
+def test_the_orders_of_a_document_are_not_counted_to_draw_one(monkeypatch):
+    def count(*_):
+        raise AssertionError("their number has 60,000 digits, and took minutes")
+
+    monkeypatch.setattr("unbag.perturb.permutation._placements", count)
+    words = [f"w{number}" for number in range(16_000)]
+    shuffled = derangement(tokenize(" ".join(words)), ("document",), 0).split()
+    assert sorted(shuffled) == sorted(words)
+    assert all(one != two for one, two in zip(shuffled, words, strict=True))
+
+
 def test_derangements_are_uniform():
     """Each of the 9 derangements of 4 words is drawn equally often: chi-square with 8 degrees of freedom."""
     tokens, other = tokenize("a b c d"), HYPOTHESIS

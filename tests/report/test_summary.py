@@ -4,6 +4,7 @@ from rich.console import Console
 
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.report import terminal
+from unbag.report.remarks import remarks
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
@@ -39,6 +40,20 @@ def test_one_model_shows_its_baselines_its_interval_and_its_standing():
     said = " ".join(word for row in rows for word in row)
     assert "Verdict: Better than the baseline on 0 of 2 challenge sets. No better: SICCK. Worse: Breaking NLI." in said
     assert "The intervals of the challenge sets hold together (95 %)." in said
+
+
+def test_the_verdict_says_what_share_of_which_sets_was_truncated():
+    cut = _result("permuted", 0.2)
+    cut = replace(cut, model={**cut.model, "truncated_pairs": 3, "truncated_share": 0.0312})
+    whole, corpus = _result("swapped", 0.3), _result("plain", 0.5)
+    corpus = replace(corpus, model={**corpus.model, "truncated_pairs": 24, "truncated_share": 1.0})
+    rows = _shown([cut, whole, corpus])
+    said = " ".join(word for row in rows for word in row)
+    assert said.endswith("Truncated pairs: Corpus (100 %), Permuted (3.1 %).")
+    assert "Truncated" not in " ".join(word for row in _shown([whole]) for word in row)
+    [line] = remarks(replace(cut, model={**cut.model, "max_length": "512"}))
+    assert line == "3.1 % of the pairs (3) are longer than org/a's longest 512 tokens; it did not read their ends."
+    assert remarks(whole) == []
 
 
 def test_the_interval_shown_is_that_of_the_verdict():

@@ -44,7 +44,9 @@ def test_a_coin_has_0_within_its_interval():
 
 
 def test_an_oracle_has_1():
-    assert beyond_words(right(GOLD), COUNTING)["score"][:3] == (1.0, 1.0, 1.0)
+    score = beyond_words(right(GOLD), COUNTING)["score"]
+    assert score.value == score.high == 1
+    assert 0.98 < score.low < 1 - 3 / N  # which as many right answers are sure to show of a share alone
 
 
 def test_an_oracle_with_noise_has_what_is_left():
@@ -54,7 +56,8 @@ def test_an_oracle_with_noise_has_what_is_left():
 
 def test_who_counts_words_has_0_against_himself():
     scores = beyond_words(COUNTING, COUNTING)
-    assert scores["score"][:3] == (0.0, 0.0, 0.0)
+    assert scores["score"].value == 0
+    assert -0.01 < scores["score"].low < 0 < scores["score"].high < 0.01
     assert scores["p"] == 1.0
     assert scores["floor"] == "words"
 
@@ -81,7 +84,8 @@ def test_a_model_whose_answers_shuffling_leaves_alone_has_no_score_above_0(lexic
     model = right(noisy(0.3))
     scores = beyond_words(model, lexical, shuffled=model)
     assert scores["score"].value <= 0
-    assert scores["score"].high <= 0
+    assert scores["score"].low < 0  # so that it is never shown to be better
+    assert scores["score"].high < 0.01
     assert scores["shuffled"] == scores["model"]
 
 

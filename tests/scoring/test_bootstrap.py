@@ -17,7 +17,7 @@ def test_a_mean_and_its_interval_match_the_normal_approximation():
 def test_against_scipy():
     stats = pytest.importorskip("scipy.stats")
     values = np.random.default_rng(1).exponential(size=300)
-    [ours] = ratio_estimates(values[:, None], np.ones((300, 1)), resamples=5000)
+    [ours] = ratio_estimates(values[:, None], np.ones((300, 1)), means=[0], resamples=5000)
     theirs = stats.bootstrap((values,), np.mean, n_resamples=5000, method="percentile", rng=2).confidence_interval
     assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=0.02)
 
@@ -25,7 +25,7 @@ def test_against_scipy():
 def test_a_ratio_rests_on_the_examples_of_its_subset():
     numerators = np.array([[2.0], [4.0], [0.0]])
     denominators = np.array([[1.0], [3.0], [0.0]])
-    [estimate] = ratio_estimates(numerators, denominators)
+    [estimate] = ratio_estimates(numerators, denominators, means=[0])
     assert estimate.value == 1.5
     assert estimate.n == 2
 
@@ -49,7 +49,7 @@ def test_a_difference_is_drawn_with_its_ends():
     drop = estimates["drop"]
     assert drop.value == estimates["all"].value - estimates["most"].value
     assert drop.low <= drop.value <= drop.high
-    assert drop.high - drop.low < (estimates["all"].high - estimates["all"].low) / 10
+    assert drop.high - drop.low < (estimates["all"].high - estimates["all"].low) / 5
     assert drop.n == 399
 
 
@@ -82,8 +82,17 @@ def test_a_difference_from_an_empty_subset_is_none():
 def test_a_quantity_undefined_in_every_resample_has_no_interval():
     # The only draw of this seed leaves the subset of one example out.
     subset = np.arange(100) == 0
-    [estimate] = ratio_estimates(subset[:, None].astype(float), subset[:, None].astype(float), resamples=1, seed=1)
-    assert estimate == Estimate(1.0, None, None, 1)
+    columns = subset[:, None].astype(float)
+    assert ratio_estimates(columns, columns, means=[0], resamples=1, seed=1) == [Estimate(1.0, None, None, 1)]
+    [proportion] = ratio_estimates(columns, columns, resamples=1, seed=1)  # which needs no draws
+    assert proportion[1:] == pytest.approx((0.025, 1.0, 1))
+
+
+def test_a_numerator_outside_its_denominator_is_no_proportion():
+    with pytest.raises(ValueError, match=r"expected numerators of a proportion .*, found 2 of 1; name the column"):
+        ratio_estimates(np.array([[1.0], [2.0]]), np.ones((2, 1)))
+    [rounded] = ratio_estimates(np.full((3, 1), 1 + 1e-15), np.ones((3, 1)))
+    assert rounded.value == 1.0
 
 
 def test_plain_goes_all_the_way_down():

@@ -87,13 +87,12 @@ def test_order_does_not_matter():
     assert category_accuracy(**other, resamples=0) == category_accuracy(**ROWS, resamples=0)
 
 
-def test_intervals_hold_the_value_and_follow_the_seed():
+def test_intervals_hold_the_value_and_need_no_seed():
     rows = {name: values * 30 for name, values in ROWS.items()}
     scores = category_accuracy(**rows, seed=1)
     estimate = scores["accuracy"]
     assert estimate.low < estimate.value < estimate.high
-    assert category_accuracy(**rows, seed=1) == scores
-    assert category_accuracy(**rows, seed=2) != scores
+    assert category_accuracy(**rows, seed=2)["accuracy"] == estimate
 
 
 def test_examples_of_one_premise_are_drawn_together():
@@ -102,7 +101,7 @@ def test_examples_of_one_premise_are_drawn_together():
     groups = [i // 4 for i in range(400)]
     alone, together = category_accuracy(**one), category_accuracy(**copies, premise=groups)
     assert together["accuracy"].n == 400
-    assert together["accuracy"][:3] == alone["accuracy"][:3]  # as if each were there once
+    assert together["accuracy"][:3] == pytest.approx(alone["accuracy"][:3])  # as if each were there once
     assert category_accuracy(**copies)["accuracy"].low > together["accuracy"].low
 
 

@@ -79,12 +79,11 @@ def test_a_two_label_model_has_two_shares():
     assert _values(scores) == {"entailment": 1 / 3, "not_entailment": 2 / 3, "right": 2 / 3}
 
 
-def test_intervals_are_decided_by_the_seed_and_may_be_left_out():
+def test_intervals_need_no_seed_and_may_be_left_out():
     data = _random()
     scores = label_distribution(**data, seed=1)
     assert scores["accuracy"].low < scores["accuracy"].value < scores["accuracy"].high
-    assert scores == label_distribution(**data, seed=1)
-    assert scores["accuracy"] != label_distribution(**data, seed=2)["accuracy"]
+    assert scores == label_distribution(**data, seed=2)
     assert label_distribution(**data, resamples=0)["accuracy"][1:3] == (None, None)
 
 

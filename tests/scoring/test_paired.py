@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
+from scipy import stats
 
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample, named_estimates
+from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, named_estimates
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.mcnemar import mcnemar
 from unbag.scoring.natural_logic import MEASURES, natural_logic
@@ -26,9 +27,9 @@ def test_every_estimate_carries_the_examples_it_rests_on():
     scores = accuracy(predicted, gold)
     for estimate in (scores["accuracy"], *scores["by_label"]):
         assert value(estimate.sample) == estimate.value
-        # The same draws give the same interval.
-        [again] = draws([estimate.sample], resamples=1000)
-        assert np.percentile(again, [2.5, 97.5]) == pytest.approx([estimate.low, estimate.high])
+        right, n = estimate.sample.columns.sum(axis=0)
+        exact = stats.binomtest(int(right), int(n)).proportion_ci(method="exact")
+        assert (estimate.low, estimate.high) == pytest.approx((exact.low, exact.high))
     ratios = {"a": (predicted == gold, 1.0), "b": (gold == 0, 1.0)}
     gap = named_estimates(ratios, {"gap": ("a", "b")})["gap"]
     assert gap.sample.statistic == DIFFERENCE
@@ -45,21 +46,30 @@ def test_a_macro_average_rests_on_the_confusion_of_each_source():
     for name in MEASURES:
         assert value(scores[name].sample) == pytest.approx(scores[name].value)
         assert len(scores[name].sample.columns) == 15
-    assert set(STATISTICS) == {RATIO, DIFFERENCE, "beyond_words", "macro_f1", "macro_precision", "macro_recall"}
+    assert set(STATISTICS) == {RATIO, MEAN, DIFFERENCE, "beyond_words", "macro_f1", "macro_precision", "macro_recall"}
 
 
 def test_a_model_and_itself_do_not_differ():
     right = _share(np.random.default_rng(0).random(300) < 0.7)
     found = paired_difference(right, right)
-    assert found.difference == Estimate(0, 0, 0, 300)
+    assert found.difference.value == 0
+    reach = 1.959964 * 2**0.5 / 302  # of Bonett & Price, where no example tells them apart
+    assert (found.difference.low, found.difference.high) == pytest.approx((-reach, reach))
     assert found.p == 1
+
+
+def test_what_is_no_proportion_has_no_interval_where_all_draws_agree():
+    entropies = Sample(MEAN, np.stack([np.full(20, 1.05), np.ones(20)], axis=1))
+    assert paired_difference(entropies, entropies).difference == Estimate(0, None, None, 20)
 
 
 def test_by_hand_where_every_resample_is_known():
     # One of two examples: the resamples' differences are 0, 1/2 (twice) and 1, a quarter of them not above 0.
     found = paired_difference(_share([0, 0]), _share([1, 0]), resamples=20_000)
     assert found.difference.value == 0.5
-    assert (found.difference.low, found.difference.high) == (0, 1)
+    # Of Bonett & Price with counts of 2 and 1 in 4: a gap of 1/4 with the error √((3/4 - 1/16) / 4).
+    assert found.difference.low == pytest.approx(0.25 - 1.959964 * (0.6875 / 4) ** 0.5)
+    assert found.difference.high == 1
     assert found.p == pytest.approx(0.5, abs=0.02)
 
 
@@ -72,7 +82,6 @@ def test_against_the_paired_normal_approximation():
     gap = (second - first).mean()
     assert found.difference.low == pytest.approx(gap - 1.96 * error, abs=0.0004)
     assert found.difference.high == pytest.approx(gap + 1.96 * error, abs=0.0004)
-    stats = pytest.importorskip("scipy.stats")
     assert found.p == pytest.approx(stats.ttest_rel(first, second).pvalue, abs=0.02)
     # Not knowing that they are pairs costs width.
     alone = [Estimate(v.mean(), *np.percentile(d, [2.5, 97.5]), 2000) for v, d in _alone(first, second)]

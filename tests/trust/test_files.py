@@ -467,7 +467,16 @@ def long_pairs(tmp_path_factory):
     return path
 
 
-@pytest.mark.parametrize("name", ["plain", "permuted", "swapped", "sicck", "soswap_addamod", "breaking_nli"])
+@pytest.mark.parametrize("name", ["plain", "swapped"])
+def test_sentences_without_end_are_taken_where_they_are_not_cut_into_words(long_pairs, name):
+    built = build(Request(name, options={"data": str(long_pairs)}))
+    assert built.data["left_out"] == {}
+    as_given = [row for row in built.rows.select_columns(["id", "premise"]) if not row["id"].endswith("swapped")]
+    assert max(len(row["premise"]) for row in as_given) == 1_000_000
+    assert len(built.rows.unique("source_id")) == built.data["rows"] == 4 * len(ENDLESS) + 3
+
+
+@pytest.mark.parametrize("name", ["permuted", "sicck", "soswap_addamod", "breaking_nli"])
 def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, shared, name):
     pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
     options = {"pipeline": pipeline} if name in ("sicck", "soswap_addamod") else {}

@@ -5,7 +5,7 @@ twice, one copy may land where the other was.
 """
 
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb, factorial
 from typing import Final, NamedTuple
 
@@ -184,10 +184,13 @@ class _Shuffler:
         n = len(self._words)
         self._run = max(1, int(CLUMPS[mode] * len(self._texts))) if mode in CLUMPS else 1
         self._units = n - self._run + 1  # the run, wherever it begins, and each of the other words
-        self.at_most = self._count() if moves else 1  # orders there are, or fewer
 
-    def _count(self) -> int:
+    @cached_property
+    def at_most(self) -> int:
+        """How many orders there are, or fewer; of a text of thousands of words it takes long to count them."""
         n = len(self._words)
+        if not self._moves:
+            return 1
         return _placements(n, n) if self._run == 1 else _clumped_count(n, self._run)
 
     def orders(self, k: NDArray[np.int64], draw: NDArray[np.int64]) -> NDArray[np.int64]:

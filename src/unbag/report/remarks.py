@@ -3,6 +3,7 @@
 from unbag.labels import positive_of
 from unbag.one_output import sentence
 from unbag.results import Result
+from unbag.verdict import percentage
 
 
 def remarks(result: Result) -> list[str]:
@@ -12,6 +13,12 @@ def remarks(result: Result) -> list[str]:
     if ranking := model.get("ranking"):
         label = positive_of(str(model.get("outputs", "")).split(","))
         said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
+    if result.truncated_share:
+        longest = f" {model['max_length']} tokens" if "max_length" in model else " input"
+        said.append(
+            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than "
+            f"{model['name']}'s longest{longest}; it did not read their ends."
+        )
     if "trusted_code" in model:
         said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")
     return said

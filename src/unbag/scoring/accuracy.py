@@ -37,8 +37,8 @@ def accuracy(
         predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
         references: gold label ids, 0 … n_labels - 1, shape (n,).
         n_labels: how many labels there are.
-        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
-        seed: decides the draws.
+        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
+        seed: without effect on intervals in closed form; every metric takes it.
 
     Raises:
         ValueError: if the lengths differ or there is no example.

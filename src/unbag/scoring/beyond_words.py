@@ -19,6 +19,7 @@ a lower bound on what it gets without word order, and its score an upper bound o
 """
 
 from collections.abc import Hashable, Sequence
+from statistics import NormalDist
 from typing import Any, Final, NamedTuple, TypedDict
 
 import numpy as np
@@ -26,6 +27,7 @@ from numpy.typing import NDArray
 
 from unbag.scoring.annotators import Annotations, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
+from unbag.scoring.intervals import LEVEL, Floats, effective_sizes
 from unbag.scoring.numbering import numbered
 from unbag.scoring.student import widening
 
@@ -39,8 +41,6 @@ LEAST_KAPPA: Final = 0.1
 """Fleiss' κ of a gold label below which it is left out: annotators agree on it no more than by chance."""
 
 _ZERO: Final = 1e-12  # what a constant answer has, but for rounding, must not be taken for more than a guess
-
-Floats = NDArray[np.float64]
 
 
 class Credits(NamedTuple):
@@ -250,7 +250,8 @@ def _interval(
     """Return the 95 % limits and the two-sided p of 0, by draws of the sources, so many of which have rows.
 
     The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). Of few sources a bootstrap is
-    too narrow: the draws are spread by what Student's t has over the normal (`scoring.student`).
+    too narrow: the draws are spread by what Student's t has over the normal (`scoring.student`). To the interval comes
+    what no draw can have (`_opposed_rows`).
     """
     if not resamples or sources < 2:
         return None, None, None
@@ -258,5 +259,62 @@ def _interval(
     draws = value + (draws[~np.isnan(draws)] - value) * widening(sources)
     if not len(draws):
         return None, None, None
-    low, high = np.percentile(draws, [2.5, 97.5])
-    return float(low), float(min(high, 1.0)), two_sided_p(draws)
+    low, high = np.percentile(draws, [2.5, 97.5]).tolist()
+    total = columns.sum(axis=0)
+    sides = [statistic((total + side)[None])[0] - value for side in _opposed_rows(columns)]
+    low, high = _reaching(value, (low, high), sides, widening(sources), LEVEL)
+    return low, min(high, 1.0), two_sided_p(draws)
+
+
+def difference_limits(
+    first: Floats, second: Floats, drawn: tuple[float, float], *, level: float
+) -> tuple[float, float]:
+    """Return the limits of a difference of scores, second less first, from those of draws and what no draw can have.
+
+    Args:
+        first: the columns of the one's `Sample`, shape (sources, 4K).
+        second: those of the other's.
+        drawn: the limits by draws of the sources.
+        level: of the interval.
+    """
+    totals = first.sum(axis=0), second.sum(axis=0)
+    value = float(statistic(totals[1][None])[0] - statistic(totals[0][None])[0])
+    (better_first, worse_first), (better_second, worse_second) = _opposed_rows(first), _opposed_rows(second)
+    sides = [
+        statistic((totals[1] + of_second)[None])[0] - statistic((totals[0] + of_first)[None])[0] - value
+        for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
+    ]
+    sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
+    return _reaching(value, drawn, sides, widening(sources), level)
+
+
+def _opposed_rows(columns: Floats) -> tuple[Floats, Floats]:
+    """Return two rows of each gold label that may be out there though no row is like them.
+
+    The model is right on the first, where its baselines are wrong, and wrong on the second, where they are right: the
+    two examples that `intervals.contrast_limits` adds to a difference of proportions. They weigh as much as a row of
+    the effective size of the model's right answers. A baseline that was not asked has no credit on either.
+
+    Returns:
+        What they add to the sums over sources, shape (4K,) each.
+    """
+    k = columns.shape[1] // 4
+    wrong = -1 / (k - 1)  # of a scale on which a guess among K labels has 0, and a right answer 1
+    counts = columns[:, 3 * k :]
+    right = np.round((columns[:, :k] - wrong * counts) / (1 - wrong), 9).sum(axis=1, keepdims=True)
+    rows = counts.sum(axis=1, keepdims=True)
+    weights = counts.sum(axis=0) / effective_sizes(np.clip(right, 0, rows), rows)
+    asked = [float(columns[:, start : start + k].any()) for start in (k, 2 * k)]
+    return (
+        np.concatenate([weights, *(each * wrong * weights for each in asked), weights]),
+        np.concatenate([wrong * weights, *(each * weights for each in asked), weights]),
+    )
+
+
+def _reaching(
+    value: float, drawn: tuple[float, float], sides: Sequence[float], student: float, level: float
+) -> tuple[float, float]:
+    """Return limits by draws with what two rows more would move the value by, as variances add up."""
+    centre = value + sum(sides)
+    added = float(np.hypot(*sides)) * NormalDist().inv_cdf((1 + level) / 2) * student
+    return centre - float(np.hypot(value - drawn[0], added)), centre + float(np.hypot(drawn[1] - value, added))

@@ -1,17 +1,25 @@
-"""Bootstrap intervals of shares, means and ratios, by resampling examples."""
+"""Estimates with their intervals: of proportions and differences in closed form, of all else by resampling examples."""
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
+
+from unbag.scoring.intervals import contrast_limits, effective_sizes, share_limits
 
 DEFAULT_RESAMPLES = 1000
 _BLOCK_CELLS = 4_000_000  # resampling weights held at a time: 16 MB
 
 
 RATIO: Final = "ratio"
+"""A proportion: of sums whose numerators are from 0 to their denominators."""
+MEAN: Final = "mean"
+"""A ratio of sums that is no proportion."""
 DIFFERENCE: Final = "difference"
+"""One proportion less another."""
+
+_ROUNDING: Final = 1e-9  # by which a numerator may be outside its denominator, as a sum of fractions is
 
 
 class Sample(NamedTuple):
@@ -60,60 +68,125 @@ def ratio_estimates(
     denominators: NDArray[np.float64],
     *,
     differences: Sequence[tuple[int, int]] = (),
+    means: Collection[int] = (),
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> list[Estimate]:
     """Estimate sum(numerator) / sum(denominator) over examples, for several quantities at once.
 
-    The percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with replacement, all
-    quantities from the same draws, so that what belongs to one example (its permutations) stays together.
+    Proportions and their differences have limits that hold at 0 and 1 too (`scoring.intervals`). Other means have those
+    of the percentile bootstrap (Efron & Tibshirani 1993, section 13.3): examples are drawn with replacement, all means
+    from the same draws. What belongs to one example (its permutations) stays together in both.
 
     Args:
         numerators: one row an example, one column a quantity, shape (n, k).
         denominators: likewise; 1 for a mean over all examples, 0 where an example does not belong to a subset.
-        differences: pairs of columns; the first ratio less the second is a quantity too.
-        resamples: how many draws; 0 for no intervals.
+        differences: pairs of columns, both proportions; the first ratio less the second is a quantity too.
+        means: the columns that are no proportions: their numerators may be below 0 or above their denominators.
+        resamples: how many draws the intervals of `means` rest on; 0 for no intervals at all.
         seed: decides the draws.
 
     Returns:
         k estimates, then one for each difference. `n` counts the examples with a positive denominator; that of a
         difference is the smaller of its two. A resample in which a subset is empty does not count for that subset.
 
+    Raises:
+        ValueError: if a numerator of a proportion is not from 0 to its denominator.
+
     >>> [estimate] = ratio_estimates(np.ones((4, 1)), np.ones((4, 1)))
-    >>> estimate
-    Estimate(value=1.0, low=1.0, high=1.0, n=4)
+    >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
+    (1.0, 0.3976, 1.0, 4)
     """
+    k = numerators.shape[1]
+    proportions = [column for column in range(k) if column not in means]
+    numerators = _within(numerators, denominators, proportions)
     total = denominators.sum(axis=0)
     counts = (denominators > 0).sum(axis=0)
     with np.errstate(invalid="ignore", divide="ignore"):
         values = _with_differences((numerators.sum(axis=0) / total)[None], differences)[0]
     counts = np.array([*counts, *(min(counts[first], counts[second]) for first, second in differences)])
-    bounds: list[NDArray[np.float64] | None] = [None] * len(values)
+    bounds: list[tuple[float, float] | None] = [None] * len(values)
     if resamples and len(numerators):
-        sums = resampled_sums(np.concatenate([numerators, denominators], axis=1), resamples, seed)
-        with np.errstate(invalid="ignore", divide="ignore"):
-            draws = sums[:, : numerators.shape[1]] / sums[:, numerators.shape[1] :]
-        bounds = [
-            np.nanpercentile(draw, [2.5, 97.5]) if n and not np.isnan(draw).all() else None
-            for n, draw in zip(counts, _with_differences(draws, differences).T, strict=True)
-        ]
+        for column, bound in _share_bounds(numerators, denominators, proportions).items():
+            bounds[column] = bound
+        for column, bound in _drawn_bounds(numerators, denominators, sorted(means), resamples, seed).items():
+            bounds[column] = bound
+        for place, (first, second) in enumerate(differences, start=k):
+            if counts[place]:
+                bounds[place] = _difference_bounds(numerators, denominators, first, second)
+    samples = _samples(numerators, denominators, differences, means)
     return [
-        Estimate(
-            value=float(value) if n else None,
-            low=None if bound is None else float(bound[0]),
-            high=None if bound is None else float(bound[1]),
-            n=int(n),
-        ).of(sample)
-        for value, bound, n, sample in zip(
-            values, bounds, counts, _samples(numerators, denominators, differences), strict=True
-        )
+        Estimate(float(value) if n else None, *((None, None) if bound is None else bound), int(n)).of(sample)
+        for value, bound, n, sample in zip(values, bounds, counts, samples, strict=True)
     ]
+
+
+def _within(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], proportions: Sequence[int]
+) -> NDArray[np.float64]:
+    """Return the numerators, those of proportions brought from rounding back between 0 and their denominators."""
+    inside = np.clip(numerators, 0.0, denominators)
+    outside = np.abs(inside - numerators) > _ROUNDING
+    for column in proportions:
+        if outside[:, column].any():
+            row = int(outside[:, column].argmax())
+            raise ValueError(
+                f"expected numerators of a proportion from 0 to their denominators, found "
+                f"{numerators[row, column]:g} of {denominators[row, column]:g}; name the column in means"
+            )
+    kept = numerators.copy()
+    kept[:, proportions] = inside[:, proportions]
+    return kept
+
+
+def _share_bounds(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], columns: Sequence[int]
+) -> dict[int, tuple[float, float]]:
+    """Return the limits of proportions by column; none of those without an example."""
+    above, below = numerators[:, columns], denominators[:, columns]
+    sizes = effective_sizes(above, below)
+    there = sizes > 0
+    shares = above.sum(axis=0)[there] / below.sum(axis=0)[there]
+    limits = zip(*(ends.tolist() for ends in share_limits(shares, sizes[there])), strict=True)
+    return dict(zip(np.asarray(columns)[there].tolist(), limits, strict=True))
+
+
+def _drawn_bounds(
+    numerators: NDArray[np.float64],
+    denominators: NDArray[np.float64],
+    columns: Sequence[int],
+    resamples: int,
+    seed: int,
+) -> dict[int, tuple[float, float]]:
+    """Return the limits of means by column, by resampling; none of those without an example."""
+    if not columns:
+        return {}
+    sums = resampled_sums(np.concatenate([numerators[:, columns], denominators[:, columns]], axis=1), resamples, seed)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        draws = sums[:, : len(columns)] / sums[:, len(columns) :]
+    found = {}
+    for column, of_one in zip(columns, draws.T, strict=True):
+        if not np.isnan(of_one).all():
+            low, high = np.nanpercentile(of_one, [2.5, 97.5]).tolist()
+            found[column] = (low, high)
+    return found
+
+
+def _difference_bounds(
+    numerators: NDArray[np.float64], denominators: NDArray[np.float64], first: int, second: int
+) -> tuple[float, float]:
+    """Return the limits of one proportion less another; of one less itself it is 0 whatever the examples."""
+    if first == second:
+        return 0.0, 0.0
+    columns = [first, second]
+    return contrast_limits(numerators[:, columns], denominators[:, columns], np.array([1.0, -1.0]))
 
 
 def named_estimates(
     ratios: Mapping[_Name, tuple[Column, Column | float]],
     differences: Mapping[_Name, tuple[_Name, _Name]] | None = None,
     *,
+    means: Collection[_Name] = (),
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
 ) -> dict[_Name, Estimate]:
@@ -122,7 +195,8 @@ def named_estimates(
     Args:
         ratios: numerator and denominator by example of each ratio, shape (n,) each, or one denominator for all.
         differences: pairs of names of ratios; the first ratio less the second is a quantity too.
-        resamples: how many draws; 0 for no intervals.
+        means: names of the ratios that are no proportions.
+        resamples: how many draws the intervals of `means` rest on; 0 for no intervals at all.
         seed: decides the draws.
 
     >>> right = np.array([True, False, True, True])
@@ -138,7 +212,14 @@ def named_estimates(
     )
     differences = differences or {}
     pairs = [(columns[first], columns[second]) for first, second in differences.values()]
-    estimates = ratio_estimates(numerators, denominators, differences=pairs, resamples=resamples, seed=seed)
+    estimates = ratio_estimates(
+        numerators,
+        denominators,
+        differences=pairs,
+        means=[columns[name] for name in means],
+        resamples=resamples,
+        seed=seed,
+    )
     return dict(zip((*ratios, *differences), estimates, strict=True))
 
 
@@ -177,11 +258,14 @@ def _with_differences(ratios: NDArray[np.float64], differences: Sequence[tuple[i
 
 
 def _samples(
-    numerators: NDArray[np.float64], denominators: NDArray[np.float64], differences: Sequence[tuple[int, int]]
+    numerators: NDArray[np.float64],
+    denominators: NDArray[np.float64],
+    differences: Sequence[tuple[int, int]],
+    means: Collection[int],
 ) -> list[Sample]:
     """Return the examples behind each ratio and each difference."""
     ratios = [np.stack([numerators[:, k], denominators[:, k]], axis=1) for k in range(numerators.shape[1])]
-    return [Sample(RATIO, ratio) for ratio in ratios] + [
+    return [Sample(MEAN if k in means else RATIO, ratio) for k, ratio in enumerate(ratios)] + [
         Sample(DIFFERENCE, np.concatenate([ratios[first], ratios[second]], axis=1)) for first, second in differences
     ]
 

@@ -116,9 +116,9 @@ def category_accuracy(
         pair_frequency: likewise, a number of training examples.
         annotator_labels: the label ids that annotators gave to each example, n rows of any length, or an array of shape
             (n, annotators). None and -1 are no label. For `human` and `kappa`.
-        premise: the premise each example is made from, shape (n,): examples of one premise are drawn together. Without
-            it each is drawn by itself.
-        resamples: bootstrap draws of the 95 % intervals; 0 for none.
+        premise: the premise each example is made from, shape (n,): examples of one premise are no independent
+            evidence. Without it each is an example of its own.
+        resamples: bootstrap draws of the 95 % intervals of κ; 0 for no intervals.
         seed: decides the draws.
 
     Raises:

@@ -26,7 +26,7 @@ class MisleadingSubset(_Threshold):
         n: how many examples CS_λ has; it never rises with λ.
         majority_label: the most frequent gold label in CS_λ (the lowest id among equals); None where it is empty.
         accuracy: share of CS_λ predicted right.
-        drop: accuracy on CS_0 less accuracy on CS_λ, both from the same resamples.
+        drop: accuracy on CS_0 less accuracy on CS_λ, on the same examples.
         majority: share of `majority_label`: what a model scores that always gives it. The interval is that of this
             label's share.
         human: how often one annotator agrees with the gold label. Of each example the share of its annotators' labels
@@ -78,8 +78,8 @@ def compositionality_sensitivity(
             (n, annotators). None and -1 are no label. For `human`.
         thresholds: the λ beside 0, in any order; each counts once.
         n_labels: how many labels there are.
-        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
-        seed: decides the draws.
+        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
+        seed: without effect on intervals in closed form; every metric takes it.
 
     Raises:
         ValueError: if lengths differ, there is no example, a label id is not one of 0 … n_labels - 1, or an LMS or a

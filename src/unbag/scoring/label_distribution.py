@@ -55,11 +55,11 @@ def label_distribution(
     Args:
         predictions: predicted label ids, shape (n,).
         references: gold label ids, shape (n,).
-        source_id: which source each pair is made from, shape (n,); pairs of one source are drawn together.
+        source_id: which source each pair is made from, shape (n,); pairs of one source are no independent evidence.
         kind: the name of the subset that each pair is of, shape (n,); None for no `by_subset`.
         names: the labels by id.
-        resamples: bootstrap draws of the 95 % intervals, over sources; 0 for none.
-        seed: decides the draws.
+        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
+        seed: without effect on intervals in closed form; every metric takes it.
 
     Raises:
         ValueError: if lengths differ, there is no pair, or an id is none of the labels'.

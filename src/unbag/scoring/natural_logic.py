@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
+from unbag.scoring.intervals import effective_sizes, share_limits
 
 Measure = Literal["f1", "precision", "recall", "accuracy"]
 MEASURES: Final[tuple[Measure, ...]] = ("f1", "precision", "recall", "accuracy")
@@ -128,9 +129,9 @@ def natural_logic(
         reverse: whether premise and hypothesis are exchanged in a row, shape (n,): each pair is there both ways round.
         groups: columns by name, shape (n,) each, by whose values all is repeated.
         crossed: names of some of these columns each, by whose values together all is repeated too.
-        source_id: the example each pair was made from, shape (n,); intervals then resample those. By default each
-            pair is an example.
-        resamples: bootstrap draws of the 95 % intervals; 0 for none.
+        source_id: the example each pair was made from, shape (n,); intervals then take those for independent. By
+            default each pair is an example.
+        resamples: bootstrap draws of the 95 % intervals of F1, precision and recall; 0 for no intervals.
         seed: decides the draws.
 
     Raises:
@@ -249,6 +250,12 @@ def _macro_estimates(
                 ]
             )
         low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
+        right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names))[:, None]
+        rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
+        # The accuracy is a proportion. An average that no draw moves, as of a model that is always right, has the
+        # limits of a proportion too: draws cannot tell what other pairs would do to it.
+        shares = (low == high) | (np.array(MEASURES) == "accuracy")
+        low[shares], high[shares] = share_limits(values[shares], np.repeat(effective_sizes(right, rows), shares.sum()))
         bounds = [(float(one), float(two)) for one, two in zip(low, high, strict=True)]
     f1, precision, recall, accuracy = (
         Estimate(float(value), *bound, n).of(samples.get(name))

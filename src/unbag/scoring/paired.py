@@ -1,4 +1,4 @@
-"""The difference between two systems on the same examples, by resampling the examples of both at once."""
+"""The difference between two systems on the same examples: of proportions in closed form, else by resampling both."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.scoring import beyond_words
-from unbag.scoring.bootstrap import DIFFERENCE, RATIO, Estimate, Sample, resampled_sums, two_sided_p
+from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, resampled_sums, two_sided_p
+from unbag.scoring.intervals import contrast_limits
 from unbag.scoring.natural_logic import macro
 
 DEFAULT_RESAMPLES: Final = 10_000
@@ -25,11 +26,16 @@ def _ratio(sums: Floats) -> Floats:
 
 STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     RATIO: _ratio,
+    MEAN: _ratio,
     DIFFERENCE: lambda sums: _ratio(sums[:, :2]) - _ratio(sums[:, 2:]),
     beyond_words.STATISTIC: beyond_words.statistic,
     **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
 }
 """How sums over examples, shape (r, m), become quantities, shape (r,), by the name in `Sample.statistic`."""
+
+
+_SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.0, -1.0)}
+"""What is made of proportions alone: the sign of each, in the order of the columns."""
 
 
 def value(sample: Sample) -> float:
@@ -73,8 +79,9 @@ def paired_difference(
     See `difference_of_draws`.
 
     >>> right = Sample(RATIO, np.array([[1.0, 1.0], [1.0, 1.0], [0.0, 1.0]]))
-    >>> paired_difference(right, right)
-    Paired(difference=Estimate(value=0.0, low=0.0, high=0.0, n=3), p=1.0)
+    >>> difference, p = paired_difference(right, right)
+    >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: three examples that agree show little
+    ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
     drawn = draws([first, second], resamples=resamples, seed=seed)
     return difference_of_draws(first, second, *drawn, level=level)
@@ -83,10 +90,12 @@ def paired_difference(
 def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_second: Floats, *, level: float) -> Paired:
     """Return the difference of a quantity between two systems from what `draws` gave of both.
 
-    The paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004,
-    "Statistical Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250). The p value
-    inverts that interval (`bootstrap.two_sided_p`). With fewer than some thirty examples (the seeds of SICCK) such
-    intervals are too narrow and such p values too small.
+    Proportions, and differences of them, have the limits of `intervals.contrast_limits`. All else has those of the
+    paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004, "Statistical
+    Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250), the score beyond words
+    with what `beyond_words.interval` adds; where no draw differs from another these tell nothing, and there are no
+    limits. The p value inverts the percentile interval (`bootstrap.two_sided_p`). With fewer than some thirty examples
+    (the seeds of SICCK) it is too small.
     """
     gaps = of_second - of_first
     gaps = gaps[~np.isnan(gaps)]
@@ -94,9 +103,21 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
     n = len(first.columns)
     if np.isnan(gap) or not len(gaps):
         return Paired(Estimate(None, None, None, n), None)
+    low, high = _limits(first, second, gaps, level)
+    return Paired(Estimate(gap, low, high, n), two_sided_p(gaps))
+
+
+def _limits(first: Sample, second: Sample, gaps: Floats, level: float) -> tuple[float | None, float | None]:
+    """Return the limits of a difference from the examples or, of what is made of more than proportions, the draws."""
+    if first.statistic in _SIGNS and second.statistic in _SIGNS:
+        numerators, denominators = (np.hstack([s.columns[:, k::2] for s in (first, second)]) for k in (0, 1))
+        signs = np.concatenate([-np.array(_SIGNS[first.statistic]), _SIGNS[second.statistic]])
+        return contrast_limits(numerators, denominators, signs, level=level)
     tail = 100 * (1 - level) / 2
-    low, high = np.percentile(gaps, [tail, 100 - tail])
-    return Paired(Estimate(gap, float(low), float(high), n), two_sided_p(gaps))
+    low, high = np.percentile(gaps, [tail, 100 - tail]).tolist()
+    if first.statistic == second.statistic == beyond_words.STATISTIC:
+        return beyond_words.difference_limits(first.columns, second.columns, (low, high), level=level)
+    return (None, None) if low == high else (low, high)
 
 
 def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:

@@ -147,7 +147,7 @@ def permutation_acceptance(
         entropy_over: what the mean entropies are means of: `examples`, each by its own mean, so that all weigh the
             same, or `permutations`, so that an example weighs by how many of its permutations are accepted.
         curve: also give `curve`.
-        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
+        resamples: bootstrap draws of the 95 % intervals of entropies, over examples; 0 for no intervals.
         seed: decides the draws.
 
     Raises:
@@ -184,7 +184,8 @@ def permutation_acceptance(
             )
             quartiles[name] = np.percentile(means[subset], [25, 50, 75]).tolist() if subset.any() else None
 
-    estimates = named_estimates(parts, resamples=resamples, seed=seed)
+    entropies = [name for name in ("entropy_c", "entropy_f") if name in parts]
+    estimates = named_estimates(parts, means=entropies, resamples=resamples, seed=seed)
     result: PermutationAcceptanceScores = {
         "n_examples": len(correct),
         "q": rows.q,

@@ -53,7 +53,7 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
         level: of the interval.
 
     Returns:
-        The difference and its two-sided p value; None where the seeds are too few or do not vary.
+        The difference and its two-sided p value; neither interval nor p where the seeds are too few or do not vary.
 
     >>> seed_test([0.70, 0.72, 0.74], [0.80, 0.82, 0.84]).p < 0.01
     True
@@ -75,7 +75,7 @@ def seed_test(first: Sequence[float], second: Sequence[float], *, level: float =
         weights = parts[0] ** 2 / (k - 1) + parts[1] ** 2 / (m - 1)
         freedom = square**2 / weights if weights else 1.0
     if square == 0:  # the same number by every seed
-        return SeedTest(Estimate(gap, gap, gap, n), None)
+        return SeedTest(Estimate(gap, None, None, n), None)
     error = math.sqrt(square)
     reach = error * t_quantile(1 - (1 - level) / 2, freedom)
     return SeedTest(Estimate(gap, gap - reach, gap + reach, n), t_two_sided(gap / error, freedom))

@@ -20,7 +20,7 @@ class SwapAccuracies(TypedDict):
     Attributes:
         accuracy_before: share predicted right as given.
         accuracy_after: share predicted right exchanged.
-        drop: accuracy before less accuracy after, both from the same resamples. The smaller, the more robust.
+        drop: accuracy before less accuracy after, on the same pairs. The smaller, the more robust.
     """
 
     accuracy_before: Estimate
@@ -84,8 +84,8 @@ def swap_consistency(
             neutral needs no such row.
         neutral: the id of neutral.
         contradiction: the id of contradiction.
-        resamples: bootstrap draws of the 95 % intervals, over pairs; 0 for none.
-        seed: decides the draws.
+        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
+        seed: without effect on intervals in closed form; every metric takes it.
 
     Raises:
         ValueError: if lengths differ, there is no example, a pair has a row twice or lacks one, or neutral and
@@ -149,8 +149,8 @@ def swap_consistency_of_pairs(
             not read: any number will do.
         neutral: the id of neutral.
         contradiction: the id of contradiction.
-        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
-        seed: decides the draws.
+        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
+        seed: without effect on intervals in closed form; every metric takes it.
 
     Raises:
         ValueError: if lengths differ, there is no example, or neutral and contradiction have the same id.

@@ -30,7 +30,7 @@ class UncertaintyPartitionsScores(TypedDict):
         accuracy: share of all examples predicted right (Table 3).
         easiest: the accuracy on the first partition.
         hardest: that on the last.
-        drop: the one less the other, both from the same resamples.
+        drop: the one less the other, each on examples of its own.
         rank_correlation: Spearman's ρ between the number of a partition and the accuracy on it, ranks averaged among
             equals. (Ours: one number for "worse as uncertainty grows".) -1 is a fall at every step, 0 no trend. None
             with one partition, or where all partitions have the same accuracy. A plain number: resampling adds noise to
@@ -69,8 +69,8 @@ def uncertainty_partitions(
         predictions: predicted label ids, shape (n,). An id that is no label (-1, say) is wrong.
         references: gold label ids, shape (n,).
         partition: number of each example's partition, 0 (easiest) … m - 1 (hardest), shape (n,).
-        resamples: bootstrap draws of the 95 % intervals, over examples; 0 for none.
-        seed: decides the draws.
+        resamples: 0 for no intervals; any other number gives the same ones, which are in closed form.
+        seed: without effect on intervals in closed form; every metric takes it.
 
     Raises:
         ValueError: if lengths differ, there is no example, a partition is negative, or one of 0 … m - 1 has no example.

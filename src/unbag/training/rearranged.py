@@ -75,7 +75,7 @@ def train_rearranged(
 
     Returns:
         `arrangements`, by name (the corpus's, and `rearranged`) the `data`, the test pairs `n` and the `answers`: by
-        who answers (`finetune`, `hex`, `hex, residual head`) the `accuracy` (over seeds, with its 95 % bootstrap
+        who answers (`finetune`, `hex`, `hex, residual head`) the `accuracy` (over seeds, with its 95 %
         interval over pairs), `over_seeds`, the difference `less_finetune` on the same pairs, and of the rearranged
         pairs `by_partition`, the accuracy from the easiest to the hardest (Figure 2). `published`, the paper's own
         figures where the corpus is SNLI. What was run, on what, with what.
@@ -206,7 +206,7 @@ def _title(recipe: str, head: str) -> str:
 
 
 def _summary(test: Any, right: Mapping[str, Sequence[NDArray[np.bool_]]]) -> dict[str, Any]:
-    """Return the accuracies of who answered, by name, each pair's share of right answers over seeds resampled.
+    """Return the accuracies of who answered, by name, each pair by its share of right answers over seeds.
 
     Args:
         test: the n rows.

@@ -18,6 +18,9 @@ PER_KIND: Final = 12
 CANDIDATES: Final = 100
 """How many rows of a set are kept of every model: enough that one who is wrong of one in twenty is wrong of some."""
 
+MOST_SHOWN: Final = 600
+"""Characters of a sentence that are kept of an example; a document is cut, at its end or around its first mark."""
+
 SURE_DECIMALS: Final = 3
 """Of a probability that is shown or that examples are chosen by: far above what differs between processors."""
 
@@ -167,7 +170,8 @@ class Pairs:
         said = self.said(index)
         gold, answer = labels or (self.answers.label_space[self.gold[index]], said.answer)
         sure = None if labels else said.probability
-        return ReportExample(kind, self.row(index)["id"], tuple(lines), gold, answer, sure, note, **more)
+        shown = tuple(shortened(line, MOST_SHOWN) for line in lines)
+        return ReportExample(kind, self.row(index)["id"], shown, gold, answer, sure, note, **more)
 
     def shortest(self, rows: NDArray[Any]) -> list[int]:
         """Return those of some rows with the fewest characters, `CANDIDATES` at most; of equals those that come first.
@@ -184,6 +188,29 @@ class Pairs:
         )
         shortest: list[int] = rows[np.argsort(lengths[rows], kind="stable")][:CANDIDATES].tolist()
         return shortest
+
+
+def shortened(line: Line, longest: int) -> Line:
+    """Return a sentence of at most so many characters, cut where it is longer; marks that are cut off go.
+
+    >>> shortened(Line("premise", "A man in a blue coat sleeps.", (Mark(2, 5, "moved"),)), 12)
+    Line(name='premise', text='A man in a b…', marks=(Mark(start=2, end=5, kind='moved'),))
+    >>> shortened(Line("premise", "A man in a blue coat sleeps.", (Mark(21, 27, "moved"),)), 12).text
+    '…at sleeps.'
+    """
+    if len(line.text) <= longest:
+        return line
+    first = line.marks[0] if line.marks else Mark(0, 0, "")
+    start = 0 if first.end <= longest else max(0, first.start - longest // 4)
+    end = start + longest
+    before, after = "…" if start else "", "…" if end < len(line.text) else ""
+    moved = start - len(before)
+    marks = tuple(
+        Mark(mark.start - moved, mark.end - moved, mark.kind)
+        for mark in line.marks
+        if start <= mark.start and mark.end <= end
+    )
+    return Line(line.name, f"{before}{line.text[start:end]}{after}", marks)
 
 
 def rounded_probability(values: NDArray[Any]) -> NDArray[np.float64]:

@@ -4,7 +4,9 @@ from dataclasses import replace
 
 import pytest
 
+from unbag.report.html.cards import _cut
 from unbag.report.html.gathered import Gathered
+from unbag.report.html.telling import SHORT as SHORT_PAIR
 from unbag.report.html.telling import telling
 from unbag.results import Result
 from unbag.views.examples import ExampleSelection, Line, ReportExample, Said
@@ -47,6 +49,15 @@ def test_the_surest_mistake_is_picked_and_of_equals_the_shortest():
     assert _picked(("plain", {"m": [*wrong[::-1], *right]})) == {"set-0": "r2"}
     longer, shorter = replace(wrong[1], probability=1.0), replace(wrong[2], probability=0.8)
     assert _picked(("plain", {"m": [longer, shorter]})) == {"set-0": "r2"}, "22 words more, for .2"
+
+
+def test_a_document_is_not_picked_where_a_pair_is_short_and_is_cut_where_none_is():
+    document = _pair(0, "entailment", 1.0, "A man reads. " * 2_000)
+    assert _picked(("plain", {"m": [document, _pair(1, "contradiction", 0.5)]})) == {"set-0": "r1"}
+    assert _picked(("plain", {"m": [document]})) == {"set-0": "r0"}
+    shown = _cut(document).lines
+    assert [len(line.text) for line in shown] == [SHORT_PAIR + 1, SHORT_PAIR + 1]
+    assert all(line.text.startswith("A man reads. A man") and line.text.endswith("…") for line in shown)
 
 
 def test_who_fails_on_none_is_shown_where_another_does():

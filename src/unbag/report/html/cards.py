@@ -1,7 +1,7 @@
 """The cards that the page begins with: of each set a telling pair, what the models answered to it, and the score."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from markupsafe import Markup
 
@@ -9,9 +9,10 @@ from unbag import challenge_sets
 from unbag.report.html.charts import swatch
 from unbag.report.html.gathered import Gathered
 from unbag.report.html.profile import Standings, subject_of
-from unbag.report.html.telling import Telling, how_telling, telling
+from unbag.report.html.telling import SHORT, Telling, how_telling, telling
 from unbag.report.html.told import Answer, Told, told
 from unbag.scoring.bootstrap import Estimate
+from unbag.views.examples import ReportExample, shortened
 from unbag.views.figures import Series
 from unbag.views.group import Group
 
@@ -88,7 +89,7 @@ def _card(
         key=group.key,
         title=challenge_sets.get(group.set).title,
         data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
-        told=told(pair.example) if pair else None,
+        told=told(_cut(pair.example)) if pair else None,
         said=tuple(
             (swatch(Series(name, ()), names, line=False), short[name], told(each).answers) for name, each in answers
         ),
@@ -98,6 +99,11 @@ def _card(
         others=", ".join(f"{short[name]} {_number(_score(stand, name, group).value)}" for name in others),
         reading="" if pair else readings[group.key],
     )
+
+
+def _cut(example: ReportExample) -> ReportExample:
+    """Return an example as a card has room for."""
+    return replace(example, lines=tuple(shortened(line, SHORT) for line in example.lines))
 
 
 def _short_names(gathered: Gathered) -> dict[str, str]:

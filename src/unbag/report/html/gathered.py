@@ -19,6 +19,7 @@ _OF_THE_RUN: Final = (
     "options",
     "ranking",
     "truncated_pairs",
+    "truncated_share",
     "unanswered_pairs",
 )
 """What is not of the model but of what it was asked, and how."""

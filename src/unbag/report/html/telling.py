@@ -9,6 +9,9 @@ from unbag.report.html.profile import subject_of
 from unbag.views.examples import ReportExample
 from unbag.views.group import Group
 
+SHORT: Final = 240
+"""Characters of a pair up to which it is short."""
+
 _A_WORD: Final = 0.01
 """What a word more costs in probability: of mistakes made as surely, the shortest is read by most."""
 
@@ -23,16 +26,18 @@ class Telling(NamedTuple):
 def telling(gathered: Gathered) -> dict[str, Telling]:
     """Return the pair of each set that tells most, by the group's key; none of a group where none was kept.
 
-    First come pairs that the report's subject fails on, but of those that were changed was right before; else pairs
-    that another model fails on; then goes the probability of the subject's answer, less `_A_WORD` for each word; of
-    equals the shortest. The same sentences are shown once, the corpus itself coming last.
+    Only short pairs are picked from, or the shortest where none is. First come pairs that the report's subject fails
+    on, but of those that were changed was right before; else pairs that another model fails on; then goes the
+    probability of the subject's answer, less `_A_WORD` for each word; of equals the shortest. The same sentences are
+    shown once, the corpus itself coming last.
     """
     shown: set[frozenset[str]] = set()
     picked = {}
     for group in sorted(gathered.groups, key=lambda group: challenge_sets.get(group.set).is_control):
         pairs = [pair for pair in _pairs(group, gathered) if _sentences(pair) not in shown]
         if pairs:
-            picked[group.key] = max(pairs, key=how_telling)
+            most = max(SHORT, min(map(_length, pairs)))
+            picked[group.key] = max((pair for pair in pairs if _length(pair) <= most), key=how_telling)
             shown.add(_sentences(picked[group.key]))
     return picked
 
@@ -49,6 +54,11 @@ def _pairs(group: Group, gathered: Gathered) -> list[Telling]:
         return []
     asked = [each for each in by_model[subject] if all(each in answered for answered in by_model.values())]
     return [Telling(by_model[subject][each], {name: of[each] for name, of in by_model.items()}) for each in asked]
+
+
+def _length(pair: Telling) -> int:
+    """Return how many characters a pair has."""
+    return sum(len(line.text) for line in pair.example.lines)
 
 
 def _sentences(pair: Telling) -> frozenset[str]:

@@ -1,0 +1,210 @@
+"""Confidence limits of proportions and of their differences, which hold at 0 and at 1 too.
+
+A bootstrap draws what it was given: of twelve right answers to twelve examples every draw has the accuracy 1, and the
+interval is [1, 1], although a model that is right on three of four is right on twelve in a row once in thirty times. So
+no proportion gets its interval from draws:
+
+- a proportion of independent rows has the exact limits of Clopper & Pearson (1934), https://doi.org/10.2307/2331986;
+- one whose rows share sources, or whose examples count in part, has the same limits for its effective sample size, by
+  the design effect of the sources (Korn & Graubard 1998, "Confidence intervals for proportions with small expected
+  number of positive counts estimated from survey data", Survey Methodology 24, 193-201);
+- a difference has the limits of Wald with two examples more, one for either side (Bonett & Price 2012, "Adjusted Wald
+  confidence interval for a difference of binomial proportions based on paired data",
+  https://doi.org/10.3102/1076998611411915), each as heavy as an effective example is.
+
+`benchmarks/interval_coverage.py` simulates how often each holds the true value.
+"""
+
+import math
+from statistics import NormalDist
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from unbag.scoring.student import widening
+
+LEVEL: Final = 0.95
+
+_SMALLEST: Final = 1e-9  # a spread of shares below it is rounding
+_LARGE: Final = 1e5  # from here on the exact limits are those of Wilson, half an example further out, to 2e-5
+_PRECISION: Final = 1e-12  # of a limit
+_TINY: Final = 1e-300  # stands for 0 in a denominator of the continued fraction
+
+Floats = NDArray[np.float64]
+
+
+def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
+    """Compute how many independent rows each proportion sum(numerator) / sum(denominator) is worth.
+
+    Where each example counts whole or not at all, and all weigh the same, these are the examples. Else p (1 - p) over
+    the variance of p between the examples (by linearisation of the ratio: Cochran 1977, "Sampling Techniques", section
+    6.3), less what Student's t takes for few examples (`scoring.student`); no more than the rows there are, where
+    numerators count rows. Where no example differs from the others, which is how all right and all wrong look, each is
+    taken for one row: whether rows of one source are alike is then unknown. Of unequal examples that is Kish's number,
+    (sum D)² / sum D².
+
+    Args:
+        numerators: one row per example, one column per proportion, from 0 to the denominator, shape (n, k).
+        denominators: likewise.
+
+    Returns:
+        Shape (k,); 0 where a proportion has no example.
+
+    >>> one_row_each = np.array([[1.0], [0.0], [1.0]])
+    >>> effective_sizes(one_row_each, np.ones((3, 1))).tolist()
+    [3.0]
+    >>> effective_sizes(10 * np.ones((3, 1)), 10 * np.ones((3, 1))).tolist()  # three sources, all of it right
+    [3.0]
+    """
+    total = denominators.sum(axis=0)
+    examples = (denominators > 0).sum(axis=0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = numerators.sum(axis=0) / total
+        variances = ((numerators - shares * denominators) ** 2).sum(axis=0) / total**2
+        kish = total**2 / (denominators**2).sum(axis=0)
+        student = np.array([widening(n) if n > 1 else 1.0 for n in examples.tolist()])
+        by_variance = shares * (1 - shares) / variances / student**2
+    # Rows are counted in whole numbers, and there are no more independent ones than rows.
+    counted = np.isclose(numerators, np.round(numerators), rtol=0, atol=_SMALLEST).all(axis=0)
+    by_variance = np.where(counted, np.minimum(by_variance, total), by_variance)
+    alike = np.sqrt(variances * examples) < _SMALLEST
+    binary = _are_binary(numerators, denominators)
+    sizes: Floats = np.where(binary, examples, np.where(alike, kish, by_variance))
+    return np.where(total > 0, sizes, 0.0)
+
+
+def share_limits(shares: Floats, sizes: Floats, *, level: float = LEVEL) -> tuple[Floats, Floats]:
+    """Compute the limits of Clopper & Pearson of proportions, for sizes that need not be whole.
+
+    Args:
+        shares: the proportions, shape (k,).
+        sizes: of how many independent rows each is, above 0, shape (k,).
+        level: the least chance that the interval holds the true value, of independent rows.
+
+    Returns:
+        The lower and the upper limits, shape (k,) each.
+
+    >>> low, high = share_limits(np.array([1.0, 0.5]), np.array([12.0, 12.0]))
+    >>> low.round(4).tolist(), high.round(4).tolist()
+    ([0.7354, 0.2109], [1.0, 0.7891])
+    """
+    tail = (1 - level) / 2
+    return _lower_limits(shares, sizes, tail), 1 - _lower_limits(1 - shares, sizes, tail)
+
+
+def contrast_limits(
+    numerators: Floats, denominators: Floats, signs: Floats, *, level: float = LEVEL
+) -> tuple[float, float]:
+    """Compute the limits of a sum of proportions of the same examples, each with a sign: of a difference.
+
+    To the examples come two more, as Bonett & Price have it: one that speaks for the difference as strongly as one can
+    (proportions with + are 1, those with - are 0), and one that speaks against it. In each proportion they weigh as
+    much as a row of its effective size. Where every example counts whole or not at all for both of two systems, this is
+    their interval; of two groups without a common example it is that of Agresti & Caffo (2000), a little wider.
+
+    Args:
+        numerators: one row per example, one column per proportion, shape (n, k).
+        denominators: likewise; each column has a sum above 0.
+        signs: 1 or -1 for each proportion, shape (k,).
+        level: the chance that the interval holds the true value.
+
+    >>> agree = np.array([[1.0, 1.0]] * 9 + [[0.0, 0.0]] * 3)  # two systems, right on the same nine of twelve
+    >>> low, high = contrast_limits(agree, np.ones((12, 2)), np.array([-1.0, 1.0]))
+    >>> round(low, 4), round(high, 4)  # 1.96 √2 / 14
+    (-0.198, 0.198)
+    """
+    total = denominators.sum(axis=0)
+    weights = total / effective_sizes(numerators, denominators)
+    total = total + 2 * weights
+    shares = (numerators.sum(axis=0) + weights) / total
+    of_examples = ((numerators - shares * denominators) / total * signs).sum(axis=1)
+    of_added = [float(((side - shares) * weights / total * signs).sum()) for side in (signs > 0, signs < 0)]
+    # Summed exactly, so that the order of the examples decides nothing.
+    variance = math.fsum([*(of_examples**2).tolist(), *(each**2 for each in of_added)])
+    reach = math.sqrt(variance) * NormalDist().inv_cdf((1 + level) / 2)
+    if not _are_binary(numerators, denominators).all():
+        reach *= widening(max(2, int((denominators > 0).sum(axis=0).min())))
+    centre = float(shares @ signs)
+    return max(centre - reach, -float((signs < 0).sum())), min(centre + reach, float((signs > 0).sum()))
+
+
+def _are_binary(numerators: Floats, denominators: Floats) -> NDArray[np.bool_]:
+    """Check for each proportion whether every example counts whole or not at all, all of one weight, shape (k,)."""
+    weight = denominators.max(axis=0, initial=0.0)
+    either = ((numerators == 0) | (numerators == weight)) & ((denominators == 0) | (denominators == weight))
+    binary: NDArray[np.bool_] = either.all(axis=0)
+    return binary
+
+
+def _lower_limits(shares: Floats, sizes: Floats, tail: float) -> Floats:
+    """Return the shares of which as much as was found or more comes with a chance of `tail`; 0 of none found."""
+    successes = shares * sizes
+    failures = sizes - successes
+    limits = np.maximum(_wilson(shares - 1 / (2 * sizes), sizes, tail), 0.0)
+    exact = (sizes < _LARGE) & (successes > 0)
+    if exact.any():
+        limits[exact] = _beta_quantiles(tail, successes[exact], failures[exact] + 1, limits[exact])
+    return np.where(successes > 0, limits, 0.0)
+
+
+def _wilson(shares: Floats, sizes: Floats, tail: float) -> Floats:
+    """Return the lower limits of Wilson's score interval."""
+    z = NormalDist().inv_cdf(1 - tail)
+    shares = np.maximum(shares, 0.0)
+    reach = z * np.sqrt(shares * (1 - shares) / sizes + z**2 / (4 * sizes**2))
+    limits: Floats = (shares + z**2 / (2 * sizes) - reach) / (1 + z**2 / sizes)
+    return limits
+
+
+def _beta_quantiles(tail: float, a: Floats, b: Floats, start: Floats) -> Floats:
+    """Return the quantiles of beta distributions, by Newton's steps that stay in a bracket."""
+    low, high = np.zeros_like(a), np.ones_like(a)
+    x = np.clip(start, _PRECISION, 1 - _PRECISION)
+    done = np.zeros(a.shape, dtype=bool)  # each stops by itself, so that none depends on what stands beside it
+    for _ in range(100):
+        below = _incomplete_beta(x, a, b) - tail
+        low, high = np.where(below < 0, x, low), np.where(below < 0, high, x)
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            step = x - below / np.exp(_log_density(x, a, b))
+        inside = (step >= low) & (step <= high)
+        following = np.where(done, x, np.where(inside, step, (low + high) / 2))
+        done |= np.abs(following - x) < _PRECISION
+        x = following
+        if done.all():
+            break
+    return x
+
+
+def _log_density(x: Floats, a: Floats, b: Floats) -> Floats:
+    scale = [math.lgamma(one + two) - math.lgamma(one) - math.lgamma(two) for one, two in zip(a, b, strict=True)]
+    density: Floats = np.array(scale) + (a - 1) * np.log(x) + (b - 1) * np.log1p(-x)
+    return density
+
+
+def _incomplete_beta(x: Floats, a: Floats, b: Floats) -> Floats:
+    """Return the regularised incomplete beta function, by the continued fraction of DLMF 8.17.22, shape (k,)."""
+    turned = x > (a + 1) / (a + b + 2)  # where it converges fast
+    x, a, b = np.where(turned, 1 - x, x), np.where(turned, b, a), np.where(turned, a, b)
+    fraction = c = np.ones_like(x)
+    d = 1 / _off_zero(1 - (a + b) * x / (a + 1))
+    fraction = fraction * d
+    done = np.zeros(x.shape, dtype=bool)
+    for m in range(1, 10_000):
+        even = m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m))
+        odd = -(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1))
+        before = fraction
+        for term in (even, odd):  # the modified method of Lentz
+            d = 1 / _off_zero(1 + term * d)
+            c = _off_zero(1 + term / c)
+            fraction = fraction * c * d
+        fraction = np.where(done, before, fraction)
+        done |= np.abs(fraction - before) <= 1e-14 * np.abs(fraction)
+        if done.all():
+            break
+    area = np.exp(_log_density(x, a, b)) * x * (1 - x) / a * fraction
+    return np.where(turned, 1 - area, area)
+
+
+def _off_zero(values: Floats) -> Floats:
+    return np.where(np.abs(values) < _TINY, _TINY, values)
