@@ -11,6 +11,7 @@ from unbag.scoring.bootstrap import named_estimates
 from unbag.sources import Source
 
 _BATCH: Final = 10_000  # rows read from disk at a time
+_DECIMALS: Final = 4
 _PAIR: Final = ("source_id", "premise", "hypothesis")
 
 Votes = dict[tuple[str, str, str], tuple[str, tuple[str, ...]]]
@@ -38,7 +39,7 @@ def people(rows: Any, said: Votes) -> Mapping[str, Any] | None:
         said: what annotators said of the data that it was made of.
 
     Returns:
-        `share`, its `low` and `high`, and how many `pairs`; None if there is none, or if the rows have the annotators'
+        `share`, its `low` and `high`, to four decimals, and how many `pairs`; None if there is none, or if the rows have the annotators'
         labels themselves, which the set's own scores tell of.
     """
     if not said or "annotator_labels" in rows.column_names:
@@ -53,4 +54,7 @@ def people(rows: Any, said: Votes) -> Mapping[str, Any] | None:
     gold = np.array([gold_id(label) for label, _ in seen.values()])
     right = agreement([list(map(gold_id, labels)) for _, labels in seen.values()], gold).share
     estimate = named_estimates({"people": (right, 1.0)})["people"]
-    return {"share": estimate.value, "low": estimate.low, "high": estimate.high, "pairs": estimate.n}
+    # It is stored in the set's file, whose bytes are the same on every machine.
+    bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}
+    rounded = {name: None if value is None else round(value, _DECIMALS) for name, value in bounds.items()}
+    return {**rounded, "pairs": estimate.n}
