@@ -1,4 +1,4 @@
-"""How often 95 % bootstrap intervals hold the true value, by simulation: accuracy, P^c over sources, a paired gap.
+"""How often 95 % intervals hold the true value, by simulation: accuracy, P^c over sources, a paired gap.
 
     python benchmarks/coverage.py [--simulations 4000]
 
@@ -8,7 +8,7 @@ is drawn from a known law, scored by the code that scores models, and its interv
 - accuracy: 300 independent examples, each right with probability .8;
 - P^c: 300 sources of 100 permutations. A source is right in order with probability .8; if so, the share of its
   permutations that are accepted is drawn from Beta(9, 1), so P^c is .9, and permutations of one source are alike;
-- the same P^c with the permutations resampled one by one, as if each were an example: what goes wrong without sources;
+- the same P^c with each permutation taken for an independent row: what goes wrong without sources;
 - the gap in accuracy of two models on the same 300 examples, right together more often than by chance.
 
 A seed decides all. One JSON line on standard output. Its test, `tests/scoring/test_coverage.py`, makes fewer rounds.

@@ -98,7 +98,7 @@ def main() -> None:
     parser.add_argument("--markdown", action="store_true", help="print the table of the documentation")
     args = parser.parse_args()
     begun = time.perf_counter()
-    cells = [
+    cells: list[dict[str, Any]] = [
         {"quantity": quantity, "rows": rows, "n": n, "p": share} | coverage(quantity, share, n, rows, args.simulations)
         for quantity in QUANTITIES
         for rows in (1, ROWS)

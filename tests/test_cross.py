@@ -1,9 +1,60 @@
 """The cross-domain table on the real corpora: `unbag evaluate --cross` over HTTP."""
 
+from dataclasses import replace
+
 import pytest
+from rich.console import Console
 
 from tests.fork_server import PYTHON
-from unbag import results
+from unbag import demo, evaluation, results
+from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.report import cross
+from unbag.request import Request
+from unbag.verdict import of_model, scale
+
+
+def neutral(premises, hypotheses):
+    return ["neutral"] * len(premises)
+
+
+@pytest.fixture(scope="module")
+def crossed(tmp_path_factory):
+    """Give the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
+    folder = tmp_path_factory.mktemp("crossed")
+    request = Request("plain", options={"data": str(demo.file("validation"))}, examples=200)
+    training = (str(demo.file("train")),)
+    return {
+        shuffled: evaluation.evaluate_all(
+            [neutral, "majority"],
+            [request],
+            out=folder / str(shuffled),
+            predictions=folder / "predictions",
+            lexical=False,
+            shuffled=shuffled,
+            training=training,
+        )
+        for shuffled in (False, True)
+    }
+
+
+def test_all_models_of_a_table_have_the_same_floor(crossed):
+    for shuffled, found in crossed.items():
+        scores = [result.scores[BEYOND_WORDS] for result in found]
+        assert len(scores) == 2
+        assert [each["words"] for each in scores] == [None, None]
+        assert [each["shuffled"] is not None for each in scores] == [shuffled] * 2
+        said = scale([verdict for result in found for verdict in of_model([result])])
+        assert "(where asked)" not in said
+        assert said.startswith("0 is the best of chance and a constant prediction;") == (not shuffled)
+
+
+def test_a_table_of_corpora_says_what_was_truncated(crossed):
+    one, other = crossed[False]
+    cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
+    console = Console(width=200)
+    with console.capture() as captured:
+        console.print(cross.view([cut, other]))
+    assert f"{cut.corpus}: 25.0 % of the pairs (50) are longer than {cut.model['name']}'s" in captured.get()
 
 
 @pytest.mark.nightly

@@ -188,12 +188,13 @@ def evaluate_all(
             title = f"{request.name}, {each.name}" if several else request.name
             progress = _progress_of(on_progress, title)
             try:
-                control = item.control if shuffled and not is_order_blind(known) else None
+                is_own_control = shuffled and is_order_blind(known)
+                control = item.control if shuffled and not is_own_control else None
                 if sharing is not None:
-                    sharing.begin(place, item, each, known, progress, control)
+                    sharing.begin(place, item, each, known, progress, control, is_own_control=is_own_control)
                     continue
                 predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
-                asked_again = None
+                asked_again = predicted if is_own_control else None
                 if control is not None:
                     progress = _progress_of(on_progress, f"{title}, words shuffled")
                     asked_again = engine.predict_rows(control, each.predictor, store, progress=progress)

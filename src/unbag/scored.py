@@ -13,7 +13,6 @@ from unbag.answers import Answers, placed
 from unbag.columns import column
 from unbag.failures import Failure
 from unbag.inference.predictions import Predictions
-from unbag.lexical.predictors import is_order_blind
 from unbag.one_output import RANKING, Threshold, least_score, ranked, taken_from
 from unbag.perturb import shuffled
 from unbag.prediction_table import PredictionTable
@@ -49,8 +48,15 @@ def score_predictions(
         known: the record of the model that made them.
         threshold: of a model of one output, from where on a pair is entailed.
         words: the answers of the lexical baseline; none where it was not asked.
+<<<<<<< HEAD
         control: the predictions of the rows with shuffled words (`BuiltSet.control`); none where these were not asked.
         table: the table that the answers to the rows are added to, as they are scored.
+||||||| 5207cb2
+        control: the predictions of the rows with shuffled words (`BuiltSet.control`); none where these were not asked.
+=======
+        control: the predictions of the rows with shuffled words (`BuiltSet.control`); `predicted` itself of a model
+            that is blind to word order; none where these were not asked.
+>>>>>>> p2
 
     Raises:
         ValueError: if predictions are missing or damaged, or there is nothing to score.
@@ -63,7 +69,7 @@ def score_predictions(
     if predicted.truncated:
         counts["truncated_share"] = predicted.truncated / len(predicted)
     draws: list[Answers] = []
-    if control is not None:
+    if control is not None and control is not predicted:
         n = int(built.decisive.sum())
         parts = range(0, n * shuffled.draws_for(n), n)
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
@@ -76,7 +82,7 @@ def score_predictions(
     if answers.unanswered is not None:
         counts["unanswered_pairs"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
-    draws = [placed(each, built.decisive) for each in draws]
+    draws = [answers] if control is predicted else [placed(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**known, **counts}, words, draws)
     if table is not None:
         table.add(result, built.rows, answers)
@@ -116,7 +122,7 @@ def score_answers(
             built.rows,
             answers,
             words.answers,
-            [answers] if is_order_blind(model) else draws,
+            draws,
             lexical_model=words.about,
         ),
         environment=results.environment(),

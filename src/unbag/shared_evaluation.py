@@ -80,6 +80,8 @@ class Sharing:
         known: Mapping[str, Any],
         progress: Callable[[int, int], None] | None,
         control: Any = None,
+        *,
+        is_own_control: bool = False,
     ) -> None:
         """Write a task down and predict what of it nobody else does, without waiting for them.
 
@@ -90,6 +92,7 @@ class Sharing:
             known: its record.
             progress: told how far it is.
             control: the rows with shuffled words (`BuiltSet.control`); None where these are not asked.
+            is_own_control: whether the answers to the rows stand for those to shuffled words too.
 
         Raises:
             ValueError: if the answers are no probabilities, or nothing says what decides them.
@@ -101,7 +104,7 @@ class Sharing:
             model=dict(known),
             threshold=getattr(model.predictor, "threshold", None),
             key=works[0].store.key,
-            control_key=None if control is None else works[1].store.key,
+            control_key=works[-1].store.key if control is not None or is_own_control else None,
             fitted_to=_plain(self._fitted_to),
         )
         self._built[_known_by(task)] = item
@@ -170,7 +173,8 @@ class Task:
         threshold: of a model of one output.
         key: of the store of its answers.
         fitted_to: what the lexical model is fitted to; None where none is asked.
-        control_key: of the store of its answers to the rows with shuffled words; None where these are not asked.
+        control_key: of the store of its answers to the rows with shuffled words, which is `key` where the model is
+            blind to word order; None where these are not asked.
         schema: the version of this record.
     """
 
@@ -254,7 +258,9 @@ def score_tasks(
             item = items[asked]
             _require_whole(found.store, item.rows)
             control = None
-            if task.control_key is not None:
+            if task.control_key == task.key:
+                control = found
+            elif task.control_key is not None:
                 control = Predictions.open(predictions / task.control_key)
                 _require_whole(control.store, item.control)
             if (asked, fitted_to) not in words:

@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag.report.remarks import remarks
 from unbag.results import Result
 from unbag.views.cells import interval
 
@@ -25,4 +26,5 @@ def view(results: Sequence[Result]) -> RenderableType:
             first, last = model == models[0], model == models[-1]
             table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
     majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
-    return Group(table, Text(f"A constant answer at best: {majorities}.", style="dim"))
+    said = [Text(f"{result.corpus}: {each}") for result in results for each in remarks(result)]
+    return Group(table, Text(f"A constant answer at best: {majorities}.", style="dim"), *said)

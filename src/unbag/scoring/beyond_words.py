@@ -18,6 +18,7 @@ has a score above 0 on any set. What shuffling costs another model may be confus
 a lower bound on what it gets without word order, and its score an upper bound on what word order gives it.
 """
 
+import math
 from collections.abc import Hashable, Sequence
 from statistics import NormalDist
 from typing import Any, Final, NamedTuple, TypedDict
@@ -316,5 +317,5 @@ def _reaching(
 ) -> tuple[float, float]:
     """Return limits by draws with what two rows more would move the value by, as variances add up."""
     centre = value + sum(sides)
-    added = float(np.hypot(*sides)) * NormalDist().inv_cdf((1 + level) / 2) * student
-    return centre - float(np.hypot(value - drawn[0], added)), centre + float(np.hypot(drawn[1] - value, added))
+    added = math.hypot(*sides) * NormalDist().inv_cdf((1 + level) / 2) * student
+    return centre - math.hypot(value - drawn[0], added), centre + math.hypot(drawn[1] - value, added)

@@ -115,10 +115,11 @@ def ratio_estimates(
             if counts[place]:
                 bounds[place] = _difference_bounds(numerators, denominators, first, second)
     samples = _samples(numerators, denominators, differences, means)
-    return [
-        Estimate(float(value) if n else None, *((None, None) if bound is None else bound), int(n)).of(sample)
-        for value, bound, n, sample in zip(values, bounds, counts, samples, strict=True)
-    ]
+    estimates = []
+    for value, limits, n, sample in zip(values, bounds, counts, samples, strict=True):
+        low, high = (None, None) if limits is None else limits
+        estimates.append(Estimate(float(value) if n else None, low, high, int(n)).of(sample))
+    return estimates
 
 
 def _within(

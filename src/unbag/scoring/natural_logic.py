@@ -250,7 +250,7 @@ def _macro_estimates(
                 ]
             )
         low, high = np.percentile(_measures(drawn.reshape(-1, k, k)), [2.5, 97.5], axis=0)
-        right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names))[:, None]
+        right = np.bincount(source, weights=cells % (k + 1) == 0, minlength=len(names)).astype(np.float64)[:, None]
         rows = np.bincount(source, minlength=len(names)).astype(np.float64)[:, None]
         # The accuracy is a proportion. An average that no draw moves, as of a model that is always right, has the
         # limits of a proportion too: draws cannot tell what other pairs would do to it.
