@@ -48,15 +48,9 @@ def score_predictions(
         known: the record of the model that made them.
         threshold: of a model of one output, from where on a pair is entailed.
         words: the answers of the lexical baseline; none where it was not asked.
-<<<<<<< HEAD
-        control: the predictions of the rows with shuffled words (`BuiltSet.control`); none where these were not asked.
-        table: the table that the answers to the rows are added to, as they are scored.
-||||||| 5207cb2
-        control: the predictions of the rows with shuffled words (`BuiltSet.control`); none where these were not asked.
-=======
         control: the predictions of the rows with shuffled words (`BuiltSet.control`); `predicted` itself of a model
             that is blind to word order; none where these were not asked.
->>>>>>> p2
+        table: the table that the answers to the rows are added to, as they are scored.
 
     Raises:
         ValueError: if predictions are missing or damaged, or there is nothing to score.
