@@ -39,8 +39,8 @@ def people(rows: Any, said: Votes) -> Mapping[str, Any] | None:
         said: what annotators said of the data that it was made of.
 
     Returns:
-        `share`, its `low` and `high`, to four decimals, and how many `pairs`; None if there is none, or if the rows have
-        the annotators' labels themselves, which the set's own scores tell of.
+        `share`, its `low` and `high`, to four decimals, and how many `pairs`; None if there is none, or if the rows
+        have the annotators' labels themselves, which the set's own scores tell of.
     """
     if not said or "annotator_labels" in rows.column_names:
         return None
