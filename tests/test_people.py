@@ -161,7 +161,7 @@ def test_the_command_shows_people_beside_the_papers_experts(folder):
     shown = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet)])
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
-    assert "1.000 [1.000, 1.000]" in shown.output
+    assert "1.000 [0.398, 1.000]" in shown.output
     assert "0.581" in shown.output
     as_json = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet), "--json"])
     assert json.loads(as_json.output)["ann"]["accuracy"]["value"] == 1

@@ -262,7 +262,7 @@ def _interval(
         return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5]).tolist()
     total = columns.sum(axis=0)
-    sides = [statistic((total + side)[None])[0] - value for side in _opposed_rows(columns)]
+    sides = [float(statistic((total + side)[None])[0]) - value for side in _opposed_rows(columns)]
     low, high = _reaching(value, (low, high), sides, widening(sources), LEVEL)
     return low, min(high, 1.0), two_sided_p(draws)
 
@@ -282,7 +282,7 @@ def difference_limits(
     value = float(statistic(totals[1][None])[0] - statistic(totals[0][None])[0])
     (better_first, worse_first), (better_second, worse_second) = _opposed_rows(first), _opposed_rows(second)
     sides = [
-        statistic((totals[1] + of_second)[None])[0] - statistic((totals[0] + of_first)[None])[0] - value
+        float(statistic((totals[1] + of_second)[None])[0] - statistic((totals[0] + of_first)[None])[0]) - value
         for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
     ]
     sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
@@ -316,6 +316,6 @@ def _reaching(
     value: float, drawn: tuple[float, float], sides: Sequence[float], student: float, level: float
 ) -> tuple[float, float]:
     """Return limits by draws with what two rows more would move the value by, as variances add up."""
-    centre = value + sum(sides)
+    centre = value + math.fsum(sides)
     added = math.hypot(*sides) * NormalDist().inv_cdf((1 + level) / 2) * student
     return centre - math.hypot(value - drawn[0], added), centre + math.hypot(drawn[1] - value, added)

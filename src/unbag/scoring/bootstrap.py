@@ -1,6 +1,7 @@
 """Estimates with their intervals: of proportions and differences in closed form, of all else by resampling examples."""
 
 from collections.abc import Collection, Hashable, Mapping, Sequence
+from operator import index
 from typing import Any, Final, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
@@ -97,6 +98,7 @@ def ratio_estimates(
     >>> estimate.value, round(estimate.low, 4), estimate.high, estimate.n  # low is .025 to the power of 1/4
     (1.0, 0.3976, 1.0, 4)
     """
+    index(seed)  # a seed that is no whole number is refused, drawn by or not
     k = numerators.shape[1]
     proportions = [column for column in range(k) if column not in means]
     numerators = _within(numerators, denominators, proportions)
