@@ -116,7 +116,7 @@ def test_ids_are_taken_where_they_are_and_must_be_unique(tmp_path):
         (
             ["A man.,A dog.,neutral"],
             "one,two,three",
-            "expected the columns one of premise, sentence1, sentence_A, text1 for the premise; one of hypothesis, ",
+            "expected a column for the premise (one of premise, sentence1, sentence_A, text1) and the hypothesis (one ",
         ),
         (
             ["A,B,neutral,x"],

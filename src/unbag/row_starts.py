@@ -30,7 +30,10 @@ def csv_delimiter(path: Path) -> str:
     """
     for number, line in lines(path):
         if not _is_blank_record(number, line):
-            cells = next(csv.reader([_text(number, line)]), [])
+            try:
+                cells = next(csv.reader([_text(number, line)]), [])
+            except csv.Error:  # a damaged header, which `text_rows` reports with its line
+                break
             return ";" if len(cells) == 1 and ";" in cells[0] else ","
     return ","
 

@@ -323,11 +323,11 @@ def _recognise(
         elif ours != "id":
             missing[ours] = f"one of {', '.join(usual)}"
     if missing:
-        wanted = "; ".join(f"{names} for the {ours}" for ours, names in missing.items())
+        wanted = " and ".join(f"the {ours} ({names})" for ours, names in missing.items())
         by_option = f"name yours with --columns {','.join(f'{ours}=…' for ours in missing)}"
         in_data = "name them so in the data"
         raise DataError(
-            f"{where}: expected the columns {wanted}; found {list(present)[:_LISTED]}; "
+            f"{where}: expected a column for {wanted}; found {list(present)[:_LISTED]}; "
             f"{first_fitting(by_option, in_data) if has_options else in_data}"
         )
     return columns

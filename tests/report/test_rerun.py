@@ -221,6 +221,7 @@ def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
     plain = Request("plain", options={"data": "pairs.csv"})
 
     def said(model, request=plain, **options):
+        shutil.rmtree("out", ignore_errors=True)
         [result] = unbag.evaluate(model, [request], out="out", **options)
         [result] = results.read(FILE)
         command, remark = rerun(result)

@@ -106,8 +106,8 @@ def test_gather_named_columns_and_labels_read_the_same_pairs(rows, renamed):
 @pytest.mark.parametrize(
     ("columns", "labels", "reason"),
     [
-        ({}, (), "no column for the premise"),
-        ({"premise": "nope"}, (), "'nope' for the premise"),
+        ({}, (), "expected a column for the premise"),
+        ({"premise": "nope"}, (), r"the premise \('nope'\)"),
         ({"premise": "first", "hypothesis": "second", "label": "gold"}, (), "name the labels 0, 1, 2"),
     ],
 )

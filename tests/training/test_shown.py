@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from tests import made_runs
-from unbag import evaluation
+from unbag import challenge_sets, evaluation
 from unbag.cli import training
 from unbag.cli.training import _show
 from unbag.failures import Failure
@@ -85,7 +85,7 @@ def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
     shown = " ".join(" ".join(lines).split())
     assert f"Verdict: {verdict}" in shown
     for name in ("plain", "swapped"):
-        [row] = [line for line in lines if line.startswith(f"{name} ")]
+        [row] = [line for line in lines if line.startswith(f"{challenge_sets.get(name).title} ")]
         assert row.split()[-1] == "better", "of 300 pairs, 240 right"
 
 

@@ -67,8 +67,6 @@ def require_trackers(names: Iterable[str]) -> None:
 def _check_pairs(config: TrainConfig) -> None:
     if not config.reads_corpora:
         return
-    how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
-    require_readable(config.corpus, config.validation, **how)
     languages = {
         CORPORA[name].language if name in CORPORA else config.language for name, _ in map(weighted, config.corpus)
     }
@@ -84,3 +82,6 @@ def _check_pairs(config: TrainConfig) -> None:
             extras.require(SEGMENTER)
     if config.order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
+    # The last check, since it reads the first rows of files.
+    how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
+    require_readable(config.corpus, config.validation, **how)
