@@ -6,7 +6,7 @@ import pytest
 
 from unbag import demo, prefetch
 from unbag.request import Request
-from unbag.requirements import Requirement
+from unbag.requirements import MissingError, Requirement
 
 _SPACY = "the spaCy pipeline spacy/en_core_web_sm"
 _SNLI = "the corpus snli, split {} (stanfordnlp/snli)"
@@ -75,7 +75,7 @@ def test_all_that_is_missing_is_named():
 
     some = [Requirement("a", fail), Requirement("b", dict), Requirement("c", fail)]
     assert prefetch.missing(some) == {"a": "not there", "c": "not there"}
-    with pytest.raises(prefetch.MissingError, match="2 of the things this needs are not on this machine: a; c"):
+    with pytest.raises(MissingError, match="2 of the things this needs are not on this machine: a; c"):
         prefetch.require(some)
 
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from unbag.pinned import MissingFileError
-from unbag.prefetch import MissingError
+from unbag.requirements import MissingError
 from unbag.secrets import blotted
 from unbag.sets import UnfitError
 

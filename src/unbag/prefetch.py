@@ -9,14 +9,10 @@ from unbag.corpora import CORPORA
 from unbag.files import read_object
 from unbag.hub_reads import absence_of
 from unbag.request import Request
-from unbag.requirements import Requirement
+from unbag.requirements import MissingError, Requirement
 from unbag.rows import is_hub_id
 
 _CONFIG: Final = "config.json"
-
-
-class MissingError(ValueError):
-    """Things that a run needs are not on this machine; the message names each of them."""
 
 
 def of_run(

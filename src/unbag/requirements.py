@@ -6,6 +6,10 @@ from dataclasses import dataclass
 from unbag.corpora import CORPORA
 
 
+class MissingError(ValueError):
+    """Things that a run needs are not on this machine; the message names each of them."""
+
+
 @dataclass(frozen=True)
 class Requirement:
     """One thing that is read from elsewhere.

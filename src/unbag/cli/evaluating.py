@@ -275,17 +275,18 @@ def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]"
     """Return the sets of which nothing is missing on this machine, and the others; tell at once what is of these."""
     from unbag import prefetch
     from unbag.failures import Failure
+    from unbag.requirements import MissingError
 
     available, absent = [], []
     for request in requests:
         if lacking := prefetch.missing(prefetch.of_run([request])):
             reason = f"offline and without {', '.join(lacking)}"
             echo(f"{request.name}: left out, {reason}", err=True, fg="yellow")
-            absent.append(Failure(request.name, prefetch.MissingError(reason)))
+            absent.append(Failure(request.name, MissingError(reason)))
         else:
             available.append(request)
     if not available:
-        raise prefetch.MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
+        raise MissingError("offline, and of no set all is on this machine; fetch it with `unbag prefetch`")
     return available, absent
 
 

@@ -9,10 +9,9 @@ from unbag.cli import completion
 from unbag.cli.engines import Engine
 from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.paths import set_or_address_to_write
-from unbag.cli.prefetching import Offline
 from unbag.cli.processes import NumProc
 from unbag.cli.request_options import PairOptions
-from unbag.cli.shared_options import with_shared_options
+from unbag.cli.shared_options import Offline, with_shared_options
 
 _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 

@@ -12,7 +12,7 @@ import typer
 from unbag.cli import completion, config_file
 from unbag.cli.lists import comma_separated
 from unbag.cli.output import echo
-from unbag.cli.prefetching import Offline
+from unbag.cli.shared_options import Offline
 
 if TYPE_CHECKING:
     from unbag.llm.spending import Spending

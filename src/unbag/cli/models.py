@@ -9,7 +9,7 @@ from unbag.cli import completion
 from unbag.cli.lists import comma_separated
 from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.paths import folder_to_write
-from unbag.cli.prefetching import Offline
+from unbag.cli.shared_options import Offline
 
 if TYPE_CHECKING:
     from unbag.models import Kind

@@ -1,4 +1,4 @@
-"""`unbag prefetch`, and the option `--offline` of the commands that read the Hub."""
+"""`unbag prefetch`."""
 
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,30 +9,10 @@ from unbag.cli.lists import comma_separated
 from unbag.cli.output import AsJson, echo, print_json
 from unbag.cli.request_options import PairOptions
 from unbag.cli.set_selection import Full, Sets, selected
-from unbag.cli.shared_options import with_shared_options
+from unbag.cli.shared_options import Offline, with_shared_options
 
 if TYPE_CHECKING:
     from unbag.failures import Failure
-
-
-def _go_offline(offline: bool) -> bool:
-    if offline:
-        from unbag.offline import go_offline
-
-        go_offline()
-    return offline
-
-
-# Eager: the clients read the setting when they are imported, and other options import them.
-Offline = Annotated[
-    bool,
-    typer.Option(
-        "--offline",
-        callback=_go_offline,
-        is_eager=True,
-        help="Use no network; what is missing is named at once (`unbag prefetch` gets it beforehand).",
-    ),
-]
 
 
 @with_shared_options
@@ -78,6 +58,7 @@ def prefetch(
     """
     from unbag import prefetch
     from unbag.predictors import require_model
+    from unbag.requirements import MissingError
     from unbag.sources import require_pairs
 
     if training and not models:
@@ -106,4 +87,4 @@ def prefetch(
         record: dict[str, Any] = {"here": [n.name for n in wanted if n.name not in lacking], "missing": lacking}
         print_json(record)
     if lacking:
-        raise prefetch.MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")
+        raise MissingError(f"{len(lacking)} of {len(wanted)} things could not be had: {'; '.join(lacking)}")

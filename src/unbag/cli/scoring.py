@@ -9,10 +9,9 @@ from unbag.cli import completion
 from unbag.cli.model_options import Lexical, in_folder_name
 from unbag.cli.output import AsJson, failed, report
 from unbag.cli.paths import place_to_write
-from unbag.cli.prefetching import Offline
 from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import RUNS, run_folder
-from unbag.cli.shared_options import with_shared_options
+from unbag.cli.shared_options import Offline, with_shared_options
 
 if TYPE_CHECKING:
     from unbag.failures import Failure

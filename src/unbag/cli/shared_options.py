@@ -4,7 +4,9 @@ from collections.abc import Callable
 from dataclasses import is_dataclass
 from functools import wraps
 from inspect import Parameter, Signature, signature
-from typing import Any
+from typing import Annotated, Any
+
+import typer
 
 
 def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
@@ -34,3 +36,23 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
     run.__signature__ = Signature(options)  # type: ignore[attr-defined]
     run.__annotations__ = {option.name: option.annotation for option in options}
     return run
+
+
+def _go_offline(offline: bool) -> bool:
+    if offline:
+        from unbag.offline import go_offline
+
+        go_offline()
+    return offline
+
+
+# Eager: the clients read the setting when they are imported, and other options import them.
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline",
+        callback=_go_offline,
+        is_eager=True,
+        help="Use no network; what is missing is named at once (`unbag prefetch` gets it beforehand).",
+    ),
+]

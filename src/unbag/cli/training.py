@@ -14,7 +14,7 @@ from typer.core import TyperCommand
 from unbag.cli import pushing
 from unbag.cli.output import AsJson, console, echo, failed, print_json, progress
 from unbag.cli.paths import folder_to_write
-from unbag.cli.prefetching import Offline
+from unbag.cli.shared_options import Offline
 from unbag.cli.verbosity import is_quiet
 from unbag.training.recipe import Recipe
 from unbag.training.recipes import recipes
