@@ -40,7 +40,6 @@ import transformers
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
 from unbag import evaluation, results, scripts, suite
 from unbag.columns import column
-from unbag.files import write_json
 from unbag.models import KINDS, kind_of
 from unbag.numbers import of_result
 from unbag.predictors import predictor_of
@@ -48,6 +47,7 @@ from unbag.request import Request, build
 from unbag.training.config import TrainConfig
 from unbag.training.run import run
 from unbag.untrained.making import make
+from unbag.utils.files import write_json
 
 WIDER: Final = (
     *("hypothesis-only", "infersent", "bilstm-last", "convnet"),

@@ -29,7 +29,6 @@ from recipe_study_table import PLAIN, Measures, markdown, read, show, summary
 from recipes import add_columns, answers, asked, scored
 from unbag.answers import Answers
 from unbag.columns import column, numbers
-from unbag.files import atomic_write, write_json
 from unbag.inference.predictor import Predictor
 from unbag.perturb.halves import HELD_OUT
 from unbag.predictors import predictor_of
@@ -37,6 +36,7 @@ from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import RATIO, Sample
 from unbag.training.recipes import named
 from unbag.training.run import run
+from unbag.utils.files import atomic_write, write_json
 
 
 class Entry(NamedTuple):

@@ -50,10 +50,10 @@ LEAST_SHARE = 0.1  # of the peak of a GPU: small models keep it waiting
 
 def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
     """Build a set by processes of `datasets`, as `unbag build --num-proc` does, and return its record."""
-    from unbag import processes
     from unbag.request import Request, export
+    from unbag.utils import parallel
 
-    with processes.up_to(workers):
+    with parallel.up_to(workers):
         return export(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
 
 
@@ -182,7 +182,7 @@ def run(arguments: Mapping[str, Any]) -> dict[str, Any]:
 
 def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
     """Build a set and return how many rows it has, their hash, and the file's."""
-    from unbag.fingerprint import file_hash
+    from unbag.utils.hashing import file_hash
 
     record = ENGINES[arguments["engine"]](arguments, out, arguments["workers"])
     files = [out] if out.is_file() else sorted(out.iterdir())

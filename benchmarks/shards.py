@@ -158,7 +158,7 @@ def write_pairs(path: Path, rows: int) -> None:
 
 def read(place: str) -> bytes:
     """Return a file's bytes."""
-    from unbag.addresses import Folder
+    from unbag.utils.storage import Folder
 
     folder, _, name = place.rpartition("/")
     return Folder(folder).read(name)

@@ -89,17 +89,15 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train by transformers' Trainer on the batches that ours are."""
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
-    from unbag import counter_rng
     from unbag.inference.loading import load_to_train
     from unbag.training.batches import epoch_batches
     from unbag.training.data import gather
     from unbag.training.encoded import PairEncoder
+    from unbag.utils import rng
 
     with tempfile.TemporaryDirectory() as folder:
         config = config_of(recipes()[PLAIN], options, Path(folder))
-        classifier = load_to_train(
-            config.model, revision=None, label_map=None, seed=int(counter_rng.key(config.seed, "head"))
-        )
+        classifier = load_to_train(config.model, revision=None, label_map=None, seed=int(rng.key(config.seed, "head")))
         data = gather(
             config.corpus,
             validation=config.validation,

@@ -5,7 +5,7 @@ import threading
 
 import pytest
 
-from unbag.addresses import Folder, local_copy
+from unbag.utils.storage import Folder, local_copy
 
 
 @pytest.fixture(params=["a path", "memory"])

@@ -8,7 +8,8 @@ from typer.testing import CliRunner
 
 import unbag
 from tests.test_command_options import commands
-from unbag import advice, cli
+from unbag import cli
+from unbag.utils import advice
 
 PAIRS = {
     "columns.csv": "one,two,three\nA man.,A dog.,neutral\n",

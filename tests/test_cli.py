@@ -283,7 +283,7 @@ def test_training_is_named_with_commas_or_again(folder):
 
 def test_an_endpoint_elsewhere_is_refused_offline(folder, monkeypatch):
     monkeypatch.chdir(folder)
-    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)
+    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
     monkeypatch.setattr("time.sleep", lambda seconds: None)  # between retries: half a minute otherwise
     asked = ["evaluate", "always:predict", "endpoint:tiny", "--offline", "--sets", "plain", "--data", "pairs.csv"]
     refused = CliRunner(env={"COLUMNS": "300"}).invoke(cli.app, [*asked, "--base-url", "https://example.org/v1"])

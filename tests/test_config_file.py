@@ -158,7 +158,7 @@ EVALUATE, OPTIONS = _options()
     "param", [each for each in OPTIONS if each.name not in ("config", "help")], ids=lambda p: p.name
 )
 def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_a_run(tmp_path, param, monkeypatch):
-    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)
+    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
     monkeypatch.delenv("UNBAG_LEXICAL", raising=False)
     assert len(OPTIONS) > 30
     for line in _lines(param):

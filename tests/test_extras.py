@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag.extras import EXTRA_OF, told
+from unbag.utils.optional_deps import EXTRA_OF, told
 
 PROJECT = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {

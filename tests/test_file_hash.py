@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from unbag.fingerprint import file_hash
 from unbag.request import Request, build, check
+from unbag.utils.hashing import file_hash
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def read(monkeypatch):
 
 def later(monkeypatch):
     now = time.time() + 60
-    monkeypatch.setattr("unbag.fingerprint.time.time", lambda: now)
+    monkeypatch.setattr("unbag.utils.hashing.time.time", lambda: now)
 
 
 def test_a_file_that_is_as_it_was_is_hashed_once(tmp_path, monkeypatch, read):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from unbag import files
-from unbag.files import atomic_write, cache_folder
+from unbag.utils import files
+from unbag.utils.files import atomic_write, cache_folder
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the folders of Linux")

@@ -8,8 +8,9 @@ import time
 import pytest
 from huggingface_hub import constants, is_offline_mode
 
-from unbag import offline, rows
-from unbag.offline import unless_unreachable
+from unbag import rows
+from unbag.utils import offline
+from unbag.utils.offline import unless_unreachable
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 import pytest
 
 from unbag import challenge_sets, model_kinds, sets
-from unbag.options import Option, described, read
+from unbag.utils.options import Option, described, read
 
 
 @dataclass

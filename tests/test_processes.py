@@ -9,13 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import demo, processes, sets
+from unbag import demo, sets
 from unbag.cli import app
 from unbag.labels import LABELS
 from unbag.request import Request, export
 from unbag.rows import DataError
 from unbag.sources import open_data
 from unbag.text.tokens import tokenize
+from unbag.utils import parallel
 
 KEYS = ("id", "premise", "hypothesis", "label", "annotator_labels")
 SETS = {
@@ -92,7 +93,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
         assert len(open_data(data).spans) > num_proc or span == 500
-        with processes.up_to(num_proc):
+        with parallel.up_to(num_proc):
             record = export(Request(name, options=_options(name, data)), tmp_path / f"{number}")
         files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}
         made.append((record, files))

@@ -3,9 +3,9 @@ import random
 import pytest
 from datasets import Dataset
 
-from unbag import repeats
 from unbag.columns import distinct
-from unbag.repeats import DigestFile, digests, may_repeat
+from unbag.utils import duplicates
+from unbag.utils.duplicates import DigestFile, digests, may_repeat
 
 
 def _files(folder, parts):
@@ -20,8 +20,8 @@ def _files(folder, parts):
 
 @pytest.mark.parametrize("in_memory", [1, 7, 4_000_000])
 def test_a_text_that_comes_twice_is_found_wherever_the_two_are(tmp_path, monkeypatch, in_memory):
-    monkeypatch.setattr(repeats, "_IN_MEMORY", in_memory)
-    monkeypatch.setattr(repeats, "_AT_ONCE", 3)
+    monkeypatch.setattr(duplicates, "_IN_MEMORY", in_memory)
+    monkeypatch.setattr(duplicates, "_AT_ONCE", 3)
     for seed in range(30):
         rng = random.Random(seed)
         parts = [[f"ä-{rng.randrange(200)}" for _ in range(rng.randrange(8))] for _ in range(3)]

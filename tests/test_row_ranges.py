@@ -11,10 +11,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag import outside
 from unbag.file_rows import File, open_file
 from unbag.row_starts import Start, separated_starts
 from unbag.rows import DataError
+from unbag.utils import safe_io
 
 SIZES = (1, 2, 3, 7, 500)
 PIECES = ["a", "ä", "犬", '"', '""', ",", ";", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]
@@ -153,7 +153,7 @@ def test_limits_of_files_hold_in_parts(tmp_path, monkeypatch, name):
         (start, stop) for start, stop in file.spans(2) if any("xxx" in str(row) for row in file.read(start, stop))
     ]
     assert span[0] > 0
-    monkeypatch.setattr(outside, "LONGEST_LINE", 50)
+    monkeypatch.setattr(safe_io, "LONGEST_LINE", 50)
     with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):
         list(file.read(*span))
     with pytest.raises(DataError, match="line 9: expected at most 50 bytes a line"):

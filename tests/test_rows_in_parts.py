@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.addresses import Folder
 from unbag.on_ray.rows_in_parts import META, RowsInParts, meta_of
-from unbag.outside import DataError
+from unbag.utils.safe_io import DataError
+from unbag.utils.storage import Folder
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])

@@ -7,8 +7,8 @@ import sys
 from collections.abc import Iterator
 
 from unbag import sets
-from unbag.files import atomic_write
 from unbag.perturb.official import HASHES, hashes
+from unbag.utils.files import atomic_write
 
 _SETS = ("breaking_nli", "sicck")
 

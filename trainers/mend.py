@@ -56,11 +56,11 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train, evaluate before and after, compare, and write the card."""
-    from unbag.files import atomic_write
     from unbag.inference.process_group import process_group
     from unbag.report.mended import card
     from unbag.training.command import command
     from unbag.training.mended import before_and_after, mend
+    from unbag.utils.files import atomic_write
 
     record = mend(recipe, config, seeds, **callbacks)
     if process_group().rank == 0:

@@ -18,7 +18,6 @@ from unbag import requirements
 from unbag.builder import Made
 from unbag.columns import rounded
 from unbag.corpora import OFFICIAL
-from unbag.fingerprint import file_hash
 from unbag.lexical import embeddings
 from unbag.lexical.training import Recipe, sources_record, training_sources
 from unbag.official import OfficialConfig, OfficialSet
@@ -33,6 +32,7 @@ from unbag.requirements import Requirement
 from unbag.rows import DataError
 from unbag.source_config import source_configs
 from unbag.sources import Example, Source
+from unbag.utils.hashing import file_hash
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import extras, requirements
+from unbag import requirements
 from unbag.builder import ChallengeSetBuilder
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
@@ -18,13 +18,14 @@ from unbag.lexical.model import CONFIG_FILE
 from unbag.lexical.scorer import Scorer, scorer_folders
 from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
 from unbag.lexical.words import ALL, BY_CONTEXT, PIPELINES
-from unbag.options import whole
-from unbag.outside import require_file
 from unbag.requirements import Requirement
 from unbag.rows import is_hub_id
 from unbag.source_config import SourceConfig, source_configs
 from unbag.sources import Example, Source
 from unbag.text.tokens import SEGMENTER, is_segmented, require_words
+from unbag.utils import optional_deps
+from unbag.utils.options import whole
+from unbag.utils.safe_io import require_file
 
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -104,7 +105,7 @@ class CsLambda(ChallengeSetBuilder):
         """Refuse what is surely no lexical model, and to begin without what cuts the sentences, too."""
         super().require_named()
         if is_segmented(self.config.sentences_in):
-            extras.require(SEGMENTER)
+            optional_deps.require(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
             require_file(Path(self.config.lexical) / CONFIG_FILE)
 

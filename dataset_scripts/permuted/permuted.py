@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import extras, requirements
+from unbag import requirements
 from unbag.builder import ChallengeSetBuilder, Made
 from unbag.corpora import CORPORA, Corpus
 from unbag.lexical.training import Recipe, training_sources
@@ -23,6 +23,7 @@ from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.text.pipeline import PIPELINE
 from unbag.text.tags import Tagger, tag_ahead
 from unbag.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
+from unbag.utils import optional_deps
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},
@@ -106,7 +107,7 @@ class Permuted(ChallengeSetBuilder):
         """Refuse to begin without what cuts the sentences, too."""
         super().require_named()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
-            extras.require(SEGMENTER)
+            optional_deps.require(SEGMENTER)
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield each used example's rows: in order, then permuted."""

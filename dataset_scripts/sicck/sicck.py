@@ -12,7 +12,6 @@ from unbag import requirements
 from unbag.builder import Made
 from unbag.corpora import OFFICIAL
 from unbag.official import OfficialConfig, OfficialSet
-from unbag.options import whole
 from unbag.perturb import modified, sicck
 from unbag.perturb.modified import FOUR_WAY, SPACES
 from unbag.perturb.modifiers import NONE
@@ -22,6 +21,7 @@ from unbag.requirements import Requirement
 from unbag.source_config import source_configs
 from unbag.sources import Example, Source
 from unbag.text.tags import Tagger
+from unbag.utils.options import whole
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},

@@ -7,25 +7,26 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unbag import evaluation, processes, result_folder, results, suite
-from unbag.addresses import Folder, is_address, send
+from unbag import evaluation, result_folder, results, suite
 from unbag.engine import opened, require_engine
 from unbag.evaluation import OnProgress
 from unbag.failures import Failure
-from unbag.files import cache_folder
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
 from unbag.labels import parse_label_map
 from unbag.model_kinds import is_recognised
-from unbag.options import whole
-from unbag.outside import require_writable
 from unbag.predictors import Model
-from unbag.progress import bars
 from unbag.report.in_python import Report
 from unbag.request import Request
 from unbag.results import LeftOut
 from unbag.selection import Pairs
+from unbag.utils import parallel
+from unbag.utils.files import cache_folder
+from unbag.utils.options import whole
+from unbag.utils.progress import bars
+from unbag.utils.safe_io import require_writable
+from unbag.utils.storage import Folder, is_address, send
 
 if TYPE_CHECKING:
     from unbag.inference.transformer import Dtype, Head
@@ -215,7 +216,7 @@ def evaluate(
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
     visible = progress and on_progress is None and process_group().rank == 0
-    with bars(visible=visible) as shown, processes.up_to(num_proc), opened(engine, num_gpus) as asking:
+    with bars(visible=visible) as shown, parallel.up_to(num_proc), opened(engine, num_gpus) as asking:
         report.results = evaluation.evaluate_all(
             [model],
             requests,

@@ -11,16 +11,17 @@ import datasets
 import pyarrow as pa
 from datasets.exceptions import DatasetGenerationError
 
-from unbag import checksums, noted, processes, requirements
+from unbag import noted, requirements
 from unbag.builder_hash import builder_hash, named_files
 from unbag.corpora import CORPORA
 from unbag.labels import LABELS, TWO_WAY
-from unbag.outside import require_file
 from unbag.requirements import Requirement
 from unbag.rows import hub_commit, is_hub_id, open_file
 from unbag.sources import LONGEST_SENTENCE, Example, Source, require_pairs
 from unbag.text import pipeline as pipelines
 from unbag.text.pipeline import ALL
+from unbag.utils import checksums, parallel
+from unbag.utils.safe_io import require_file
 
 Made = Literal["sentences", "labels"]
 """What of a pair somebody made."""
@@ -186,7 +187,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             # `datasets` would warn that there are fewer spans, or none.
             how["num_proc"] = min(how["num_proc"], len(split_generator.gen_kwargs.get("spans") or [None]))
         try:
-            with processes.up_to(1):  # a process that makes rows starts none
+            with parallel.up_to(1):  # a process that makes rows starts none
                 super()._prepare_split(split_generator, *args, **how)
         except Exception as error:
             if isinstance(error.__context__, KeyboardInterrupt):  # Ctrl-C, and then its pool's complaint

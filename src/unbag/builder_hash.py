@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.corpora import CORPORA
-from unbag.fingerprint import file_hash
-from unbag.outside import require_file
 from unbag.source_config import SourceConfig
+from unbag.utils.hashing import file_hash
+from unbag.utils.safe_io import require_file
 
 _PACKAGE: Final = Path(__file__).parent
 _MAKES_ROWS: Final = (

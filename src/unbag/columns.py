@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.repeats import DigestFile, may_repeat
+from unbag.utils.duplicates import DigestFile, may_repeat
 
 PAIR: Final = (
     ("id", pa.string()),  # unique

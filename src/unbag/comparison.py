@@ -12,7 +12,6 @@ from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
-from unbag.options import whole
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.scoring.mcnemar import mcnemar
@@ -28,6 +27,7 @@ from unbag.scoring.paired import (
 from unbag.scoring.paths import estimates
 from unbag.scoring.seeds import seed_test, spread
 from unbag.systems import Run, System, asked_in, lettered, systems_in
+from unbag.utils.options import whole
 
 LEVEL: Final = 0.05
 FEW: Final = 30

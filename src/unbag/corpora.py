@@ -9,9 +9,9 @@ from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
-from unbag.advice import first_fitting
 from unbag.citations import ANLI, FEVER, GLUE, MNLI, OCNLI, PAWS, SCITAIL, SICK, SNLI, XNLI
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
+from unbag.utils.advice import first_fitting
 
 LANGUAGES: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -46,7 +46,7 @@ class Corpus:
         citation: BibTeX.
         labels_by, sentences_by: who made its labels and its sentences, in the Hub's terms for cards of data sets.
         named: our names of labels that it has as text, where they are not the usual ones.
-        contents: sha256 of a split's rows (`unbag.fingerprint`), for a corpus that no commit pins.
+        contents: sha256 of a split's rows (`unbag.utils.hashing`), for a corpus that no commit pins.
     """
 
     name: str

@@ -5,13 +5,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import label_fit, model_kinds, processes, report_examples, result_folder, suite
+from unbag import label_fit, model_kinds, report_examples, result_folder, suite
 from unbag.answers import Answers, require_foldable
 from unbag.asked_model import AskedModel
 from unbag.columns import column
 from unbag.engine import Engine, InProcess
 from unbag.failures import Failure
-from unbag.files import cache_folder
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import require_outputs
@@ -22,17 +21,19 @@ from unbag.labels import LabelError
 from unbag.lexical.predictors import is_order_blind
 from unbag.llm.prompts import Prompt
 from unbag.one_output import checked_threshold
-from unbag.outside import require_writable
 from unbag.prediction_files import label_space_of_file, read_predictions
 from unbag.prediction_table import PredictionTable
 from unbag.predictors import Model, order_of, recorded_options, require_lexicon, require_model
-from unbag.progress import OnProgress as OnProgress
 from unbag.request import BUILDING, BuiltSet, Request, build, build_ahead, check
 from unbag.results import Result
 from unbag.scored import Scored, score_answers, score_predictions, write
 from unbag.shared_evaluation import Sharing
 from unbag.sources import require_pairs
-from unbag.user_code import UserCodeError
+from unbag.utils import parallel
+from unbag.utils.files import cache_folder
+from unbag.utils.progress import OnProgress as OnProgress
+from unbag.utils.safe_io import require_writable
+from unbag.utils.user_code import UserCodeError
 from unbag.word_counter import WordCounter, Words
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
@@ -148,7 +149,7 @@ def evaluate_all(
     if not asked:
         return []
     group = process_group()
-    if processes.num_proc() > 1 and group.rank == 0:
+    if parallel.num_proc() > 1 and group.rank == 0:
         build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(on_progress, BUILDING))
     named: list[AskedModel] = []
     for model in models:

@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from unbag.pinned import MissingFileError
 from unbag.requirements import MissingError
-from unbag.secrets import blotted
 from unbag.sets import UnfitError
+from unbag.utils.redaction import blotted
 
 
 @dataclass(frozen=True)

@@ -8,12 +8,12 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from unbag.fingerprint import file_hash
-from unbag.outside import DataError, require_file
 from unbag.parquet_rows import parquet_spans, read_parquet
 from unbag.row import Row
 from unbag.row_starts import Start, jsonl_starts, separated_starts
 from unbag.text_rows import FIRST, read_csv, read_jsonl, read_tsv
+from unbag.utils.hashing import file_hash
+from unbag.utils.safe_io import DataError, require_file
 
 _PARQUET: Final = ".parquet"
 _TEXT: Final[Mapping[str, tuple[Callable[[Path, Start], Iterator[Row]], Callable[[Path, int], Iterator[Start]]]]] = {

@@ -7,9 +7,9 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
-from unbag.files import atomic_write
-from unbag.repeats import DigestFile, may_repeat
 from unbag.sources import Example, Source
+from unbag.utils.duplicates import DigestFile, may_repeat
+from unbag.utils.files import atomic_write
 
 LABELLED: Final = "labelled"
 ANNOTATED: Final = "annotated"

@@ -10,10 +10,10 @@ import datasets
 
 from unbag.builder import ChallengeSetBuilder, Made
 from unbag.corpora import OFFICIAL
-from unbag.files import atomic_write, cache_folder
 from unbag.pinned import PinnedFile, fetch, find
 from unbag.source_config import SourceConfig
 from unbag.sources import Source, open_data
+from unbag.utils.files import atomic_write, cache_folder
 
 _TEST: Final = "test"
 

@@ -17,12 +17,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag import checksums, parquet
-from unbag.files import atomic_write
+from unbag import parquet
 from unbag.results import Result
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.paired import STATISTICS, value
 from unbag.scoring.paths import estimates
+from unbag.utils import checksums
+from unbag.utils.files import atomic_write
 
 FOLDER: Final = "samples"
 SCHEMA: Final = 1

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unbag.outside import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
+from unbag.utils.safe_io import GIGABYTE, LONGEST_LINE, MOST_COLUMNS, MOST_UNPACKED, DataError
 
 _BATCH: Final = 1000  # rows
 _AT_ONCE: Final = 64 << 20  # bytes of a batch, beyond which its rows are given out one by one

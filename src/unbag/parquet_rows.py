@@ -6,9 +6,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.outside import DataError
 from unbag.row import Row, require_once
-from unbag.secrets import first_line
+from unbag.utils.redaction import first_line
+from unbag.utils.safe_io import DataError
 
 _PARTS: Final = 16
 """The most parts of a row group: where one begins is found by decoding what is before it in the group, which takes a

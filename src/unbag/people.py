@@ -13,15 +13,15 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
 from unbag.answers import Answers
 from unbag.columns import numbers
-from unbag.files import atomic_write
 from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
 from unbag.rows import DataError, cell, open_file
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
+from unbag.utils import rng
+from unbag.utils.files import atomic_write
 
 DEFAULT_PAIRS: Final = 200
 SHEET: Final = "sheet.csv"
@@ -89,7 +89,7 @@ def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int =
         accepted.setdefault(sources[row], []).append(row)
     median = float(np.median([words[orders[0]] for orders in accepted.values()])) if accepted else 0.0
     candidates: dict[tuple[str, str], list[str]] = {cell: [] for cell in _CELLS}
-    for source in sorted(accepted, key=lambda source: int(counter_rng.key(seed, "people", source))):
+    for source in sorted(accepted, key=lambda source: int(rng.key(seed, "people", source))):
         cell = (RIGHT if in_order[source] else FLIPPED, _LONGER if words[accepted[source][0]] > median else _SHORTER)
         candidates[cell].append(source)
     each = pairs // len(_CELLS)
@@ -102,9 +102,9 @@ def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int =
             )
         for source in found[:each]:
             orders = accepted[source]
-            row = rows[orders[int(counter_rng.key(seed, "people", source, "order")) % len(orders)]]
+            row = rows[orders[int(rng.key(seed, "people", source, "order")) % len(orders)]]
             drawn.append(Drawn(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length))
-    return sorted(drawn, key=lambda one: int(counter_rng.key(seed, "people", one.id, "place")))
+    return sorted(drawn, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
 
 
 def require_number(pairs: int) -> None:

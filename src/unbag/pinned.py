@@ -4,13 +4,12 @@ import hashlib
 from dataclasses import dataclass
 from pathlib import Path
 
-from unbag.advice import all_fitting
-from unbag.files import atomic_write, cache_folder
-from unbag.fingerprint import file_hash
-from unbag.hub_http import hub_http
-from unbag.hub_reads import READ_TRIES
-from unbag.outside import DataError, require_file
-from unbag.retries import with_retries
+from unbag.utils.advice import all_fitting
+from unbag.utils.files import atomic_write, cache_folder
+from unbag.utils.hashing import file_hash
+from unbag.utils.hub import READ_TRIES
+from unbag.utils.retries import hub_http, with_retries
+from unbag.utils.safe_io import DataError, require_file
 
 _CHUNK = 1 << 20
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from unbag.answers import Answers
 from unbag.columns import ROWS_PER_TABLE, column
-from unbag.files import atomic_write
 from unbag.labels import LABELS, NOT_ENTAILMENT
 from unbag.results import Result
+from unbag.utils.files import atomic_write
 
 _ABOUT: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
 _DECIMALS: Final = 6

@@ -7,14 +7,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub_names import is_model_name
 from unbag.inference.function import CallablePredictor
 from unbag.inference.in_memory import is_classifier, name_of, predictor_of_classifier
 from unbag.inference.predictor import Predictor
 from unbag.model_kinds import BUILT_IN, CAUSAL, CLASSIFIER, ENDPOINT, FUNCTION, check, kind_of
-from unbag.offline import unless_unreachable
-from unbag.outside import require_file
-from unbag.user_code import user_code_error
+from unbag.utils.hub_names import is_model_name
+from unbag.utils.offline import unless_unreachable
+from unbag.utils.safe_io import require_file
+from unbag.utils.user_code import user_code_error
 
 DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0, "trust_remote_code": False}
 """The options of models that have a default of their own, as their `load` has it; a test holds them together."""

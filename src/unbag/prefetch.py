@@ -4,13 +4,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag import model_files, requirements, sets
+from unbag import requirements, sets
 from unbag.corpora import CORPORA
-from unbag.files import read_object
-from unbag.hub_reads import absence_of
 from unbag.request import Request
 from unbag.requirements import MissingError, Requirement
 from unbag.rows import is_hub_id
+from unbag.utils import hub_files
+from unbag.utils.files import read_object
+from unbag.utils.hub import absence_of
 
 _CONFIG: Final = "config.json"
 
@@ -125,7 +126,7 @@ def _model_files(model: str, revision: str | None) -> Path:
     try:
         if is_lexical_model(model, revision=revision):
             return open_lexical_model(model, revision=revision)
-        folder = model_files.fetched(model, revision, code=True)  # which only a run that trusts it will run
+        folder = hub_files.fetched(model, revision, code=True)  # which only a run that trusts it will run
     except RepositoryNotFoundError as error:
         raise ValueError(absence_of(error, "model", model)) from error
     if not any(folder.glob("*.safetensors")) and not any(folder.glob("*.bin")):

@@ -8,8 +8,8 @@ from typing import Any, Final
 
 from unbag import challenge_sets, schemas
 from unbag.answers import Answers
-from unbag.files import atomic_write
 from unbag.results import Result
+from unbag.utils.files import atomic_write
 from unbag.views.examples import ExampleSelection, Line, Mark, ReportExample, Said
 
 SCHEMA: Final = 2

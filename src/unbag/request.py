@@ -14,19 +14,20 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from unbag import annotated, challenge_sets, counter_rng, noted, parquet, sets
+from unbag import annotated, challenge_sets, noted, parquet, sets
 from unbag.columns import column, distinct
-from unbag.files import atomic_write
-from unbag.fingerprint import content_hash
-from unbag.options import require, whole
-from unbag.outside import parsed_json, require_file
 from unbag.perturb import shuffled
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.rows import DataError
 from unbag.schemas import whole as whole_record
-from unbag.secrets import first_line
 from unbag.sources import LEFT_OUT
 from unbag.text.tokens import has_words
+from unbag.utils import rng
+from unbag.utils.files import atomic_write
+from unbag.utils.hashing import content_hash
+from unbag.utils.options import require, whole
+from unbag.utils.redaction import first_line
+from unbag.utils.safe_io import parsed_json, require_file
 
 BUILDING: Final = "building the sets"
 """What goes on while they are built ahead."""
@@ -195,7 +196,7 @@ def draw_examples(rows: Any, n: int, seed: int) -> Any:
     """Keep the rows of n source examples, chosen by the seed and the source ids alone, in their order."""
 
     def key(source_id: str) -> int:
-        return int(counter_rng.key(seed, "examples", source_id))
+        return int(rng.key(seed, "examples", source_id))
 
     drawn = sorted(rows.unique("source_id"), key=key)[:n]
     is_drawn = pc.is_in(column(rows, "source_id"), value_set=pa.array(drawn, type=pa.string()))

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag import paired_samples, report_examples, results
-from unbag.addresses import Folder, is_address, local_copy
 from unbag.results import LeftOut, Result
 from unbag.scoring.bootstrap import plain
+from unbag.utils.storage import Folder, is_address, local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
 """The files that a later run adds to; `paired_samples.FOLDER` has the others."""

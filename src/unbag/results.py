@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag import schemas, scripts
-from unbag.files import read_object, write_json
 from unbag.scoring.bootstrap import Estimate, plain
+from unbag.utils.files import read_object, write_json
 
 SCHEMA: Final = 1
 FILE: Final = "results.json"

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from unbag.outside import MOST_COLUMNS, DataError
+from unbag.utils.safe_io import MOST_COLUMNS, DataError
 
 
 class Row(NamedTuple):

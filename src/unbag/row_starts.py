@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from unbag.outside import lines
+from unbag.utils.safe_io import lines
 
 
 class Start(NamedTuple):

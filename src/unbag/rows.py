@@ -9,14 +9,14 @@ from typing import Any, Protocol
 
 from unbag.file_rows import ENDINGS, kind_of
 from unbag.file_rows import open_file as open_file
-from unbag.fingerprint import content_hash
-from unbag.hub_reads import HubReadError, absence_of, hub_read
-from unbag.offline import unless_unreachable
-from unbag.outside import DataError as DataError
-from unbag.retries import was_reached
 from unbag.row import Row as Row
 from unbag.row import cell as cell
-from unbag.secrets import first_line
+from unbag.utils.hashing import content_hash
+from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.offline import unless_unreachable
+from unbag.utils.redaction import first_line
+from unbag.utils.retries import was_reached
+from unbag.utils.safe_io import DataError as DataError
 
 _BATCH = 1000
 
@@ -79,7 +79,7 @@ class HubTable:
         return tuple((start, min(start + size, n)) for start in range(0, n, size)) or ((0, 0),)
 
     def content_hash(self, columns: Sequence[str]) -> str:
-        """Return the hash of the named columns' rows (`unbag.fingerprint`)."""
+        """Return the hash of the named columns' rows (`unbag.utils.hashing`)."""
         return content_hash(self.data.with_format("arrow").iter(batch_size=_BATCH), columns)
 
 

@@ -13,9 +13,9 @@ from typing import Any, Final, NotRequired
 
 from typing_extensions import TypedDict
 
-from unbag.files import read_object
 from unbag.one_output import Ranking
-from unbag.secrets import first_line
+from unbag.utils.files import read_object
+from unbag.utils.redaction import first_line
 
 _LISTED: Final = 3  # faults that are named
 _LONGEST_NUMBER: Final = 40  # characters

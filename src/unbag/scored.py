@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, locks, paired_samples, report_examples, result_folder, results
+from unbag import challenge_sets, paired_samples, report_examples, result_folder, results
 from unbag.answers import Answers, placed
 from unbag.columns import column
 from unbag.failures import Failure
@@ -18,6 +18,7 @@ from unbag.perturb import shuffled
 from unbag.prediction_table import PredictionTable
 from unbag.request import BuiltSet
 from unbag.results import Result
+from unbag.utils import locks
 from unbag.views.examples import ExampleSelection
 from unbag.word_counter import Words
 

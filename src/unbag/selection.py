@@ -7,8 +7,8 @@ from typing import Any
 
 from unbag import corpora, sets
 from unbag.failures import Failure
-from unbag.options import require
 from unbag.request import Request
+from unbag.utils.options import require
 
 
 class OptionError(ValueError):

@@ -8,11 +8,12 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import challenge_sets, corpora, processes
+from unbag import challenge_sets, corpora
 from unbag.corpora import CORPORA, LANGUAGES
-from unbag.options import Option, described, read, require
 from unbag.rows import is_damage
 from unbag.sources import LEFT_OUT
+from unbag.utils import parallel
+from unbag.utils.options import Option, described, read, require
 
 DEFAULT_CORPUS: Final = "snli"
 
@@ -97,7 +98,7 @@ def options(name: str) -> frozenset[str]:
 
 
 def option_value(name: str, option: str, text: str) -> Any:
-    """Return the value of one of a set's own options from text, as `unbag.options.read` does."""
+    """Return the value of one of a set's own options from text, as `unbag.utils.options.read` does."""
     return read(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS, option, text)
 
 
@@ -189,7 +190,7 @@ def load(
     dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
         return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
-    with processes.up_to(num_proc):
+    with parallel.up_to(num_proc):
         return prepare(dataset_builder)
 
 
@@ -235,7 +236,7 @@ def _download_and_prepare(dataset_builder: Any, **how: Any) -> None:
     from unbag.builder import RowsError
 
     try:
-        dataset_builder.download_and_prepare(num_proc=processes.num_proc(), **how)
+        dataset_builder.download_and_prepare(num_proc=parallel.num_proc(), **how)
     except RowsError as error:
         if isinstance(error.cause, ValueError | ImportError | OSError):  # it names the row, the extra, the address
             raise error.cause from None

@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag import schemas
-from unbag.addresses import Folder
 from unbag.asked_model import AskedModel
 from unbag.failures import Failure
 from unbag.inference.claims import Claims
@@ -25,10 +24,11 @@ from unbag.inference.sharded import CLAIMS, Shard, predict_shard, work_of
 from unbag.inference.store import PREDICTIONS, Store, StoreError
 from unbag.inference.work import Work, asked_of, part_hashes
 from unbag.one_output import Threshold
-from unbag.progress import OnProgress
 from unbag.request import BuiltSet, Request, build
 from unbag.results import Result
 from unbag.scored import Scored, score_predictions, write
+from unbag.utils.progress import OnProgress
+from unbag.utils.storage import Folder
 from unbag.word_counter import WordCounter, Words
 
 _TASKS: Final = "tasks"

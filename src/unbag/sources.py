@@ -10,10 +10,10 @@ from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
 from unbag import rows
-from unbag.advice import first_fitting
 from unbag.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
 from unbag.rows import DataError
+from unbag.utils.advice import first_fitting
 
 _RECOGNISED: Final = {
     "premise": ("premise", "sentence1", "sentence_A", "text1"),

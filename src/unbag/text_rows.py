@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final, Literal
 
-from unbag.outside import DataError, lines, parsed_json
 from unbag.row import Row, named_twice, require_few, require_once
 from unbag.row_starts import Start, csv_delimiter
+from unbag.utils.safe_io import DataError, lines, parsed_json
 
 FIRST: Final = Start(0, 0, 0)
 """The beginning of a file."""

@@ -13,8 +13,8 @@ from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import LexicalPredictor
 from unbag.lexical.training import Progress, Recipe, fitted
 from unbag.lexical.words import ALL, PIPELINES
-from unbag.progress import OnProgress
 from unbag.request import BuiltSet
+from unbag.utils.progress import OnProgress
 
 PAIRS: Final = {
     **{language: (f"xnli_{language}", 20_000, ALL) for language in LANGUAGES},

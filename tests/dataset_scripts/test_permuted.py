@@ -10,7 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from unbag import challenge_sets, processes, sets
+from unbag import challenge_sets, sets
 from unbag.builder_hash import builder_hash
 from unbag.cli import app
 from unbag.corpora import CORPORA
@@ -21,6 +21,7 @@ from unbag.rows import DataError
 from unbag.source_config import SourceConfig
 from unbag.text import tokens
 from unbag.text.tokens import tokenize
+from unbag.utils import parallel
 
 PAIRS = [
     (
@@ -152,7 +153,7 @@ def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
     monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), _spans=lambda: spans))
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
     builder = sets.builder("permuted", **options)
-    with processes.up_to(2):
+    with parallel.up_to(2):
         sets.prepare(builder)
     assert builder.unfit_otherwise() == {"with fewer than 70 different permutations": 2}
 

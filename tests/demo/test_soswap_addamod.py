@@ -4,9 +4,9 @@ import pytest
 
 from tools.demo_corpus.soswap_addamod import request
 from unbag import demo
-from unbag.fingerprint import file_hash
 from unbag.request import build, read_back
 from unbag.text.pipeline import PIPELINE
+from unbag.utils.hashing import file_hash
 
 
 @pytest.fixture

@@ -253,9 +253,9 @@ def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
 
 @runs_in("hub_client")
 def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
-    from unbag.advice import command_options
     from unbag.hub.publishing import publish
     from unbag.hub.refusals import HubError
+    from unbag.utils.advice import command_options
 
     def refused(**how):
         with _as(BOB), _hurried(), pytest.raises(HubError) as error:

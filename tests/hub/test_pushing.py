@@ -79,7 +79,7 @@ def test_what_cannot_be_pushed_is_told_beforehand(arguments, told, capsys, monke
     from unbag import cli
     from unbag.cli.running import run
 
-    monkeypatch.setattr("unbag.offline.go_offline", lambda: None)  # or all that follow would be
+    monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)  # or all that follow would be
 
     assert run(cli.app, arguments) == 2
     assert told in " ".join(capsys.readouterr().err.replace("│", " ").split())

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from unbag.addresses import Folder
 from unbag.inference import shared_folder
 from unbag.inference.process_group import ProcessGroup
 from unbag.inference.shared_folder import require_shared
+from unbag.utils.storage import Folder
 
 
 @dataclass(frozen=True)

@@ -14,11 +14,11 @@ from torch.utils.data import DataLoader
 from tests.fork_server import PYTHON
 from tests.patience import wait_until
 from tests.training.test_interrupted import RECIPE, arguments_of
-from unbag import locks
-from unbag.exhausted import is_disk_full
 from unbag.training import faults
 from unbag.training.config import TrainConfig
 from unbag.training.faults import WorkerError
+from unbag.utils import locks
+from unbag.utils.errors import is_disk_full
 
 
 def start(pairs_file, model, out, *more):

@@ -16,13 +16,13 @@ from tests.training.test_finetune import same
 from unbag import asked_model, results, word_counter
 from unbag.inference.probe import ProbeReport
 from unbag.labels import LABELS
-from unbag.outside import DataError
 from unbag.request import Request
 from unbag.selection import OptionError
 from unbag.training import mended
 from unbag.training.mend_config import MendConfig
 from unbag.training.recipes import named
 from unbag.training.run import run
+from unbag.utils.safe_io import DataError
 
 RECIPE = named("mend")
 

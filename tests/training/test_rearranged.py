@@ -15,7 +15,7 @@ from rich.console import Console
 
 from tests.hub_server.client_process import runs_in
 from tests.training.conftest import PAIRS
-from unbag import foreign, scripts
+from unbag import scripts
 from unbag.inference import TransformerPredictor
 from unbag.labels import LABELS
 from unbag.report.rearranged import table
@@ -25,6 +25,7 @@ from unbag.training import rearranged
 from unbag.training.config import TrainConfig
 from unbag.training.data import Part, TrainingData
 from unbag.training.rearranged import Arrangement, train_rearranged
+from unbag.utils import terminal
 
 RECIPE = scripts.file("trainers", "rearranged").RECIPE
 
@@ -143,7 +144,7 @@ def test_the_table_shows_both_columns_and_the_papers():
         "arrangements": {"snli": arrangement(0.8, 0.79), "rearranged": arrangement(0.6, 0.62)},
         "published": [{"model": "BERT", "SNLI": 0.614, "ReSNLI": 0.608}],
     }
-    ours = foreign.console(width=120, file=StringIO())
+    ours = terminal.console(width=120, file=StringIO())
     console = Console(width=120, file=StringIO())
     for each in (ours, console):
         each.print(table(done))

@@ -16,9 +16,10 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.fork_server import PYTHON
 from tests.training.test_finetune import close, same, stopped_after
-from unbag import checksums, scripts
+from unbag import scripts
 from unbag.training import sharding
 from unbag.training.run import run
+from unbag.utils import checksums
 
 pytestmark = pytest.mark.nightly
 

@@ -87,8 +87,8 @@ def empty_caches():
     from accelerate.state import AcceleratorState
     from huggingface_hub import HfFileSystem
 
-    from unbag import offline
     from unbag.lexical.training import load
+    from unbag.utils import offline
 
     for name in (os.environ["HF_HOME"], os.environ["XDG_CACHE_HOME"], "out"):
         shutil.rmtree(name, ignore_errors=True)

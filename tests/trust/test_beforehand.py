@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from tests.trust.command import files_below, refused, some
-from unbag import extras
 from unbag.api import evaluate
+from unbag.utils import optional_deps
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 pytestmark = pytest.mark.usefixtures("elsewhere")
@@ -355,7 +355,7 @@ EXTRAS = {
 def test_an_extra_that_is_missing_is_told_before_anything_expensive(
     nothing_done, given, capsys, monkeypatch, extra, command
 ):
-    for package in (name for name, brought_by in extras.EXTRA_OF.items() if brought_by == extra):
+    for package in (name for name, brought_by in optional_deps.EXTRA_OF.items() if brought_by == extra):
         monkeypatch.setitem(sys.modules, package, None)
     said = refused(capsys, *[given.get(word, word) for word in command.split()])
     assert f"pip install 'unbag[{extra}]'" in " ".join(said.split())

@@ -10,11 +10,12 @@ import pytest
 
 from tests.trust.command import ALL, some
 from tests.trust.damage import DAMAGES, SEEDS, do, flipped, truncated
-from unbag import checksums, sets
-from unbag.kept import Kept
+from unbag import sets
 from unbag.lexical.model import LexicalModel
 from unbag.lexical.training import Recipe, fitted
 from unbag.llm.answers import Answer, AnswerCache
+from unbag.utils import checksums
+from unbag.utils.sqlite_cache import Kept
 
 EVERY = pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
 

@@ -59,7 +59,7 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
             if path.is_file():
                 content = path.read_bytes()
                 do(damage, path)
-                from unbag import checksums
+                from unbag.utils import checksums
 
                 assert name in (checksums.damage(path.parent) or ""), name
                 path.write_bytes(content)

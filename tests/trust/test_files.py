@@ -15,15 +15,16 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.trust.command import ask, files_below, refused, some
-from unbag import outside, sets
+from unbag import sets
 from unbag.labels import LABELS
 from unbag.lexical import word_vectors
 from unbag.lexical.word_vectors import read_word_vectors
-from unbag.outside import DataError
 from unbag.perturb import bigrams
 from unbag.request import Request, build
 from unbag.rows import open_file
 from unbag.sources import LONGEST_SENTENCE, TOO_LONG, open_data
+from unbag.utils import safe_io
+from unbag.utils.safe_io import DataError
 
 SECONDS = 20  # within which each answers, or it waits for ever
 HEADER = "premise,hypothesis,label\n"
@@ -307,13 +308,13 @@ def test_a_line_without_end_takes_no_memory(tmp_path, ending):
                 packed.write(b"a" * (1 << 20))
     before = peak()
     read = {".zip": read_word_vectors, ".txt.gz": bigrams.of_file}.get(ending, open_file)
-    with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {outside.LONGEST_LINE:,} bytes"):
+    with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {safe_io.LONGEST_LINE:,} bytes"):
         read(path)
     assert peak() - before < 200
 
 
 def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(outside, "GIGABYTE", 1 << 20)
+    monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 20)
     path = tmp_path / "pairs.jsonl.gz"
     path.write_bytes(gzip.compress(LINE.encode() + (b" " * 9999 + b"\n") * 3000))
     with pytest.raises(DataError, match=r"unpacks to more than 200 times its .* bytes"):

@@ -4,7 +4,7 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.fingerprint import content_hash, text_hash
+from unbag.utils.hashing import content_hash, text_hash
 
 TEXTS = st.none() | st.text(alphabet="ab-:;012\x1e\x1f\0\u00e9\U0001f600", max_size=4)
 ROWS = st.lists(st.tuples(TEXTS, TEXTS), max_size=4)

@@ -11,7 +11,7 @@ import pytest
 from tests.fork_server import PYTHON
 from tests.patience import wait_until
 from tests.trust.conftest import write_pairs
-from unbag import locks
+from unbag.utils import locks
 
 _HOLD = """
 import sys, time

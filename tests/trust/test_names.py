@@ -13,8 +13,8 @@ from unbag.hub import publishing
 from unbag.hub.dataset import publication
 from unbag.hub.publication import Publication
 from unbag.hub.publishing import Plan
-from unbag.hub_names import require_config, require_path, require_repo
 from unbag.request import Request
+from unbag.utils.hub_names import require_config, require_path, require_repo
 
 CONFIGS = (
     "t*",

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.trust.command import refused, some
 from unbag.hub.refusals import HubError, explained
-from unbag.secrets import blotted, first_line
+from unbag.utils.redaction import blotted, first_line
 
 KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
 

@@ -23,7 +23,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 # What reads the network at all, beside the clients of the Hub, and why no hash stands beside it.
 READERS = {
     "src/unbag/pinned.py": "checks the sha256 of what it fetches",
-    "src/unbag/offline.py": "asks whether the Hub is there, and reads nothing",
+    "src/unbag/utils/offline.py": "asks whether the Hub is there, and reads nothing",
     "src/unbag/llm/endpoint.py": "asks an endpoint that the user names",
     "src/unbag/wordnet/install.py": "lets pip check the sha256",
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from tools.demo_corpus import vectors
 from tools.demo_corpus.corpus import generate
 from unbag import demo
-from unbag.files import atomic_write
+from unbag.utils.files import atomic_write
 
 
 def contents() -> Iterator[tuple[Path, str]]:

@@ -11,8 +11,8 @@ from safetensors.torch import save
 from tools.demo_reader import network, training
 from unbag import demo
 from unbag.demo import reader
-from unbag.files import atomic_write
-from unbag.fingerprint import file_hash
+from unbag.utils.files import atomic_write
+from unbag.utils.hashing import file_hash
 
 _MADE_BY: Final = (demo.file("train"), Path(network.__file__), Path(training.__file__))
 

@@ -71,7 +71,7 @@ def write(ctx: typer.Context, folder: Path) -> None:
     """
     import yaml  # type: ignore[import-untyped]
 
-    from unbag.files import atomic_write
+    from unbag.utils.files import atomic_write
 
     keys = {key: param for key, param in _keys(ctx.command.params).items() if param.name not in _NOT_WRITTEN}
     given = {key: ctx.params.get(param.name) for key, param in keys.items()}
@@ -183,7 +183,7 @@ def _joined(value: Any) -> str:
 def _mapping(path: Path) -> dict[str, Any]:
     import yaml
 
-    from unbag.outside import require_file
+    from unbag.utils.safe_io import require_file
 
     try:
         text = require_file(path, largest=_LARGEST).read_text(encoding="utf-8")

@@ -121,12 +121,13 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --out s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --out s3://BUCKET/RUN
     """
-    from unbag import prefetch, processes
-    from unbag.addresses import Folder, is_address
+    from unbag import prefetch
     from unbag.engine import opened
     from unbag.inference.process_group import process_group
     from unbag.inference.store import PREDICTIONS
     from unbag.result_folder import local_folder
+    from unbag.utils import parallel
+    from unbag.utils.storage import Folder, is_address
 
     asked.check(models)
     pushing.require_results(push_results, models, pairs.data, offline=asked.offline)
@@ -166,7 +167,7 @@ def evaluate(
             requests, absent = _at_hand(requests)
     with (
         local_folder(place, further=[config_file.FILE]) as folder,
-        processes.up_to(num_proc),
+        parallel.up_to(num_proc),
         opened(engine, num_gpus) as asking,
     ):
         found = ask(

@@ -55,11 +55,11 @@ def fit(
     unbag lexical fit --training snli --out lexical-snli
     unbag lexical fit --training my-train.csv --out lexical-mine
     """
-    from unbag import locks, processes
     from unbag.lexical.training import Recipe, fitted, load
+    from unbag.utils import locks, parallel
 
     recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
-    with processes.up_to(num_proc):
+    with parallel.up_to(num_proc):
         model = load(fitted(recipe))
     with locks.alone(out, "saving a lexical model", wait=True):
         model.save(out)

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import typer
 
-from unbag.options import listed
+from unbag.utils.options import listed
 
 
 def comma_separated(values: list[str] | None) -> list[str] | None:

@@ -48,15 +48,16 @@ def build(
     files a split, which load_dataset reads as one, and record.json; a build that
     was stopped goes on from the files that are there.
     """
-    from unbag import prefetch, processes
-    from unbag.addresses import is_address, local_copy
+    from unbag import prefetch
     from unbag.request import export
+    from unbag.utils import parallel
+    from unbag.utils.storage import is_address, local_copy
     from unbag.views.cells import left_out
 
     [request] = pairs.requests([name])
     if offline:
         prefetch.require(prefetch.of_run([request]))
-    with processes.up_to(num_proc):
+    with parallel.up_to(num_proc):
         if engine is not None:
             from unbag.on_ray import building
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import typer
 
-from unbag import foreign
 from unbag.cli.verbosity import is_quiet
-from unbag.secrets import blotted
+from unbag.utils import terminal
+from unbag.utils.redaction import blotted
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -54,17 +54,17 @@ def require_one_form(form: str, *, as_json: bool) -> None:
 
 def print_to_paste(text: str, form: "Format") -> None:
     """Print what is in a form to paste, as a terminal may have it."""
-    typer.echo(foreign.json_shown(text) if form == "json" else foreign.shown(text), nl=False)
+    typer.echo(terminal.json_shown(text) if form == "json" else terminal.shown(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
     """Return a console that leaves numbers uncoloured."""
-    return foreign.console(stderr=err)
+    return terminal.console(stderr=err)
 
 
 def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:
     """Print text that may hold what others wrote."""
-    typer.secho(foreign.shown(blotted(text)), err=err, fg=fg, nl=nl)
+    typer.secho(terminal.shown(blotted(text)), err=err, fg=fg, nl=nl)
 
 
 @contextmanager
@@ -81,7 +81,7 @@ def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
 
         def update(name: str, done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = bars.add_task(foreign.shown(name), total=total)
+                tasks[name] = bars.add_task(terminal.shown(name), total=total)
             bars.update(tasks[name], completed=done)
 
         yield update
@@ -161,4 +161,4 @@ def failed(failures: "Sequence[Failure]", *, several: bool, named: bool = False)
 
 def print_json(value: Any) -> None:
     """Print a value as one line of JSON."""
-    typer.echo(foreign.json_shown(json.dumps(value, ensure_ascii=False)))
+    typer.echo(terminal.json_shown(json.dumps(value, ensure_ascii=False)))

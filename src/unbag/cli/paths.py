@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 import typer
 
 if TYPE_CHECKING:
-    from unbag.addresses import Folder
+    from unbag.utils.storage import Folder
 
 _BADGES: Final = (".svg", ".json")
 _PARQUET: Final = ".parquet"
@@ -14,7 +14,7 @@ _PARQUET: Final = ".parquet"
 
 def place_to_write(place: str | None) -> str | None:
     """Return a folder or an address that can be written to, as the callback of its option."""
-    from unbag.addresses import Folder, is_address
+    from unbag.utils.storage import Folder, is_address
 
     if place is None:
         return None
@@ -25,7 +25,7 @@ def place_to_write(place: str | None) -> str | None:
 
 def set_or_address_to_write(place: str) -> str:
     """Return a Parquet file, or a folder of them, that can be written here or at an address, as a callback."""
-    from unbag.addresses import Folder, is_address
+    from unbag.utils.storage import Folder, is_address
 
     if not is_address(place):
         return str(set_to_write(Path(place.removeprefix("file://"))))
@@ -62,7 +62,7 @@ def _badge_to_write(path: Path | None) -> Path | None:
 
 
 def _writable(path: Path, *, folder: bool) -> Path:
-    from unbag.outside import require_writable
+    from unbag.utils.safe_io import require_writable
 
     try:
         return require_writable(path, folder=folder)

@@ -61,9 +61,9 @@ def report(
       unbag report runs/my-model/suite-snli-validation --format latex --out table.tex
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
-    from unbag.files import atomic_write
     from unbag.report import badges, html, run_tables
     from unbag.schemas import whole
+    from unbag.utils.files import atomic_write
 
     require_one_form(form, as_json=as_json)
     with whole(*folders):

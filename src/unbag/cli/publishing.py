@@ -67,7 +67,7 @@ class PublishingOptions:
 
 def repo_of(to: str, name: str) -> str:
     """Return the repository that `to` names, or this name in the organisation that it names."""
-    from unbag.hub_names import require_target
+    from unbag.utils.hub_names import require_target
 
     return require_target(to) if "/" in to else f"{require_target(to)}/{name}"
 

@@ -61,9 +61,9 @@ def dataset(
     was published is the default one. The set is built first, also without
     --yes; it is kept in the cache.
     """
-    from unbag import processes
     from unbag.hub.dataset import publication
     from unbag.sets import config_name
+    from unbag.utils import parallel
 
     [request] = pairs.requests([name])
     requests = [request]
@@ -77,6 +77,6 @@ def dataset(
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
-        with processes.up_to(num_proc):
+        with parallel.up_to(num_proc):
             made = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
         carry_out([made], options)

@@ -30,9 +30,9 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     from huggingface_hub import HfApi, get_token
 
     from unbag.hub.refusals import explained
-    from unbag.hub_names import require_target
-    from unbag.hub_reads import hub_read
     from unbag.inference.process_group import process_group
+    from unbag.utils.hub import hub_read
+    from unbag.utils.hub_names import require_target
 
     if offline:
         raise typer.BadParameter(f"{option} needs the Hub; leave out --offline")

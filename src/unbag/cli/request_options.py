@@ -122,8 +122,8 @@ class PairOptions:
             ValueError: if there is no such set, corpus or split.
         """
         from unbag import sets
-        from unbag.options import COLUMNS_GIVEN
         from unbag.selection import OptionError, Pairs
+        from unbag.utils.options import COLUMNS_GIVEN
 
         columns = _by_name(self.columns or (), COLUMNS_GIVEN)
         pairs = Pairs(
@@ -172,7 +172,7 @@ class PairOptions:
 def _lists(names: Sequence[str]) -> frozenset[str]:
     """Return the options of some sets that are lists."""
     from unbag import sets
-    from unbag.options import LIST
+    from unbag.utils.options import LIST
 
     described = (option for name in names for option in sets.described_options(name))
     return frozenset(option.name for option in described if option.expected == LIST)
@@ -197,7 +197,7 @@ def _bare(name: str) -> str:
 
 
 def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
-    from unbag.options import by_name
+    from unbag.utils.options import by_name
 
     try:
         return by_name(parts, expected, lists)

@@ -13,11 +13,10 @@ import typer
 
 from unbag.cli.environment import settle
 from unbag.cli.output import echo
-from unbag.exhausted import disk_full, is_disk_full
-from unbag.extras import told
-from unbag.foreign import shown
-from unbag.panics import is_panic
-from unbag.secrets import blotted
+from unbag.utils.errors import disk_full, is_disk_full, is_panic
+from unbag.utils.optional_deps import told
+from unbag.utils.redaction import blotted
+from unbag.utils.terminal import shown
 
 FAILED: Final = 1
 _LONGEST: Final = 2_000  # characters of a message, which may repeat what others wrote

@@ -103,10 +103,10 @@ def score(
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     """Score what shards predicted, and show it."""
-    from unbag.addresses import Folder
     from unbag.inference.store import PREDICTIONS
     from unbag.result_folder import local_folder
     from unbag.shared_evaluation import score_tasks
+    from unbag.utils.storage import Folder
 
     failures: list[Failure] = []
     with local_folder(place) as folder:

@@ -40,7 +40,7 @@ def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def _go_offline(offline: bool) -> bool:
     if offline:
-        from unbag.offline import go_offline
+        from unbag.utils.offline import go_offline
 
         go_offline()
     return offline

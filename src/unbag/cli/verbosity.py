@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final
 
 import typer
 
-from unbag.advice import command_options
+from unbag.utils.advice import command_options
 
 _OPTIONS: Final = {
     "quiet": typer.Option("--quiet", "-q", help="Show results and errors only: no progress, no warnings."),

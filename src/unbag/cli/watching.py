@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from unbag.cli.building_bar import BuildingBar
 from unbag.cli.output import console
 from unbag.cli.verbosity import is_quiet
-from unbag.foreign import shown
+from unbag.utils.terminal import shown
 
 if TYPE_CHECKING:
     from unbag.results import Result

@@ -20,8 +20,8 @@ from safetensors import safe_open
 from threadpoolctl import threadpool_limits
 
 from unbag import labels
-from unbag.fingerprint import file_hash
 from unbag.inference.predictor import checked_pairs
+from unbag.utils.hashing import file_hash
 
 WEIGHTS: Final = Path(__file__).parent / "demo-reader.safetensors"
 RECORD: Final = "unbag"

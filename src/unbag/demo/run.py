@@ -9,11 +9,11 @@ from typing import Any, Final
 from unbag import demo, rows, suite
 from unbag.demo.reader import ReaderPredictor
 from unbag.evaluation import OnProgress, OnResult, OnSet, evaluate_all
-from unbag.files import atomic_write
 from unbag.lexical.words import ALL
-from unbag.offline import go_offline
 from unbag.request import BuiltSet, Request, read_back
 from unbag.results import Result
+from unbag.utils.files import atomic_write
+from unbag.utils.offline import go_offline
 
 MODELS: Final = ("reader", "lexical", "hypothesis-only")
 """A network that reads the words in their order; a bag of words; and that when it may not see the premise."""

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Final
 
 from unbag.corpora import CORPORA
-from unbag.files import atomic_write
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
-from unbag.hub_names import require_target
 from unbag.llm.prompts import Prompt
 from unbag.request import Request, export
+from unbag.utils.files import atomic_write
+from unbag.utils.hub_names import require_target
 
 HARNESSES: Final = {"lm-eval": lm_eval.files, "lighteval": lighteval.files, "inspect-ai": inspect_ai.files}
 """What returns the files of tasks, as text by path, for each harness by the name of its package."""

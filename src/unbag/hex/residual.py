@@ -21,10 +21,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from unbag.files import atomic_write, read_object
 from unbag.hex.superficial import SuperficialBranch, WordTable
-from unbag.outside import require_file
-from unbag.secrets import first_line
+from unbag.utils.files import atomic_write, read_object
+from unbag.utils.redaction import first_line
+from unbag.utils.safe_io import require_file
 
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"

@@ -5,8 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import checksums, schemas
-from unbag.files import read_object
+from unbag import schemas
 from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import About, card
 from unbag.hub.ownership import FOLDER, is_own_head, model_of
@@ -15,6 +14,8 @@ from unbag.inference.revision import folder_revision
 from unbag.inference.store import PREDICTIONS
 from unbag.labels import resolve_order
 from unbag.results import Result
+from unbag.utils import checksums
+from unbag.utils.files import read_object
 
 RECORD: Final = "training.json"  # as in `unbag.training.published`, which needs torch
 _EFFORT: Final = "hardware.json"  # as in `unbag.training.effort`, likewise

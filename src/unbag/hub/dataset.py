@@ -20,10 +20,10 @@ from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Merge, Publication
 from unbag.hub.statistics import Statistics
-from unbag.hub_names import require_config, require_repo
 from unbag.request import Request, build, check, splits_of
 from unbag.results import environment
 from unbag.rows import is_hub_id
+from unbag.utils.hub_names import require_config, require_repo
 
 _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
 _ROWS_OF_GROUP: Final = 100_000  # what is in memory at a time, some 30 MB

@@ -54,8 +54,8 @@ def of_model(repo: str, revision: str | None = None) -> str | None:
     from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
 
     from unbag.hub.refusals import explained
-    from unbag.hub_reads import hub_read
-    from unbag.retries import TRIES
+    from unbag.utils.hub import hub_read
+    from unbag.utils.retries import TRIES
 
     with explained(repo, "model"):
         try:

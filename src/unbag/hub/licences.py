@@ -3,7 +3,7 @@
 import re
 from typing import Final
 
-from unbag.advice import first_fitting
+from unbag.utils.advice import first_fitting
 
 _CONDITIONS: Final = {"by": "attribution", "sa": "share-alike", "nc": "no commercial use", "nd": "no derivatives"}
 _ID: Final = re.compile(r"[a-z0-9][a-z0-9.+-]*")

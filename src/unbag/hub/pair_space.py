@@ -4,15 +4,15 @@ import json
 from pathlib import Path
 from typing import Final
 
-from unbag.files import read_object
 from unbag.hub.home import what_it_is
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice
-from unbag.hub_names import require_repo
 from unbag.lexical.model import CONFIG_FILE, WEIGHTS_FILE
 from unbag.lexical.words import ALL, BY_TYPE
+from unbag.utils.files import read_object
+from unbag.utils.hub_names import require_repo
 
 NAME: Final = "try-a-pair"
 _PAGE: Final = "pair_page"

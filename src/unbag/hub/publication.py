@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, TypeAlias
 
-from unbag.hub_names import require_path, require_repo
+from unbag.utils.hub_names import require_path, require_repo
 
 Kind: TypeAlias = Literal["dataset", "model", "space"]
 """The kinds of repositories of the Hub, by its clients' names."""

@@ -18,9 +18,9 @@ from typing import Any, Final
 from unbag.hub.publication import Publication
 from unbag.hub.refusals import HubError, explained
 from unbag.hub.remote import Remote, look
-from unbag.hub_reads import hub_read
-from unbag.retries import TRIES, http_cause, pause, wait_before_next, with_retries
-from unbag.secrets import blotted
+from unbag.utils.hub import hub_read
+from unbag.utils.redaction import blotted
+from unbag.utils.retries import TRIES, http_cause, pause, wait_before_next, with_retries
 
 _MAIN: Final = "main"
 _CONFLICTS: Final = 20  # somebody's commit gets through each time, so this many others would have to be at it

@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from typing import TYPE_CHECKING
 
-from unbag.advice import all_fitting, first_fitting
-from unbag.hub_http import hub_http
-from unbag.hub_reads import HubReadError, fault_of
-from unbag.retries import asked_wait, http_cause
-from unbag.secrets import blotted, first_line
+from unbag.utils.advice import all_fitting, first_fitting
+from unbag.utils.hub import HubReadError, fault_of
+from unbag.utils.redaction import blotted, first_line
+from unbag.utils.retries import asked_wait, http_cause, hub_http
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any, Final, TypeVar
 
 from unbag.hub.publication import Kind
-from unbag.hub_reads import hub_read
-from unbag.retries import TRIES
+from unbag.utils.hub import hub_read
+from unbag.utils.retries import TRIES
 
 _CHUNK: Final = 1 << 20
 

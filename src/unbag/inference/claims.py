@@ -20,7 +20,7 @@ from contextlib import suppress
 from typing import Any, Final
 from uuid import uuid4
 
-from unbag.addresses import Folder
+from unbag.utils.storage import Folder
 
 LEASE: Final = 60.0
 """Seconds without a beat after which a claim has lapsed."""

@@ -10,10 +10,10 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.fingerprint import file_hash
 from unbag.inference.predictor import checked_pairs, checked_probabilities
 from unbag.labels import LABEL_SPACES, LABELS, LabelError, canonical, label_space_of, resolve_order, two_label_orders
-from unbag.user_code import user_code_error
+from unbag.utils.hashing import file_hash
+from unbag.utils.user_code import user_code_error
 
 Kind = Literal["names", "dicts", "ids", "rows"]
 """What a function answers with; see `CallablePredictor`."""

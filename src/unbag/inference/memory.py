@@ -11,7 +11,7 @@ import torch
 from accelerate.utils.memory import should_reduce_batch_size
 from numpy.typing import NDArray
 
-from unbag.advice import all_fitting
+from unbag.utils.advice import all_fitting
 
 T = TypeVar("T")
 

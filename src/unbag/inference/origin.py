@@ -13,13 +13,13 @@ from huggingface_hub.errors import (
     RevisionResolutionError,
 )
 
-from unbag import model_files
-from unbag.hub_reads import HubReadError, absence_of, hub_read
 from unbag.inference.model_error import ModelError
 from unbag.inference.remote_code import code_revision
 from unbag.inference.revision import folder_revision
-from unbag.offline import unless_unreachable
-from unbag.secrets import first_line
+from unbag.utils import hub_files
+from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.offline import unless_unreachable
+from unbag.utils.redaction import first_line
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Origin:
                             self.source, revision=self.commit, local_files_only=True, allow_patterns="config.json"
                         )
                     )
-                folder = model_files.fetched(self.source, self.commit, weights=weights, code=self.trust)
+                folder = hub_files.fetched(self.source, self.commit, weights=weights, code=self.trust)
         except HubReadError as error:
             raise ModelError(str(error)) from error
         except (HfHubHTTPError, OSError) as error:

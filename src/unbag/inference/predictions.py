@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.addresses import Folder
 from unbag.inference.store import MANIFEST, SCHEMA, Store, StoreError
+from unbag.utils.storage import Folder
 
 
 @dataclass(frozen=True)

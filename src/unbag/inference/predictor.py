@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.labels import LABELS
-from unbag.secrets import first_line
+from unbag.utils.redaction import first_line
 
 _SUM_TOLERANCE = 1e-3  # float16 probabilities, or three printed decimals, sum to 1 no better than this
 

@@ -9,13 +9,13 @@ import torch
 from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForSequenceClassification, AutoTokenizer
 
 import unbag.models  # noqa: F401  (makes them known to the Auto classes)
-from unbag import panics
-from unbag.advice import first_fitting
-from unbag.files import read_object
 from unbag.inference.model_error import ModelError
 from unbag.inference.origin import Origin
 from unbag.inference.remote_code import elsewhere, names_code
-from unbag.secrets import first_line
+from unbag.utils import errors
+from unbag.utils.advice import first_fitting
+from unbag.utils.files import read_object
+from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
     from transformers import PretrainedConfig, PreTrainedTokenizerBase
@@ -99,7 +99,7 @@ def tokenizer_of(origin: Origin) -> "PreTrainedTokenizerBase":
         ModelError: if it cannot be loaded.
     """
     try:
-        with panics.as_errors():
+        with errors.as_errors():
             tokenizer: PreTrainedTokenizerBase = AutoTokenizer.from_pretrained(origin.source, **origin.options())
     except Exception as error:  # of files that anyone may have written: anything
         raise ModelError(f"cannot load the tokenizer of {origin}: {first_line(error)}") from error

@@ -4,8 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from unbag.fingerprint import file_hash
 from unbag.inference.revision import revision_of
+from unbag.utils.hashing import file_hash
 
 
 def names_code(folder: Path) -> bool:

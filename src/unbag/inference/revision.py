@@ -6,7 +6,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Final
 
-from unbag.fingerprint import file_hash
+from unbag.utils.hashing import file_hash
 
 _FILES: Final = (
     "config.json",

@@ -5,8 +5,8 @@ import time
 from typing import Final
 from uuid import uuid4
 
-from unbag.addresses import Folder
 from unbag.inference.process_group import ProcessGroup
+from unbag.utils.storage import Folder
 
 _PATIENCE: Final = 10.0
 """Seconds: what another machine has just written may take a moment to show."""

@@ -26,10 +26,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from unbag.addresses import Folder
-from unbag.fingerprint import content_hash
 from unbag.inference.partial_answers import PartialAnswers
 from unbag.inference.pieces import PartRows, Piece
+from unbag.utils.hashing import content_hash
+from unbag.utils.storage import Folder
 
 SCHEMA: Final = 1
 """The version of this layout and of what the numbers mean; part of the key."""

@@ -17,8 +17,6 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.fingerprint import file_hash
-from unbag.hub_reads import hub_read
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches, wanted
 from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
 from unbag.inference.first_token import use_first_token
@@ -31,7 +29,9 @@ from unbag.inference.process_group import default_device
 from unbag.inference.vocabulary import require_vectors_of
 from unbag.labels import label_space_of
 from unbag.one_output import Threshold, logit_of
-from unbag.secrets import first_line
+from unbag.utils.hashing import file_hash
+from unbag.utils.hub import hub_read
+from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
     from torch import Tensor

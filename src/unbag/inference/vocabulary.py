@@ -4,10 +4,10 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import panics
 from unbag.inference.model_error import ModelError
 from unbag.inference.probe_pairs import PAIRS
-from unbag.secrets import first_line
+from unbag.utils import errors
+from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
     from transformers import PreTrainedTokenizerBase
@@ -41,7 +41,7 @@ def require_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
         ModelError: if it does not.
     """
     try:
-        with panics.as_errors():
+        with errors.as_errors():
             premise, hypothesis, _ = PAIRS["en"][0]
             tokenizer(premise, hypothesis)
             known = {language: _known_share(tokenizer, language) for language in PAIRS}

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.addresses import Folder
-from unbag.fingerprint import content_hash
 from unbag.inference.keys import key_material, store_key
 from unbag.inference.partial_answers import PartialAnswers
 from unbag.inference.pieces import PartRows, Piece
 from unbag.inference.predictor import BatchPredictor, Predictor, checked_probabilities
 from unbag.inference.store import ASKED, CHUNK_ROWS, Store
+from unbag.utils.hashing import content_hash
+from unbag.utils.storage import Folder
 
 if TYPE_CHECKING:
     import datasets

@@ -17,11 +17,11 @@ except ImportError as error:
     ) from error
 
 from unbag.answers import Answers
-from unbag.files import atomic_write
 from unbag.inference.predictor import checked_probabilities
 from unbag.integrations.asked import DEFAULT_EXAMPLES, built, order_of, quantities, requested
 from unbag.labels import label_space_of
 from unbag.request import Request
+from unbag.utils.files import atomic_write
 
 _STEP: Final = ("epoch", "steps")
 

@@ -14,8 +14,8 @@ from unbag.inference.encoding import EncodedPairs
 from unbag.inference.live import LiveClassifier, unwrapped
 from unbag.inference.process_group import process_group
 from unbag.integrations.asked import DEFAULT_EXAMPLES, AskedSet, bounded, order_of, quantities, requested
-from unbag.options import whole
 from unbag.request import Request
+from unbag.utils.options import whole
 
 PREFIX: Final = "eval_unbag_"
 """What the names of all that is logged begin with; `<set>_<number>` follows."""

@@ -14,15 +14,15 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import checksums, counter_rng
-from unbag.files import cache_folder
-from unbag.fingerprint import text_hash
 from unbag.labels import LABELS
 from unbag.lexical.content import Words
 from unbag.lexical.model import LexicalModel, fit_lexical_model
 from unbag.lexical.training import DEFAULT_SEED, FOLDS, code_hash
 from unbag.lexical.words import ALL, word_reader
 from unbag.sources import Example
+from unbag.utils import checksums, rng
+from unbag.utils.files import cache_folder
+from unbag.utils.hashing import text_hash
 
 FLOOR: Final = 1e-6
 """The least probability that is told, so that its logarithm is a number a network can learn beside."""
@@ -134,5 +134,5 @@ class CrossFitted:
 
     def _folds_of(self, examples: Sequence[Example]) -> NDArray[np.int64]:
         premises = {example.premise for example in examples}
-        fold = {text: int(counter_rng.key(self._seed, "fold", *self._words[text])) % self._folds for text in premises}
+        fold = {text: int(rng.key(self._seed, "fold", *self._words[text])) % self._folds for text in premises}
         return np.array([fold[example.premise] for example in examples], dtype=np.int64)

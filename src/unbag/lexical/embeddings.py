@@ -18,13 +18,13 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from scipy import sparse
 
-from unbag.files import read_object
-from unbag.fingerprint import file_hash
-from unbag.hub_reads import HubReadError, absence_of, hub_read
 from unbag.lexical.word_vectors import is_word_vectors, read_word_vectors
-from unbag.outside import require_file
-from unbag.secrets import first_line
 from unbag.text.tokens import tokenize
+from unbag.utils.files import read_object
+from unbag.utils.hashing import file_hash
+from unbag.utils.hub import HubReadError, absence_of, hub_read
+from unbag.utils.redaction import first_line
+from unbag.utils.safe_io import require_file
 
 DEFAULT: Final = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 """The table for English where none is named: 30,522 word pieces, 384 dimensions, Apache-2.0. Its `model.safetensors`

@@ -5,12 +5,12 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag.corpora import LANGUAGES
-from unbag.files import read_object
-from unbag.hub_reads import HubReadError, hub_read
 from unbag.lexical.model import CONFIG_FILE, MODEL_TYPE, WEIGHTS_FILE
 from unbag.lexical.words import ALL, BY_CONTEXT, BY_TYPE
 from unbag.rows import is_hub_id
 from unbag.sources import Source
+from unbag.utils.files import read_object
+from unbag.utils.hub import HubReadError, hub_read
 
 KNOWN_PIPELINES: Final = tuple(
     f"{place}{language}_{size}"

@@ -9,16 +9,16 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import checksums, counter_rng
-from unbag.files import atomic_write, read_object
-from unbag.fingerprint import text_hash
 from unbag.labels import LABELS, label_id
 from unbag.lexical.content import Words
 from unbag.lexical.contributions import Contribution as Contribution
 from unbag.lexical.contributions import misleading
 from unbag.lexical.features import Vocabulary
 from unbag.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
-from unbag.outside import DataError, require_file
+from unbag.utils import checksums, rng
+from unbag.utils.files import atomic_write, read_object
+from unbag.utils.hashing import text_hash
+from unbag.utils.safe_io import DataError, require_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
 """The L2 penalties tried, strongest first: it converges soonest."""
@@ -183,7 +183,7 @@ def fit_lexical_model(
     vocabulary, matrix = Vocabulary.fitted(pairs)
     record: dict[str, Any] = {"pairs": len(pairs), "features": len(vocabulary), "seed": seed}
     if l2 is None:
-        lots = counter_rng.numbers(counter_rng.key(seed, "held out"), np.arange(len(gold)))
+        lots = rng.numbers(rng.key(seed, "held out"), np.arange(len(gold)))
         held_out = lots < np.uint64(int(HELD_OUT * 2**64))
         if not held_out.any() or held_out.all():
             raise ValueError(

@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
 from unbag.scoring.uncertainty_partitions import PARTITIONS
+from unbag.utils import rng
 
 SPLITS: Final = ("train", "validation", "test")
 NO_PARTITION: Final = -1
@@ -60,7 +60,7 @@ def rearrange(
         raise ValueError("expected an uncertainty of each example, found NaN")
     hardest_first = np.array(sorted(range(n), key=lambda i: (-uncertainty[i], ids[i])), dtype=np.int64)
     test, rest = hardest_first[:k_te], np.sort(hardest_first[k_te:])
-    lots = counter_rng.numbers(counter_rng.key(seed, "validation"), rest)
+    lots = rng.numbers(rng.key(seed, "validation"), rest)
     split = np.full(n, SPLITS.index("train"), dtype=np.int8)
     split[test] = SPLITS.index("test")
     split[rest[np.argsort(lots, kind="stable")[:k_dv]]] = SPLITS.index("validation")

@@ -13,16 +13,16 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag import checksums, counter_rng, extras, locks, processes
 from unbag.corpora import CORPORA, LANGUAGES
-from unbag.files import cache_folder
 from unbag.lexical.content import Words
 from unbag.lexical.model import LexicalModel, fit_lexical_model
 from unbag.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWords, WordReader, word_reader
-from unbag.options import require, whole
 from unbag.sources import Example, Source, open_corpus, open_data, require_pairs
 from unbag.text import pipeline as pipelines
 from unbag.text.tokens import SEGMENTER, is_segmented
+from unbag.utils import checksums, locks, optional_deps, parallel, rng
+from unbag.utils.files import cache_folder
+from unbag.utils.options import require, whole
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -117,7 +117,7 @@ class Fold:
 
 def fold_of(example: Example, folds: int, seed: int) -> int:
     """Return the part that a pair is in, 0 … folds - 1: decided by the seed and its two sentences alone."""
-    return int(counter_rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
+    return int(rng.key(seed, "fold", example.premise, example.hypothesis)) % folds
 
 
 def training_sources(recipe: Recipe) -> list[Source]:
@@ -160,7 +160,7 @@ def fitted(
     if recipe.pipeline and recipe.pipeline != ALL:
         pipelines.require(recipe.pipeline)
     if is_segmented(recipe.language):
-        extras.require(SEGMENTER)
+        optional_deps.require(SEGMENTER)
     sources = training_sources(recipe)
     reader = word_reader(recipe.pipeline, recipe.language, recipe.tags)
     folder = (cache or cache_folder("lexical")) / _key(recipe, sources, reader.identity, fold)
@@ -222,7 +222,7 @@ def _gathered(
     pairs: list[tuple[Words, Words]] = []
     labels: list[str] = []
     shared: dict[Words, Words] = {}  # a premise of three pairs is kept once
-    passes = 1 + isinstance(reader, TypeWords) + (processes.num_proc() > 1)
+    passes = 1 + isinstance(reader, TypeWords) + (parallel.num_proc() > 1)
     done, total = 0, 0
     if progress is not None:
         drawn = recipe.pairs if fold is None else None
@@ -237,7 +237,7 @@ def _gathered(
             if progress is not None:
                 progress(done, total)
 
-    if processes.num_proc() > 1:
+    if parallel.num_proc() > 1:
         reader.tag_ahead(text for chunk in chunks() for text in _texts(chunk))
     if isinstance(reader, TypeWords):
         for chunk in chunks():
@@ -287,7 +287,7 @@ def _drawn(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
 
 
 def _lot(recipe: Recipe, example: Example) -> np.uint64:
-    return counter_rng.key(recipe.seed, "training", example.source_id)
+    return rng.key(recipe.seed, "training", example.source_id)
 
 
 def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:

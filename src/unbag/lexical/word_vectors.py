@@ -10,7 +10,7 @@ from typing import IO, Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import outside
+from unbag.utils import safe_io
 
 ENDINGS: Final = (".txt", ".vec")
 """What such a file's name ends in; `.gz` or `.zip` may follow."""
@@ -52,7 +52,7 @@ def read_word_vectors(path: Path) -> tuple[dict[str, int], NDArray[np.float32]]:
         with _opened(path) as (file, place):
             first = next(_lines(file, place, path), b"")
         with _opened(path) as (file, place):
-            lines = outside.count_lines(file, place, path.stat().st_size, free=_FREE, times=_MOST_UNPACKED)
+            lines = safe_io.count_lines(file, place, path.stat().st_size, free=_FREE, times=_MOST_UNPACKED)
         with _opened(path) as (file, place):
             return _parse(_lines(file, place, path), path, first, lines)
     except (zipfile.BadZipFile, NotImplementedError, RuntimeError, OSError, UnicodeError) as error:
@@ -117,7 +117,7 @@ def _dimensions(first: bytes) -> int:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     """Give a file to read, unpacked where it is packed, and what to call it."""
-    outside.require_file(path)
+    safe_io.require_file(path)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()
@@ -132,4 +132,4 @@ def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
 
 
 def _lines(file: IO[bytes], place: str, path: Path) -> Iterator[bytes]:
-    return (line for _, line in outside.limited_lines(file, place, path.stat().st_size))
+    return (line for _, line in safe_io.limited_lines(file, place, path.stat().st_size))

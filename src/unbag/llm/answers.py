@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from unbag.kept import Kept
+from unbag.utils.sqlite_cache import Kept
 
 
 class Answer(NamedTuple):

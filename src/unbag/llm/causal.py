@@ -28,7 +28,7 @@ from unbag.inference.transformer import DTYPES, Dtype, usable_device
 from unbag.inference.vocabulary import require_vectors_of
 from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt, fingerprint
-from unbag.secrets import first_line
+from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -18,7 +18,6 @@ try:
 except ImportError as error:
     raise ImportError("asking an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
-from unbag.files import cache_folder
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
 from unbag.inference.probe_pairs import PAIRS
 from unbag.labels import LABELS
@@ -26,7 +25,8 @@ from unbag.llm.answers import Answer, AnswerCache, request_key
 from unbag.llm.prompts import Prompt, fingerprint
 from unbag.llm.reading import label_in, probabilities_of
 from unbag.llm.spending import Spending
-from unbag.secrets import blotted, first_line
+from unbag.utils.files import cache_folder
+from unbag.utils.redaction import blotted, first_line
 
 KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8

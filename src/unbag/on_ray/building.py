@@ -19,12 +19,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag import noted, sets
-from unbag.addresses import Folder
 from unbag.columns import distinct
 from unbag.on_ray.cluster import caught, cluster, require_ray, told
 from unbag.on_ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.request import Request, check, described, records
 from unbag.sources import Source
+from unbag.utils.storage import Folder
 
 RECORD: Final = "record.json"
 _MOST_SPANS: Final = 40

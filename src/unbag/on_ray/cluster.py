@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from importlib.util import find_spec
 from typing import Any, TypeVar
 
-from unbag.secrets import first_line
+from unbag.utils.redaction import first_line
 
 T = TypeVar("T")
 

@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.addresses import Folder
 from unbag.inference.pieces import PartRows, Piece
 from unbag.inference.predictions import Predictions
 from unbag.inference.predictor import Predictor
@@ -24,6 +23,7 @@ from unbag.inference.work import Work, make
 from unbag.model_kinds import ENDPOINT, kind_of
 from unbag.on_ray.cluster import caught, cluster, explained, require_ray, slots, told
 from unbag.predictors import Model, predictor_of, require_model
+from unbag.utils.storage import Folder
 
 if TYPE_CHECKING:
     import datasets

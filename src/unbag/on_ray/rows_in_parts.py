@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from unbag.addresses import Folder
-from unbag.outside import DataError
-from unbag.secrets import first_line
+from unbag.utils.redaction import first_line
+from unbag.utils.safe_io import DataError
+from unbag.utils.storage import Folder
 
 META: Final = b"unbag.part"
 """Of a file's schema: what decides its rows, and what was noted while they were made."""

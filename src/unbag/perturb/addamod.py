@@ -32,7 +32,6 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag import counter_rng
 from unbag.perturb.halves import ALL, are_in
 from unbag.text.adjectives import AGE, COLOUR, ORIGIN, rank
 from unbag.text.articles import agree
@@ -43,6 +42,7 @@ from unbag.text.nouns import BODY_PARTS, HAPPENINGS
 from unbag.text.parses import Parse
 from unbag.text.people import ANIMALS, PEOPLE
 from unbag.text.verbs import MISREAD
+from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13
 DEFAULT_MIN_COUNT: Final = 2
@@ -200,7 +200,7 @@ def addamod(
             refusal = Refusal.NOT_FREE
     if not fitting:
         return refusal
-    choice, weight, direction = counter_rng.numbers(counter_rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
+    choice, weight, direction = rng.numbers(rng.key(seed, "addamod", str(parse)), np.arange(3)).tolist()
     begin = choice % len(pairs)
     # The first that fits, from a pair on that is drawn among all.
     (one, other), fit = min(fitting, key=lambda candidate: (pairs.index(candidate[0]) - begin) % len(pairs))

@@ -12,13 +12,13 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
-from unbag import counter_rng
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, AdjectiveCounts, addamod
 from unbag.perturb.halves import ALL
 from unbag.perturb.official import is_official
 from unbag.perturb.soswap_addamod import ADDAMOD, LABELS_OF, SOSWAP, swapped
 from unbag.sources import Example
 from unbag.text.parses import Parse, Parser
+from unbag.utils import rng
 
 DEFAULT_PAIRS: Final = 20_000
 
@@ -85,8 +85,8 @@ def _without_end(maker: Maker, epoch: int, seed: int, counts: Counter[str]) -> I
     labels: Counter[str] = Counter()
     balanced = maker.balanced
     for turn in count():
-        key = counter_rng.key(seed, "augmentation", maker.kind, epoch, turn)
-        order = np.argsort(counter_rng.numbers(key, np.arange(len(maker))), kind="stable").tolist()
+        key = rng.key(seed, "augmentation", maker.kind, epoch, turn)
+        order = np.argsort(rng.numbers(key, np.arange(len(maker))), kind="stable").tolist()
         before, too_many = labels.total(), False
         for number, result in zip(order, maker.make(order, int(key)), strict=True):
             if isinstance(result, str):

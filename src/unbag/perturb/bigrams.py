@@ -6,9 +6,9 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from unbag.outside import DataError, lines
 from unbag.perturb.corpus_counts import EDGE, count_corpus, with_edges
 from unbag.sources import LONGEST_SENTENCE, Example
+from unbag.utils.safe_io import DataError, lines
 
 ENDINGS: Final = (".txt", ".txt.gz")
 """What the name of a text or a table ends in."""

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-from unbag import counter_rng
+from unbag.utils import rng
 
 ALL: Final = "all"
 TRAINING: Final = "training"
@@ -43,7 +43,7 @@ def half(word: str) -> str:
     >>> half("dogs") == half("Dog"), half("sitting") == half("sits")
     (True, True)
     """
-    return HELD_OUT if int(counter_rng.key(SEED, "half", stem(word))) % 2 else TRAINING
+    return HELD_OUT if int(rng.key(SEED, "half", stem(word))) % 2 else TRAINING
 
 
 def are_in(words: str, chosen: Iterable[str]) -> bool:

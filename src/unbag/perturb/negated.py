@@ -13,7 +13,6 @@ So a negation tells no label: it is in the premise or in the hypothesis of each 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from unbag import counter_rng
 from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.perturb.augmentation import Made
 from unbag.perturb.exchanged import Labeller, proved
@@ -21,6 +20,7 @@ from unbag.perturb.halves import ALL, are_in
 from unbag.perturb.negation import negations, plain_clause
 from unbag.perturb.shortening import shortenings
 from unbag.text.parses import Parse, Parser
+from unbag.utils import rng
 
 NOT_PLAIN: Final = "no plain sentence"
 NO_TEMPLATE: Final = "no template that fits"
@@ -72,7 +72,7 @@ class Negated:
         by_template = {name: text for name, text in negations(parse, clause).items() if are_in(self._words, [name])}
         if not by_template:
             return NO_TEMPLATE
-        long, key = str(parse), int(counter_rng.key(seed, "negated", str(parse)))
+        long, key = str(parse), int(rng.key(seed, "negated", str(parse)))
         template = _one(sorted(by_template), key, "template")
         not_long = by_template[template]
         pairs = [Made(long, not_long, CONTRADICTION), Made(not_long, long, CONTRADICTION)]
@@ -94,4 +94,4 @@ class Negated:
 
 
 def _one(some: Sequence[T], key: int, name: str) -> T:
-    return some[int(counter_rng.key(key, name)) % len(some)]
+    return some[int(rng.key(key, name)) % len(some)]

@@ -12,8 +12,8 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
 from unbag.text.words import words
+from unbag.utils import rng
 
 HASHES: Final = Path(__file__).with_name("official-sentences.u32")
 """32 bits of each sentence, sorted, little-endian: of a million others, three are taken for one of them."""
@@ -36,4 +36,4 @@ def _official() -> frozenset[int]:
 
 def _hash(sentence: str) -> int:
     text = " ".join(word.text.lower() for word in words(sentence) if not word.is_mark)
-    return int(counter_rng.key("official", text)) % 2**32
+    return int(rng.key("official", text)) % 2**32

@@ -12,9 +12,9 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.counter_rng import key, numbers
 from unbag.scoring.bleu import bleu_of_reorderings
 from unbag.text.tokens import Tokens
+from unbag.utils.rng import key, numbers
 
 BOTH: Final = "both"
 HYPOTHESIS: Final = "hypothesis"

@@ -8,10 +8,10 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from unbag import counter_rng
 from unbag.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.natlog.relations import Relation, four_way, three_way
 from unbag.pinned import PinnedFile
+from unbag.utils import rng
 
 COMMIT: Final = "05e41251ddc30ca463d1f2daba92b1444cc9e969"
 """Of the authors' repository, https://github.com/clulab/releases."""
@@ -195,7 +195,7 @@ def folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: 
         for fold, block in enumerate(np.array_split(order, n)):
             blocks[block] = fold
         return [int(fold) for fold in blocks]
-    names = sorted(set(seeds), key=lambda name: (int(counter_rng.key(seed, "fold", name)), name))
+    names = sorted(set(seeds), key=lambda name: (int(rng.key(seed, "fold", name)), name))
     if folding == WHOLE_SEEDS:
         fold_of = {name: index % n for index, name in enumerate(names)}
         return [fold_of[name] for name in seeds]
@@ -203,9 +203,7 @@ def folds(seeds: Sequence[str], n: int = 5, *, folding: str = CONTIGUOUS, seed: 
     dealt = 0  # dealing goes on from one seed pair to the next, so that the folds end up even
     for name in names:
         rows = np.flatnonzero([other == name for other in seeds])
-        order = np.argsort(
-            counter_rng.numbers(counter_rng.key(seed, "rows", name), np.arange(len(rows))), kind="stable"
-        )
+        order = np.argsort(rng.numbers(rng.key(seed, "rows", name), np.arange(len(rows))), kind="stable")
         for row in rows[order]:
             folds[row] = dealt % n
             dealt += 1

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
-from unbag import counter_rng
 from unbag.perturb.bigrams import Bigrams
 from unbag.perturb.corpus_counts import CorpusCounts, with_edges
 from unbag.perturb.halves import ALL, are_in
 from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
 from unbag.text.articles import agree
 from unbag.text.words import Word, words
+from unbag.utils import rng
 from unbag.wordnet.relations import Relation
 
 DEFAULT_SEED: Final = 13
@@ -262,7 +262,7 @@ class Substituter:
         return min(names, key=lambda name: self._lot(premise, start, name))
 
     def _lot(self, premise: str, start: int, name: str) -> int:
-        return int(counter_rng.key(self.seed, "substitution", premise, start, name))
+        return int(rng.key(self.seed, "substitution", premise, start, name))
 
 
 _GENDERED: Final = frozenset(

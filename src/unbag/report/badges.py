@@ -5,7 +5,7 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
-from unbag.files import atomic_write, write_json
+from unbag.utils.files import atomic_write, write_json
 from unbag.verdict import SetVerdict
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}

@@ -8,11 +8,11 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unbag import challenge_sets
-from unbag.files import atomic_write
-from unbag.foreign import console
 from unbag.report import cross, summary
 from unbag.report.remarks import remarks
 from unbag.results import Result
+from unbag.utils.files import atomic_write
+from unbag.utils.terminal import console
 
 FILE: Final = "table.txt"
 

@@ -7,7 +7,7 @@ from concurrent.futures.process import BrokenProcessPool
 from itertools import islice
 from typing import Final
 
-from unbag import processes
+from unbag.utils import parallel
 
 Reader = Callable[[Sequence[str]], None]
 """Finds out what is in some sentences and keeps it."""
@@ -28,15 +28,15 @@ def read_ahead(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
     Raises:
         ValueError: if a process died; what a reader raises.
     """
-    if processes.num_proc() == 1:
+    if parallel.num_proc() == 1:
         return
     stream = iter(sentences)
     waiting: deque[Future[None]] = deque()
     try:
-        with ProcessPoolExecutor(processes.num_proc(), initializer=_begin, initargs=(make,)) as pool:
+        with ProcessPoolExecutor(parallel.num_proc(), initializer=_begin, initargs=(make,)) as pool:
             try:
                 while some := list(islice(stream, _AT_ONCE)):
-                    if len(waiting) == _WAITING * processes.num_proc():
+                    if len(waiting) == _WAITING * parallel.num_proc():
                         waiting.popleft().result()
                     waiting.append(pool.submit(_take, some))
                 for each in waiting:

@@ -9,9 +9,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub_reads import HubReadError, hub_read
-from unbag.offline import unless_unreachable
-from unbag.secrets import first_line
+from unbag.utils.hub import HubReadError, hub_read
+from unbag.utils.offline import unless_unreachable
+from unbag.utils.redaction import first_line
 
 PIPELINE: Final = "spacy/en_core_web_sm"
 """The Hub repository, by spaCy's authors, of the pipeline that reads English by default."""

@@ -4,8 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Final
 
-from unbag.files import cache_folder
-from unbag.kept import Kept
+from unbag.utils.files import cache_folder
+from unbag.utils.sqlite_cache import Kept
 
 _LAYOUT: Final = 2  # of the file; 1 had no checksums
 

@@ -5,13 +5,13 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from unbag import checksums
-from unbag.files import write_json
 from unbag.inference.process_group import process_group
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData
 from unbag.training.published import Record
+from unbag.utils import checksums
+from unbag.utils.files import write_json
 
 
 def path_of(model: Path) -> Path:

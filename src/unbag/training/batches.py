@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
+from unbag.utils import rng
 
 _SORTED_TOGETHER: Final = 64
 """Batches' worth of pairs that are sorted by length among themselves. Of 22,590 pairs of SNLI in batches of 32, 45 % is
@@ -29,15 +29,15 @@ def epoch_batches(lengths: NDArray[np.integer], size: int, *, seed: int, epoch: 
     """
     n = len(lengths)
     count = -(-n // size)
-    key = counter_rng.key(seed, "order", epoch)
-    order = np.argsort(counter_rng.numbers(key, np.zeros(1, np.int64), np.arange(n)), kind="stable")
+    key = rng.key(seed, "order", epoch)
+    order = np.argsort(rng.numbers(key, np.zeros(1, np.int64), np.arange(n)), kind="stable")
     bounds = np.arange(count + 1) * n // max(count, 1)
     for first in range(0, count, _SORTED_TOGETHER):
         start, stop = bounds[first], bounds[min(first + _SORTED_TOGETHER, count)]
         chunk = order[start:stop]
         order[start:stop] = chunk[np.argsort(lengths[chunk], kind="stable")]
     batches = [order[bounds[i] : bounds[i + 1]] for i in range(count)]
-    turns = np.argsort(counter_rng.numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
+    turns = np.argsort(rng.numbers(key, np.ones(1, np.int64), np.arange(count)), kind="stable")
     return [batches[i] for i in turns.tolist()]
 
 

@@ -3,13 +3,10 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unbag import extras, suite
+from unbag import suite
 from unbag.corpora import CORPORA
-from unbag.extras import EXTRA_OF
-from unbag.hub_names import require_repo
 from unbag.labels import parse_label_map
 from unbag.lexical import embeddings
-from unbag.outside import require_file, require_writable
 from unbag.predictors import require_model
 from unbag.request import check as check_set
 from unbag.rows import is_hub_id
@@ -18,6 +15,10 @@ from unbag.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.training import augment_option
 from unbag.training.config import TrainConfig, weighted
 from unbag.training.data import require_readable
+from unbag.utils import optional_deps
+from unbag.utils.hub_names import require_repo
+from unbag.utils.optional_deps import EXTRA_OF
+from unbag.utils.safe_io import require_file, require_writable
 from unbag.wordnet.database import require_installed
 
 
@@ -79,7 +80,7 @@ def _check_pairs(config: TrainConfig) -> None:
         for language in languages:
             require_words(language)
         if any(map(is_segmented, languages)):
-            extras.require(SEGMENTER)
+            optional_deps.require(SEGMENTER)
     if config.order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
     # The last check, since it reads the first rows of files.

@@ -7,7 +7,6 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.fingerprint import text_hash
 from unbag.inference.predictions import Predictions
 from unbag.inference.run import predict_rows
 from unbag.labels import LABELS
@@ -15,6 +14,7 @@ from unbag.lexical.cross_fitting import FLOOR, CrossFitted
 from unbag.prediction_files import label_space_of_file
 from unbag.rows import DataError, open_file
 from unbag.sources import Example
+from unbag.utils.hashing import text_hash
 
 LEXICAL: Final = "lexical"
 HYPOTHESIS: Final = "hypothesis"

@@ -10,9 +10,9 @@ from typing import Any, Final
 from accelerate import Accelerator
 from accelerate.utils import DistributedType
 
-from unbag import checksums
-from unbag.files import atomic_rename
 from unbag.training import sharding
+from unbag.utils import checksums
+from unbag.utils.files import atomic_rename
 
 _STATE: Final = "state.json"
 _KEPT: Final = 2  # the last one may stand on a disk that dies with the machine it was written by

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.corpora import CORPORA, LANGUAGES
-from unbag.options import COLUMNS_GIVEN, by_name, require
 from unbag.training import augment_option
+from unbag.utils.options import COLUMNS_GIVEN, by_name, require
 
 if TYPE_CHECKING:
     from unbag.requirements import Requirement

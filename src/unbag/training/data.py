@@ -5,13 +5,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from unbag import counter_rng
 from unbag.columns import column, numbers
 from unbag.corpora import CORPORA, Corpus
-from unbag.fingerprint import text_hash
 from unbag.labels import LABELS
 from unbag.sources import Example, Source, open_corpus, open_data, require_pairs
 from unbag.training.config import weighted
+from unbag.utils import rng
+from unbag.utils.hashing import text_hash
 
 _HELD_OUT_OF: Final = 20
 """One premise in so many is held out of data that has no validation split. Premises, not pairs: SNLI has three
@@ -194,7 +194,7 @@ def left_out(part: Part, reason: str, kept: Sequence[Example]) -> Part:
 def _without(part: Part) -> tuple[Part, Part]:
     """Hold a twentieth of the premises out."""
     # Not by the seed of the run: several seeds are compared on the same pairs.
-    is_out = [int(counter_rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
+    is_out = [int(rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
     return left_out(part, "held out", kept), left_out(part, "trained on", rest)
@@ -208,7 +208,7 @@ def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     if n > total:
         raise ValueError(f"expected at least {n:,} training pairs to draw from, found {total:,}")
     lots = sorted(
-        (int(counter_rng.key(seed, "training", part.name, example.source_id)), p, e)
+        (int(rng.key(seed, "training", part.name, example.source_id)), p, e)
         for p, part in enumerate(parts)
         for e, example in enumerate(part.examples)
     )
@@ -223,7 +223,7 @@ def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
 
 def some(part: Part, n: int, seed: int | str) -> Part:
     """Draw n pairs of one part, or all if there are fewer."""
-    lots = sorted(range(len(part.examples)), key=lambda e: int(counter_rng.key(seed, part.examples[e].source_id)))
+    lots = sorted(range(len(part.examples)), key=lambda e: int(rng.key(seed, part.examples[e].source_id)))
     return left_out(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
 

@@ -6,10 +6,10 @@ import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from unbag.exhausted import is_disk_full
 from unbag.inference.memory import OutOfMemoryError, is_out_of_memory
-from unbag.secrets import first_line
 from unbag.training.config import TrainConfig
+from unbag.utils.errors import is_disk_full
+from unbag.utils.redaction import first_line
 
 _LOADER = "torch.utils.data.dataloader"
 _SIGNAL_SECONDS = 1.0

@@ -10,12 +10,11 @@ from typing import Any, Final
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-from unbag.hub_http import hub_http
-from unbag.hub_reads import HubReadError, hub_read
-from unbag.retries import with_retries
 from unbag.rows import is_hub_id
-from unbag.secrets import first_line
 from unbag.training.checkpoints import CheckpointError
+from unbag.utils.hub import HubReadError, hub_read
+from unbag.utils.redaction import first_line
+from unbag.utils.retries import hub_http, with_retries
 
 _IN_REPO: Final = "checkpoint"  # the folder, whose files are replaced in one commit: whole or not at all
 logger = logging.getLogger(__name__)

@@ -9,11 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, counter_rng, results
+from unbag import challenge_sets, results
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.corpora import OFFICIAL
-from unbag.files import write_json
 from unbag.inference.probe import require_meant
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
@@ -33,6 +32,8 @@ from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import different, over_seeds
+from unbag.utils import rng
+from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
     from unbag.evaluation import OnProgress
@@ -185,7 +186,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
         return TrainingData((some(part, "held out", ~in_fold),), (some(part, "trained on", in_fold),))
     as_it_is = ~numbers(rows, "reverse").astype(bool)
     learnt = some(some(part, "exchanged", as_it_is), "predicted", ~in_fold[as_it_is])
-    lots = [int(counter_rng.key(seed, "held out", fold, example.source_id)) for example in learnt.examples]
+    lots = [int(rng.key(seed, "held out", fold, example.source_id)) for example in learnt.examples]
     tenth = np.zeros(len(lots), dtype=bool)
     tenth[np.argsort(np.array(lots, dtype=np.uint64), kind="stable")[: math.ceil(len(lots) / 10)]] = True
     return TrainingData((some(learnt, "held out", ~tenth),), (some(learnt, "trained on", tenth),))

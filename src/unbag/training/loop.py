@@ -14,11 +14,11 @@ from torch import nn
 from torch.optim import AdamW
 from transformers import get_linear_schedule_with_warmup
 
-from unbag import counter_rng
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.held_out import ALL, HeldOut, Metrics
 from unbag.training.objective import Objective
 from unbag.training.stream import Epochs
+from unbag.utils import rng
 
 logger = logging.getLogger(__name__)
 
@@ -148,7 +148,7 @@ def train(
     module.train()
     batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
     while history.step < total and not history.stopped(schedule.patience):
-        torch.manual_seed(int(counter_rng.key(seed, "dropout", history.step, accelerator.process_index)))
+        torch.manual_seed(int(rng.key(seed, "dropout", history.step, accelerator.process_index)))
         for _ in range(epochs.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):

@@ -11,7 +11,6 @@ from unbag import suite
 from unbag.comparison import Comparison, compare_two
 from unbag.corpora import CORPORA
 from unbag.failures import Failure
-from unbag.files import write_json
 from unbag.inference.process_group import process_group
 from unbag.inference.store import PREDICTIONS
 from unbag.labels import LabelError, parse_label_map
@@ -24,6 +23,7 @@ from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import different
+from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
     from unbag.evaluation import OnProgress

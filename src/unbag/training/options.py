@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from unbag.options import require
 from unbag.training.config import option
+from unbag.utils.options import require
 
 _HEX: Final = "HEX"
 _MAX_ENTROPY: Final = "Max-entropy"

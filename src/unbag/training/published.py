@@ -10,15 +10,16 @@ from typing import Any, Final
 
 from accelerate import Accelerator
 
-from unbag import checksums, locks, schemas
-from unbag.files import atomic_rename, removed_on_failure
-from unbag.fingerprint import file_hash
+from unbag import schemas
 from unbag.inference.loading import Classifier
 from unbag.inference.process_group import process_group
 from unbag.inference.revision import folder_revision
 from unbag.training.checkpoints import differences
 from unbag.training.effort import FILE as EFFORT_FILE
 from unbag.training.objective import Objective
+from unbag.utils import checksums, locks
+from unbag.utils.files import atomic_rename, removed_on_failure
+from unbag.utils.hashing import file_hash
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"

@@ -12,7 +12,6 @@ from unbag import papers, results, scripts, sets
 from unbag.answers import Answers
 from unbag.columns import column, numbers
 from unbag.corpora import CORPORA
-from unbag.files import write_json
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.store import PREDICTIONS
@@ -30,6 +29,7 @@ from unbag.training.rearranged_config import RearrangedConfig
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import different, over_seeds
+from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
     from unbag.evaluation import OnProgress

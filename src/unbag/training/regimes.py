@@ -6,11 +6,11 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from unbag import counter_rng
 from unbag.perturb.permutation import Permuter, TooFewPermutationsError
 from unbag.sources import Example
 from unbag.text.tokens import tokenize
 from unbag.training.data import Part, left_out
+from unbag.utils import rng
 
 TOO_SHORT: Final = "too short to permute"
 
@@ -51,14 +51,14 @@ class Shuffled:
     def __call__(self, example: Example, epoch: int) -> Example:
         """Return the pair as epoch `epoch` has it."""
         premise, hypothesis = (
-            self._shuffled(text, counter_rng.key(self._seed, "shuffled", epoch, example.source_id, side))
+            self._shuffled(text, rng.key(self._seed, "shuffled", epoch, example.source_id, side))
             for text, side in ((example.premise, "premise"), (example.hypothesis, "hypothesis"))
         )
         return example._replace(premise=premise, hypothesis=hypothesis)
 
     def _shuffled(self, sentence: str, key: np.uint64) -> str:
         tokens = tokenize(sentence, self._language)
-        order = np.argsort(counter_rng.numbers(key, np.arange(len(tokens.texts))), kind="stable")
+        order = np.argsort(rng.numbers(key, np.arange(len(tokens.texts))), kind="stable")
         return tokens.joiner.join(tokens.texts[i] for i in order.tolist())
 
 
@@ -74,8 +74,8 @@ def mixed(parts: Sequence[Part], *, seed: int, epoch: int) -> list[Example]:
         for copy in range(int(times)):
             examples += part.examples if copy == 0 else _copies(part.examples, copy)
         if extra := round(share * len(part.examples)):
-            key = counter_rng.key(seed, "mixed", epoch, part.name)
-            lots = np.argsort(counter_rng.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
+            key = rng.key(seed, "mixed", epoch, part.name)
+            lots = np.argsort(rng.numbers(key, np.arange(len(part.examples))), kind="stable")[:extra]
             chosen = [part.examples[i] for i in sorted(lots.tolist())]
             examples += chosen if times == 0 else _copies(chosen, int(times))
     return examples

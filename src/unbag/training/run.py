@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
-from unbag import counter_rng, results
+from unbag import results
 from unbag.inference.loading import load_to_train
 from unbag.inference.process_group import process_group
 from unbag.labels import parse_label_map
@@ -32,6 +32,7 @@ from unbag.training.loop import OnStep, Optimization, Schedule, train
 from unbag.training.published import LOGS, Record, alone_in_group, finished, publish, work_folder
 from unbag.training.recipe import PLAIN, Recipe
 from unbag.training.stream import Epochs, Place
+from unbag.utils import rng
 
 _SCHEMA: Final = 1
 _RUN_NAME: Final = {"mlflow": "run_name", "trackio": "name", "wandb": "name"}
@@ -89,9 +90,9 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
             config.model,
             revision=config.revision,
             label_map=parse_label_map(config.label_map) if config.label_map else None,
-            seed=int(counter_rng.key(config.seed, "head")),
+            seed=int(rng.key(config.seed, "head")),
         )
-    torch.manual_seed(int(counter_rng.key(config.seed, "objective")))
+    torch.manual_seed(int(rng.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
     epochs = Epochs(

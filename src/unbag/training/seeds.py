@@ -6,7 +6,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.files import atomic_write
 from unbag.inference.process_group import process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.paths import estimates
@@ -18,6 +17,7 @@ from unbag.training.loop import OnStep
 from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
+from unbag.utils.files import atomic_write
 from unbag.verdict import of_model, sentence
 
 if TYPE_CHECKING:

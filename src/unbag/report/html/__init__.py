@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag.files import atomic_write
 from unbag.report.html.gathered import gather
+from unbag.utils.files import atomic_write
 
 FILE: Final = "report.html"
 

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from platformdirs import user_cache_path
 
-from unbag.outside import DataError, parsed_json, require_file
+from unbag.utils.safe_io import DataError, parsed_json, require_file
 
 _WINDOWS = os.name == "nt"
 CACHE_VARIABLE: Final = "UNBAG_CACHE"

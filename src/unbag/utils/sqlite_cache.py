@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Final, TypeVar
 
-from unbag import checksums
+from unbag.utils import checksums
 
 _AT_ONCE: Final = 500  # below SQLite's limit of variables
 _PATIENCE: Final = 60.0  # seconds that a process waits for another's write

@@ -4,10 +4,9 @@ from collections.abc import Callable
 from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
-from unbag.exhausted import is_disk_full
-from unbag.hub_http import hub_http
-from unbag.retries import asked_wait, causes, http_cause, is_nonsense, with_retries
-from unbag.secrets import blotted, first_line
+from unbag.utils.errors import is_disk_full
+from unbag.utils.redaction import blotted, first_line
+from unbag.utils.retries import asked_wait, causes, http_cause, hub_http, is_nonsense, with_retries
 
 READ_TRIES: Final = 4  # the clients try again by themselves before these, where the Hub answers that it is out of order
 _NOT_FROM_HERE: Final = "is there a login page, or a proxy, between here and it? Check the network and HF_ENDPOINT"

@@ -17,7 +17,7 @@ from uuid import uuid4
 
 import fsspec
 
-from unbag.files import atomic_write
+from unbag.utils.files import atomic_write
 
 _LOCAL: Final = "file://"
 _EXCLUSIVE: Final = frozenset({"s3", "s3a", "gs", "gcs", "memory"})

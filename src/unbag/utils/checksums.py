@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import xxhash
 
-from unbag.files import atomic_write
+from unbag.utils.files import atomic_write
 
 FILE: Final = "checksums.json"
 _KEY: Final = "checksum"

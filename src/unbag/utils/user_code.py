@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from unbag.secrets import blotted
+from unbag.utils.redaction import blotted
 
 _LONGEST: Final = 300  # characters of the user's own message
 _LISTED: Final = 3  # frames, the innermost first
 _WITHIN: Final = ("<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>")  # on the line of the function around them
-_OURS: Final = (f"{Path(__file__).parent}{os.sep}", "<frozen ")  # and the import system's
+_OURS: Final = (f"{Path(__file__).parents[1]}{os.sep}", "<frozen ")  # and the import system's
 _LIBRARIES: Final = tuple(
     f"{folder}{os.sep}"
     for folder in {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Final
 
-from unbag.hub_http import hub_http
+from unbag.utils.retries import hub_http
 
 _TRIES: Final = 3  # a server that starts anew is back in seconds
 _SECONDS_BETWEEN: Final = 1.0

@@ -1,17 +1,35 @@
-"""Trying again when the Hub is busy or the network hiccups: bounded, with growing waits that no two clients share."""
+"""Trying again when the Hub is busy or the network hiccups: bounded, with growing waits that no two clients share.
 
+The HTTP library that huggingface_hub speaks through, whichever it is: httpx of old, httpx2 of late.
+"""
+
+import importlib
 import json
 import logging
 import random
 import time
 from collections.abc import Callable, Iterator
+from functools import cache
+from types import ModuleType
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from unbag.hub_http import hub_http
-from unbag.secrets import first_line
+from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
     from huggingface_hub.errors import HfHubHTTPError
+
+
+@cache
+def hub_http() -> ModuleType:
+    """Return the module whose exceptions huggingface_hub's own calls raise: `httpx` or `httpx2`, by its version."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    # The one public thing that tells: what an error of the Hub is derived from.
+    library = next(
+        base.__module__.partition(".")[0] for base in HfHubHTTPError.__mro__ if base.__module__.startswith("httpx")
+    )
+    return importlib.import_module(library)
+
 
 T = TypeVar("T")
 

@@ -7,8 +7,8 @@ template, say): a model of whose files the network lost one would be another mod
 from pathlib import Path, PurePosixPath
 from typing import Final
 
-from unbag.hub_reads import hub_read
-from unbag.offline import unless_unreachable
+from unbag.utils.hub import hub_read
+from unbag.utils.offline import unless_unreachable
 
 _SMALL: Final = frozenset({".json", ".txt", ".model", ".tiktoken", ".jinja", ".spm", ".codes", ".vocab"})
 _TEMPLATES: Final = "additional_chat_templates"

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from unbag.options import whole
+from unbag.utils.options import whole
 
 _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
