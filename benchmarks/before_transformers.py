@@ -39,7 +39,7 @@ import transformers
 
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
 from unbag import evaluation, results, scripts, suite
-from unbag.columns import column
+from unbag.data.columns import column
 from unbag.models import KINDS, kind_of
 from unbag.numbers import of_result
 from unbag.predictors import predictor_of

@@ -2,7 +2,7 @@
 
     python benchmarks/natlog_sentences.py [--pipeline FOLDER] [--file SICCK-Ground-Truth-apr24.csv] [PAIRS …]
 
-PAIRS are files of pairs as `unbag.sources.open_data` reads them, label ids as `unbag.labels` has them; rows without
+PAIRS are files of pairs as `unbag.data.sources.open_data` reads them, label ids as `unbag.data.labels` has them; rows without
 label are left out. `--file` is SICCK, scored four-way without being told the seeds' labels, beside `told`: what the
 labeller that is told them has right on the same rows. `majority` is what always the most frequent label would have
 right of those read. Sentences are parsed anew, on one core. One JSON line a file.
@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.sources import open_data
+from unbag.data.text.tagging import PIPELINE
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import four_way
 from unbag.natlog.sentences import Labeller, Verdict
 from unbag.perturb.sicck import read
 from unbag.perturb.sicck_agreement import official_shapes
-from unbag.sources import open_data
-from unbag.text.pipeline import PIPELINE
 
 
 def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:

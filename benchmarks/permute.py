@@ -48,7 +48,7 @@ def main() -> None:
 def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
     """Return premise, hypothesis and label of each pair."""
     from unbag import demo
-    from unbag.sources import open_data
+    from unbag.data.sources import open_data
 
     source = open_data(data or demo.file("train"))
     return [(example.premise, example.hypothesis, example.label) for example in source.examples()]

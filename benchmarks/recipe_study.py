@@ -27,8 +27,8 @@ from numpy.typing import NDArray
 
 from recipe_study_table import PLAIN, Measures, markdown, read, show, summary
 from recipes import add_columns, answers, asked, scored
-from unbag.answers import Answers
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.predictions import Answers
 from unbag.inference.predictor import Predictor
 from unbag.perturb.halves import HELD_OUT
 from unbag.predictors import predictor_of

@@ -27,8 +27,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unbag import challenge_sets, sets
-from unbag.answers import Answers
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.predictions import Answers
 from unbag.inference.run import predict_rows
 from unbag.perturb.halves import HELD_OUT, are_in
 from unbag.predictors import predictor_of

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from children import ended, peak_mb, started
-from unbag.labels import LABELS, label_id
+from unbag.data.labels import LABELS, label_id
+from unbag.data.sources import open_data
 from unbag.lexical import averaged, embeddings
 from unbag.lexical.embeddings import mean_embeddings
 from unbag.lexical.rearrangement import rearrange
-from unbag.sources import open_data
 
 SNLI: Final = 569_033  # labelled pairs of its three splits
 K_TE = K_DV = 9_800  # about its test and validation pairs

@@ -129,8 +129,8 @@ def main() -> None:
 def write_pairs(path: Path, data: str | None, pairs: int) -> None:
     """Write so many pairs: each premise with each hypothesis some places on, as often as it takes."""
     from unbag import demo
-    from unbag.labels import LABELS
-    from unbag.sources import open_data
+    from unbag.data.labels import LABELS
+    from unbag.data.sources import open_data
 
     examples = list(open_data(data or demo.file("train"), labels=LABELS).examples())
     premises = [json.dumps(example.premise) for example in examples]
@@ -192,7 +192,7 @@ def built(arguments: Mapping[str, Any], out: Path) -> dict[str, Any]:
 
 def planned(data: str) -> dict[str, Any]:
     """Return how many parts a file has, all of which are known then."""
-    from unbag.sources import open_data
+    from unbag.data.sources import open_data
 
     return {"parts": len(open_data(data).spans), "bytes": Path(data).stat().st_size}
 

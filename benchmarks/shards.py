@@ -135,7 +135,7 @@ def write_pairs(path: Path, rows: int) -> None:
     import pyarrow.parquet as pq
 
     from unbag import demo
-    from unbag.rows import open_file
+    from unbag.data.readers import open_file
 
     given = [row.values for row in open_file(Path(demo.file("train"))).read()]
     n, size = len(given), 100_000

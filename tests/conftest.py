@@ -72,7 +72,7 @@ def wordnet():
 def parser(shared, tmp_path_factory):
     """Give spaCy's small English pipeline as a parser that keeps its parses for this session, or skip."""
     pytest.importorskip("spacy")
-    from unbag.text.parses import Parser
+    from unbag.data.text.parses import Parser
 
     return Parser(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path_factory.mktemp("parses"))
 

@@ -55,12 +55,12 @@ def test_a_message_about_a_file_names_only_options_of_its_command(file, line, op
 
 
 def test_no_option_of_another_command_is_advised_after_a_download_failed(options_of):
-    from unbag import pinned
+    from unbag.data import downloads
 
-    file = pinned.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
+    file = downloads.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
     for path, options in options_of.items():
         with advice.command_options(options):
-            assert advice.options_in(pinned._by_hand(file)) <= options, path
+            assert advice.options_in(downloads._by_hand(file)) <= options, path
 
 
 def test_every_option_that_a_message_names_is_one_of_some_command(options_of):

@@ -8,8 +8,8 @@ import pytest
 
 import unbag
 from unbag import demo, model_kinds, results
+from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
-from unbag.labels import LABELS, LabelError
 from unbag.numbers import quantities
 from unbag.report import html
 

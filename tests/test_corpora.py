@@ -3,7 +3,7 @@
 import pytest
 
 from tests.hub_server.client_process import runs_in
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 
 COUNTS = [
     # corpus, split, rows, unlabelled, first label by name
@@ -19,8 +19,8 @@ COUNTS = [
 @pytest.mark.parametrize(("name", "split", "rows", "unlabelled", "first"), COUNTS)
 @runs_in("shared_hub_client")
 def test_rows_are_counted_and_labels_resolved_by_name(name, split, rows, unlabelled, first):
-    from unbag.corpora import CORPORA
-    from unbag.sources import open_corpus
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
 
     source = open_corpus(CORPORA[name], split)
     assert source.count() == {"rows": rows, "unlabelled": unlabelled, "empty": 0, "labelled": rows - unlabelled}
@@ -42,8 +42,8 @@ def test_every_split_has_one_role(corpus):
 def test_a_stream_has_the_same_pairs():
     from itertools import islice
 
-    from unbag.corpora import CORPORA
-    from unbag.sources import open_corpus
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
 
     downloaded, streamed = (open_corpus(CORPORA["snli"], "test", streaming=streaming) for streaming in (False, True))
     assert list(islice(streamed.examples(), 500)) == list(islice(downloaded.examples(), 500))
@@ -53,8 +53,8 @@ def test_a_stream_has_the_same_pairs():
 def test_a_range_of_rows_has_the_ids_of_the_whole():
     from itertools import islice
 
-    from unbag.corpora import CORPORA
-    from unbag.sources import open_corpus
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
 
     source = open_corpus(CORPORA["mnli"])
     assert list(source.examples(100, 110)) == list(islice(source.examples(), 100, 110))
@@ -66,9 +66,9 @@ def test_content_that_changed_is_refused():
 
     import pytest
 
-    from unbag.corpora import CORPORA
-    from unbag.rows import DataError
-    from unbag.sources import open_corpus
+    from unbag.data.corpora import CORPORA
+    from unbag.data.readers import DataError
+    from unbag.data.sources import open_corpus
 
     tampered = replace(CORPORA["sick"], contents={"validation": "0" * 64})
     with pytest.raises(DataError, match=r"split validation, has other rows .*expected sha256 000"):
@@ -89,9 +89,9 @@ def test_what_the_hub_does_not_have_is_said(change, words):
 
     import pytest
 
-    from unbag.corpora import CORPORA
-    from unbag.rows import DataError
-    from unbag.sources import open_corpus
+    from unbag.data.corpora import CORPORA
+    from unbag.data.readers import DataError
+    from unbag.data.sources import open_corpus
 
     with pytest.raises(DataError, match=words):
         open_corpus(replace(CORPORA["snli"], **change))
@@ -101,8 +101,8 @@ def test_what_the_hub_does_not_have_is_said(change, words):
 def test_a_data_set_of_the_users_is_read_from_the_hub():
     import pytest
 
-    from unbag.rows import DataError
-    from unbag.sources import open_data
+    from unbag.data.readers import DataError
+    from unbag.data.sources import open_data
 
     labels = ["entailment", "neutral", "contradiction"]
     source = open_data("RobZamp/sick", split="validation", labels=labels)

@@ -12,17 +12,17 @@ import pytest
 
 import unbag
 from unbag import results
-from unbag.answers import require_foldable
+from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
+from unbag.data.predictions import require_foldable
+from unbag.data.readers import DataError
+from unbag.data.text.tokens import tokenize
 from unbag.engine import InProcess
 from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.inference.function import CallablePredictor
 from unbag.inference.probe import MislabelledError
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
 from unbag.model_kinds import CAUSAL, ENDPOINT
 from unbag.request import Request, build, export, is_exported, read_back
-from unbag.rows import DataError
-from unbag.text.tokens import tokenize
 from unbag.word_counter import WordCounter, Words
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]

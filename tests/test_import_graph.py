@@ -64,5 +64,5 @@ def test_no_rooms_import_each_other_in_a_circle():
 def test_labels_and_scoring_stand_on_the_ground():
     """They are copied into the metrics' Spaces and other harnesses' tasks, which have numpy and nothing of ours."""
     for module, imported in _imports().items():
-        if _room(module) in ("unbag.labels", "unbag.scoring"):
-            assert {_room(each) for each in imported} <= {"unbag.labels", "unbag.scoring"}, module
+        if _room(module) in ("unbag.data.labels", "unbag.scoring"):
+            assert {_room(each) for each in imported} <= {"unbag.data.labels", "unbag.scoring"}, module

@@ -3,7 +3,7 @@ import re
 
 import pytest
 
-from unbag.labels import (
+from unbag.data.labels import (
     CONTRADICTION_OR_NOT,
     LABEL_SPACES,
     LABELS,

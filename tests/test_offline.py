@@ -8,7 +8,7 @@ import time
 import pytest
 from huggingface_hub import constants, is_offline_mode
 
-from unbag import rows
+from unbag.data import readers
 from unbag.utils import offline
 from unbag.utils.offline import unless_unreachable
 
@@ -43,8 +43,10 @@ def test_an_unreachable_hub_is_told_once_in_seconds_and_left_alone(endpoint, wai
 
 
 def test_a_corpus_that_is_neither_here_nor_to_be_had_is_told_so(endpoint, waits):
-    with pytest.raises(rows.DataError, match=rf"org/pairs, split test, is not on this machine, and {endpoint} cannot"):
-        rows.open_hub("org/pairs", None, "test", "a" * 40)
+    with pytest.raises(
+        readers.DataError, match=rf"org/pairs, split test, is not on this machine, and {endpoint} cannot"
+    ):
+        readers.open_hub("org/pairs", None, "test", "a" * 40)
     assert sum(waits) <= 3, "the clients' own tries would take 23 s"
 
 

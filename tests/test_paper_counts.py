@@ -4,9 +4,9 @@ import unicodedata
 
 import pytest
 
-from unbag.corpora import CORPORA
-from unbag.sources import open_data
-from unbag.text.tokens import tokenize
+from unbag.data.corpora import CORPORA
+from unbag.data.sources import open_data
+from unbag.data.text.tokens import tokenize
 
 # The rows at hand, used of them at 8 words, and the paper's count. SNLI is complete here and agrees to the row; MNLI
 # matched is complete too and differs by 6, ANLI by 3 to 12 (its r3 has 1,198 of 1,200 rows here).

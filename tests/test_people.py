@@ -11,10 +11,10 @@ import pytest
 from typer.testing import CliRunner
 
 from unbag import cli, people
-from unbag.answers import of_labels
+from unbag.data.labels import LABELS, TWO_WAY, LabelError
+from unbag.data.predictions import of_labels
+from unbag.data.readers import DataError
 from unbag.inference.probe import ProbeReport
-from unbag.labels import LABELS, TWO_WAY, LabelError
-from unbag.rows import DataError
 
 Q = 3
 N = 24

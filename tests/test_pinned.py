@@ -5,8 +5,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from unbag.pinned import PinnedFile, fetch, find
-from unbag.rows import DataError
+from unbag.data.downloads import PinnedFile, fetch, find
+from unbag.data.readers import DataError
 
 CONTENT = b"some bytes of other people" * 10_000
 

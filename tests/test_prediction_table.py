@@ -9,11 +9,11 @@ from datasets import ClassLabel, Dataset, Features, Value
 import unbag
 from tests import made_runs
 from unbag import demo
-from unbag.answers import Answers
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import Answers
 from unbag.evaluation import evaluate_file
 from unbag.inference.function import CallablePredictor
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LABELS, TWO_WAY
 from unbag.prediction_table import PredictionTable
 from unbag.request import Request, build
 

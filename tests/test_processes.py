@@ -11,11 +11,11 @@ from typer.testing import CliRunner
 import unbag
 from unbag import demo, sets
 from unbag.cli import app
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.readers import DataError
+from unbag.data.sources import open_data
+from unbag.data.text.tokens import tokenize
 from unbag.request import Request, export
-from unbag.rows import DataError
-from unbag.sources import open_data
-from unbag.text.tokens import tokenize
 from unbag.utils import parallel
 
 KEYS = ("id", "premise", "hypothesis", "label", "annotator_labels")
@@ -89,7 +89,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
     data = _write(tmp_path / f"pairs.{kind}", _rows(60))
     made = []
     for number, (num_proc, span) in enumerate(HOW):
-        monkeypatch.setattr("unbag.sources.SPAN", span)
+        monkeypatch.setattr("unbag.data.sources.SPAN", span)
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
         assert len(open_data(data).spans) > num_proc or span == 500
@@ -115,7 +115,7 @@ def test_what_was_read_is_counted_as_one_pass_over_it_counts(tmp_path):
 
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_the_first_bad_row_is_named_whichever_process_meets_one(tmp_path, monkeypatch, num_proc):
-    monkeypatch.setattr("unbag.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
     rows = _rows(40)
     for number in (13, 33):
         rows[number]["label"] = "perhaps"
@@ -126,7 +126,7 @@ def test_the_first_bad_row_is_named_whichever_process_meets_one(tmp_path, monkey
 
 @pytest.mark.parametrize("num_proc", [1, 2])
 def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, monkeypatch, num_proc):
-    monkeypatch.setattr("unbag.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
     rows = _rows(40)
     rows[38]["id"] = "r2"
     data = _write(tmp_path / "pairs.jsonl", rows)
@@ -153,7 +153,7 @@ def _by_length(premises, hypotheses):
 
 
 def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.sources.SPAN", 50)
+    monkeypatch.setattr("unbag.data.sources.SPAN", 50)
     asked = {"data": demo.file("validation"), "examples": 60, "lexical": False, "progress": False}
     found = []
     for num_proc in (1, 2):
@@ -187,7 +187,7 @@ def test_every_command_that_builds_or_tags_takes_processes(command):
 
 
 def test_the_command_builds_what_one_process_builds(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.sources.SPAN", 5)
+    monkeypatch.setattr("unbag.data.sources.SPAN", 5)
     data = _write(tmp_path / "pairs.jsonl", _rows(40))
     files = []
     for n in ("1", "2"):

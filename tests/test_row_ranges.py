@@ -11,9 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.file_rows import File, open_file
-from unbag.row_starts import Start, separated_starts
-from unbag.rows import DataError
+from unbag.data.readers import DataError, File, Start, open_file, separated_starts
 from unbag.utils import safe_io
 
 SIZES = (1, 2, 3, 7, 500)

@@ -6,9 +6,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.labels import LABELS
-from unbag.rows import DataError
-from unbag.sources import Example, open_data
+from unbag.data.labels import LABELS
+from unbag.data.readers import DataError
+from unbag.data.sources import Example, open_data
 from unbag.utils.advice import command_options
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]

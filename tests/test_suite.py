@@ -10,11 +10,11 @@ from typer.testing import CliRunner
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, evaluate, results, sets, suite
 from unbag.cli.output import failed
+from unbag.data.downloads import MissingFileError
 from unbag.evaluation import evaluate_all
 from unbag.failures import Failure
 from unbag.inference import probe_pairs
 from unbag.inference.function import CallablePredictor
-from unbag.pinned import MissingFileError
 from unbag.request import Request, build
 
 LABELS = ["entailment", "neutral", "contradiction"]

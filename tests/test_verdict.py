@@ -8,10 +8,10 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets, verdict
-from unbag.answers import Answers, placed
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.labels import LABELS, label_id
+from unbag.data.predictions import Answers, placed
 from unbag.demo.run import fill, requests
-from unbag.labels import LABELS, label_id
 from unbag.lexical.words import ALL
 from unbag.predictors import predictor_of
 from unbag.report import terminal

@@ -13,10 +13,10 @@ from tests.hub_server.client_process import ClientProcess, runs_in
 from tests.hub_server.corpora import mirrored
 from tests.hub_server.running import running_hub
 from unbag import sets
-from unbag.answers import Answers
-from unbag.corpora import CORPORA, LANGUAGES
+from unbag.data.corpora import CORPORA, LANGUAGES
+from unbag.data.labels import LABELS, LabelError, gold_id, label_id
+from unbag.data.predictions import Answers
 from unbag.failures import Failure
-from unbag.labels import LABELS, LabelError, gold_id, label_id
 from unbag.request import Request, check
 
 SENTENCES = {
@@ -76,7 +76,7 @@ def wider_client(tmp_path_factory):
 
 @runs_in("wider_client")
 def test_pairs_and_labels_are_read_by_name():
-    from unbag.sources import open_corpus
+    from unbag.data.sources import open_corpus
 
     for name in TWO_WAY_CORPORA:
         source = open_corpus(CORPORA[name])
@@ -172,7 +172,7 @@ def test_every_language_of_xnli_is_a_corpus():
 def test_corpus_all_is_the_corpora_of_the_papers():
     from unbag.cli.request_options import PairOptions
     from unbag.cli.set_selection import selected
-    from unbag.corpora import OF_PAPERS
+    from unbag.data.corpora import OF_PAPERS
 
     found = selected(PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail)
     for name in ("plain", "swapped"):

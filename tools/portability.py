@@ -167,8 +167,8 @@ def _real(shared: Path) -> Iterator[tuple[str, Any]]:
 
 def _some(parquet: Path, n: int) -> str:
     """Write the first labelled pairs of a file to one in the current folder, and return its name."""
-    from unbag.labels import LABELS
-    from unbag.sources import open_data
+    from unbag.data.labels import LABELS
+    from unbag.data.sources import open_data
 
     file = Path(f"{parquet.name.partition('-')[0]}.jsonl")
     if not file.is_file():

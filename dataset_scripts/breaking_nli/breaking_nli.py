@@ -16,8 +16,11 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import Made
-from unbag.columns import rounded
-from unbag.corpora import OFFICIAL
+from unbag.data.columns import rounded
+from unbag.data.corpora import OFFICIAL
+from unbag.data.downloads import PinnedFile
+from unbag.data.readers import DataError
+from unbag.data.sources import Example, Source
 from unbag.lexical import embeddings
 from unbag.lexical.training import Recipe, sources_record, training_sources
 from unbag.official import OfficialConfig, OfficialSet
@@ -27,11 +30,8 @@ from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
 from unbag.perturb.substituted import SIMILARITY, Row, WordPair
 from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
 from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
-from unbag.pinned import PinnedFile
 from unbag.requirements import Requirement
-from unbag.rows import DataError
 from unbag.source_config import source_configs
-from unbag.sources import Example, Source
 from unbag.utils.hashing import file_hash
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,

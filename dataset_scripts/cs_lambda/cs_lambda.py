@@ -12,6 +12,9 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import ChallengeSetBuilder
+from unbag.data.readers import is_hub_id
+from unbag.data.sources import Example, Source
+from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.lexical.cs_lambda import SCHEMA, scored_tables
 from unbag.lexical.hub import open_lexical_model
 from unbag.lexical.model import CONFIG_FILE
@@ -19,10 +22,7 @@ from unbag.lexical.scorer import Scorer, scorer_folders
 from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
 from unbag.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.requirements import Requirement
-from unbag.rows import is_hub_id
 from unbag.source_config import SourceConfig, source_configs
-from unbag.sources import Example, Source
-from unbag.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.utils import optional_deps
 from unbag.utils.options import whole
 from unbag.utils.safe_io import require_file

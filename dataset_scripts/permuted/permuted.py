@@ -11,18 +11,17 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import ChallengeSetBuilder, Made
-from unbag.corpora import CORPORA, Corpus
+from unbag.data.corpora import CORPORA, Corpus
+from unbag.data.sources import Example, Source
+from unbag.data.text.tagging import PIPELINE, Tagger, tag_ahead
+from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
 from unbag.lexical.training import Recipe, training_sources
 from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
 from unbag.perturb.permuted import SCHEMA, TOO_FEW, permuted_tables
 from unbag.requirements import Requirement
 from unbag.scoring.pos_minitree import check_definition
 from unbag.source_config import SourceConfig
-from unbag.sources import Example, Source
 from unbag.text.minitrees import MiniTrees, Ratios
-from unbag.text.pipeline import PIPELINE
-from unbag.text.tags import Tagger, tag_ahead
-from unbag.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
 from unbag.utils import optional_deps
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,

@@ -7,9 +7,9 @@ import datasets
 import pyarrow as pa
 
 from unbag.builder import ChallengeSetBuilder
+from unbag.data.sources import Example, Source
 from unbag.plain import SCHEMA, plain_tables
 from unbag.source_config import SourceConfig, source_configs
-from unbag.sources import Example, Source
 
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
   title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},

@@ -14,17 +14,17 @@ from numpy.typing import NDArray
 
 from unbag import noted, requirements
 from unbag.builder import ChallengeSetBuilder
-from unbag.columns import PAIR, real, rounded
-from unbag.corpora import CORPORA, Corpus
-from unbag.labels import LABELS, label_id
+from unbag.data.columns import PAIR, real, rounded
+from unbag.data.corpora import CORPORA, Corpus
+from unbag.data.labels import LABELS, label_id
+from unbag.data.readers import DataError
+from unbag.data.sources import Example, Source
 from unbag.lexical import averaged, embeddings
 from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.requirements import Requirement
-from unbag.rows import DataError
 from unbag.sets import UnfitError
 from unbag.source_config import SourceConfig
-from unbag.sources import Example, Source
 
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage

@@ -10,7 +10,9 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import Made
-from unbag.corpora import OFFICIAL
+from unbag.data.corpora import OFFICIAL
+from unbag.data.sources import Example, Source
+from unbag.data.text.tagging import Tagger
 from unbag.official import OfficialConfig, OfficialSet
 from unbag.perturb import modified, sicck
 from unbag.perturb.modified import FOUR_WAY, SPACES
@@ -19,8 +21,6 @@ from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.perturb.sicck import CONTIGUOUS, FILE, FOLDINGS, PAIRS, SEED_PAIRS, WHOLE_SEEDS, Row
 from unbag.requirements import Requirement
 from unbag.source_config import source_configs
-from unbag.sources import Example, Source
-from unbag.text.tags import Tagger
 from unbag.utils.options import whole
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,

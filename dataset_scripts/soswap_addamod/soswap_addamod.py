@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from unbag import requirements
 from unbag.builder import ChallengeSetBuilder, Made
+from unbag.data.sources import Example, Source
+from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.text.tagging import PIPELINE
 from unbag.perturb import halves
 from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
 from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, adjective_counts, distinct_premises, tables
 from unbag.requirements import Requirement
 from unbag.source_config import SourceConfig, source_configs
-from unbag.sources import Example, Source
-from unbag.text.parses import Parser, parse_ahead
-from unbag.text.pipeline import PIPELINE
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},

@@ -7,9 +7,9 @@ import datasets
 import pyarrow as pa
 
 from unbag.builder import ChallengeSetBuilder
+from unbag.data.sources import Example, Source
 from unbag.perturb.swap import SCHEMA, swapped_tables
 from unbag.source_config import SourceConfig, source_configs
-from unbag.sources import Example, Source
 
 _CITATION = """@inproceedings{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness

@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.scoring.annotators import Kappa
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
 from unbag.scoring.label_names import label_ids

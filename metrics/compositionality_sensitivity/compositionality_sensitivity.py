@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import (
     CompositionalitySensitivityScores,
     MisleadingSubset,

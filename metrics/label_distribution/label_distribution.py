@@ -7,7 +7,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
 from unbag.scoring.label_names import label_ids
 from unbag.scoring.paths import returned

@@ -6,7 +6,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.labels import FOUR_WAY, LABELS
+from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
 from unbag.scoring.paths import returned
 

@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.labels import gold_id
+from unbag.data.labels import gold_id
+from unbag.data.sources import Source
 from unbag.scoring.annotators import agreement
 from unbag.scoring.bootstrap import named_estimates
-from unbag.sources import Source
 
 _BATCH: Final = 10_000  # rows read from disk at a time
 _DECIMALS: Final = 4

@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from unbag import evaluation, result_folder, results, suite
+from unbag.data.labels import parse_label_map
 from unbag.engine import opened, require_engine
 from unbag.evaluation import OnProgress
 from unbag.failures import Failure
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
-from unbag.labels import parse_label_map
 from unbag.model_kinds import is_recognised
 from unbag.predictors import Model
 from unbag.report.in_python import Report

@@ -13,13 +13,13 @@ from datasets.exceptions import DatasetGenerationError
 
 from unbag import noted, requirements
 from unbag.builder_hash import builder_hash, named_files
-from unbag.corpora import CORPORA
-from unbag.labels import LABELS, TWO_WAY
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.readers import hub_commit, is_hub_id, open_file
+from unbag.data.sources import LONGEST_SENTENCE, Example, Source, require_pairs
+from unbag.data.text import tagging as pipelines
+from unbag.data.text.tagging import ALL
 from unbag.requirements import Requirement
-from unbag.rows import hub_commit, is_hub_id, open_file
-from unbag.sources import LONGEST_SENTENCE, Example, Source, require_pairs
-from unbag.text import pipeline as pipelines
-from unbag.text.pipeline import ALL
 from unbag.utils import checksums, parallel
 from unbag.utils.safe_io import require_file
 

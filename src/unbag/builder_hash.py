@@ -7,7 +7,7 @@ from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 from unbag.source_config import SourceConfig
 from unbag.utils.hashing import file_hash
 from unbag.utils.safe_io import require_file

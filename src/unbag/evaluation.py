@@ -6,9 +6,11 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import label_fit, model_kinds, report_examples, result_folder, suite
-from unbag.answers import Answers, require_foldable
 from unbag.asked_model import AskedModel
-from unbag.columns import column
+from unbag.data.columns import column
+from unbag.data.labels import LabelError
+from unbag.data.predictions import Answers, require_foldable
+from unbag.data.sources import require_pairs
 from unbag.engine import Engine, InProcess
 from unbag.failures import Failure
 from unbag.inference.function import CallablePredictor, OutputCountError
@@ -17,7 +19,6 @@ from unbag.inference.probe import require_outputs
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
-from unbag.labels import LabelError
 from unbag.lexical.predictors import is_order_blind
 from unbag.llm.prompts import Prompt
 from unbag.one_output import checked_threshold
@@ -28,7 +29,6 @@ from unbag.request import BUILDING, BuiltSet, Request, build, build_ahead, check
 from unbag.results import Result
 from unbag.scored import Scored, score_answers, score_predictions, write
 from unbag.shared_evaluation import Sharing
-from unbag.sources import require_pairs
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.progress import OnProgress as OnProgress

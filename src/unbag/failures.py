@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from unbag.pinned import MissingFileError
+from unbag.data.downloads import MissingFileError
 from unbag.requirements import MissingError
 from unbag.sets import UnfitError
 from unbag.utils.redaction import blotted

@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
-from unbag.answers import Answers
-from unbag.columns import column, numbers
-from unbag.labels import LABELS, NOT_ENTAILMENT, fold, label_space_of, two_label_orders
+from unbag.data.columns import column, numbers
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, fold, label_space_of, two_label_orders
+from unbag.data.predictions import Answers
 from unbag.request import BuiltSet
 
 LEAST_ROWS: Final = 8

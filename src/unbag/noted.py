@@ -7,7 +7,7 @@ from contextlib import nullcontext
 from pathlib import Path
 from typing import Final
 
-from unbag.sources import Example, Source
+from unbag.data.sources import Example, Source
 from unbag.utils.duplicates import DigestFile, may_repeat
 from unbag.utils.files import atomic_write
 

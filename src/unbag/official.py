@@ -9,10 +9,10 @@ from typing import Any, ClassVar, Final
 import datasets
 
 from unbag.builder import ChallengeSetBuilder, Made
-from unbag.corpora import OFFICIAL
-from unbag.pinned import PinnedFile, fetch, find
+from unbag.data.corpora import OFFICIAL
+from unbag.data.downloads import PinnedFile, fetch, find
+from unbag.data.sources import Source, open_data
 from unbag.source_config import SourceConfig
-from unbag.sources import Source, open_data
 from unbag.utils.files import atomic_write, cache_folder
 
 _TEST: Final = "test"
@@ -98,7 +98,7 @@ class OfficialSet(ChallengeSetBuilder):
         Args:
             name: of the file of lines.
             lines: its content.
-            columns: its names of our columns (`unbag.sources`).
+            columns: its names of our columns (`unbag.data.sources`).
         """
         path = cache_folder("files") / self.FILE.sha256[:16] / name
         with atomic_write(path) as tmp:

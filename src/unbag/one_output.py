@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypedDict  # pydantic reads records by it
 
-from unbag.answers import Answers
-from unbag.labels import ENTAILMENT, positive_of
+from unbag.data.labels import ENTAILMENT, positive_of
+from unbag.data.predictions import Answers
 from unbag.scoring.ranking import area_under_curve, break_even
 
 RANKING: Final = "ranking"

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag import parquet
+from unbag.data import parquet
 from unbag.results import Result
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.paired import STATISTICS, value

@@ -13,10 +13,10 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers
-from unbag.columns import numbers
-from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
-from unbag.rows import DataError, cell, open_file
+from unbag.data.columns import numbers
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
+from unbag.data.predictions import Answers
+from unbag.data.readers import DataError, cell, open_file
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL

@@ -6,9 +6,9 @@ from typing import Final
 
 import pyarrow as pa
 
-from unbag.columns import PAIR, ROWS_PER_TABLE
-from unbag.labels import gold_id
-from unbag.sources import Example
+from unbag.data.columns import PAIR, ROWS_PER_TABLE
+from unbag.data.labels import gold_id
+from unbag.data.sources import Example
 
 SCHEMA: Final = pa.schema(PAIR)
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import xxhash
 from numpy.typing import NDArray
 
+from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, canonical
+from unbag.data.readers import DataError, Row, cell, open_file
 from unbag.inference.predictor import checked_probabilities
-from unbag.labels import LABEL_SPACES, LABELS, LabelError, canonical
-from unbag.rows import DataError, Row, cell, open_file
 
 _BATCH: Final = 10_000  # ids at a time
 

@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from unbag.answers import Answers
-from unbag.columns import ROWS_PER_TABLE, column
-from unbag.labels import LABELS, NOT_ENTAILMENT
+from unbag.data.columns import ROWS_PER_TABLE, column
+from unbag.data.labels import LABELS, NOT_ENTAILMENT
+from unbag.data.predictions import Answers
 from unbag.results import Result
 from unbag.utils.files import atomic_write
 

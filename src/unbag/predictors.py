@@ -151,7 +151,7 @@ def _named(model: str | Path, options: dict[str, Any]) -> Predictor:
 
 def _hub(name: str) -> AbstractContextManager[Any]:
     """Return what to do the loading of a model within: where it is on the Hub, and that is out of reach, the cache."""
-    from unbag.rows import is_hub_id
+    from unbag.data.readers import is_hub_id
 
     return unless_unreachable() if is_hub_id(name) else nullcontext()
 
@@ -165,8 +165,8 @@ def _baseline(name: str, options: dict[str, Any]) -> Predictor:
 
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
+    from unbag.data.readers import is_hub_id
     from unbag.lexical.hub import is_lexical_model, open_lexical_model
-    from unbag.rows import is_hub_id
 
     if is_lexical_model(model, revision=options.get("revision")):
         from unbag.lexical.predictors import LexicalPredictor

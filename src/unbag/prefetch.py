@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import Final
 
 from unbag import requirements, sets
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
+from unbag.data.readers import is_hub_id
 from unbag.request import Request
 from unbag.requirements import MissingError, Requirement
-from unbag.rows import is_hub_id
 from unbag.utils import hub_files
 from unbag.utils.files import read_object
 from unbag.utils.hub import absence_of

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import challenge_sets, schemas
-from unbag.answers import Answers
+from unbag.data.predictions import Answers
 from unbag.results import Result
 from unbag.utils.files import atomic_write
 from unbag.views.examples import ExampleSelection, Line, Mark, ReportExample, Said

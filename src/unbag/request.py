@@ -14,14 +14,15 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from unbag import annotated, challenge_sets, noted, parquet, sets
-from unbag.columns import column, distinct
+from unbag import annotated, challenge_sets, noted, sets
+from unbag.data import parquet
+from unbag.data.columns import column, distinct
+from unbag.data.readers import DataError
+from unbag.data.sources import LEFT_OUT
+from unbag.data.text.tokens import has_words
 from unbag.perturb import shuffled
 from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.rows import DataError
 from unbag.schemas import whole as whole_record
-from unbag.sources import LEFT_OUT
-from unbag.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import content_hash

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 
 
 class MissingError(ValueError):
@@ -32,7 +32,7 @@ def of_corpora(names: Iterable[str]) -> Iterator[Requirement]:
 
 def of_corpus(name: str, splits: Iterable[str], revision: str | None = None) -> Iterator[Requirement]:
     """Yield splits of a corpus."""
-    from unbag.sources import open_corpus
+    from unbag.data.sources import open_corpus
 
     corpus = CORPORA[name]
     for split in splits:
@@ -44,7 +44,7 @@ def of_corpus(name: str, splits: Iterable[str], revision: str | None = None) -> 
 
 def pipeline(name: str) -> Requirement:
     """Return a spaCy pipeline; without a name, the one for English."""
-    from unbag.text import pipeline as pipelines
+    from unbag.data.text import tagging as pipelines
 
     name = name or pipelines.PIPELINE
     return Requirement(f"the spaCy pipeline {name}", lambda: pipelines.load(name, ()))

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets, paired_samples, report_examples, result_folder, results
-from unbag.answers import Answers, placed
-from unbag.columns import column
+from unbag.data.columns import column
+from unbag.data.predictions import Answers, placed
 from unbag.failures import Failure
 from unbag.inference.predictions import Predictions
 from unbag.one_output import RANKING, Threshold, least_score, ranked, taken_from

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from difflib import get_close_matches
 from typing import Any
 
-from unbag import corpora, sets
+from unbag import sets
+from unbag.data import corpora
 from unbag.failures import Failure
 from unbag.request import Request
 from unbag.utils.options import require

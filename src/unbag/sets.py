@@ -8,10 +8,11 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import challenge_sets, corpora
-from unbag.corpora import CORPORA, LANGUAGES
-from unbag.rows import is_damage
-from unbag.sources import LEFT_OUT
+from unbag import challenge_sets
+from unbag.data import corpora
+from unbag.data.corpora import CORPORA, LANGUAGES
+from unbag.data.readers import is_damage
+from unbag.data.sources import LEFT_OUT
 from unbag.utils import parallel
 from unbag.utils.options import Option, described, read, require
 

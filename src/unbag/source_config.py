@@ -6,8 +6,8 @@ from typing import Any, ClassVar, TypeVar
 
 import datasets
 
-from unbag.corpora import CORPORA, LANGUAGES, corpus
-from unbag.sources import Source, open_corpus, open_data
+from unbag.data.corpora import CORPORA, LANGUAGES, corpus
+from unbag.data.sources import Source, open_corpus, open_data
 
 
 @dataclass
@@ -15,10 +15,10 @@ class SourceConfig(datasets.BuilderConfig):
     """Which pairs a set is made from.
 
     Attributes:
-        corpus: a base corpus (`unbag.corpora`), or nothing if `data` is given.
+        corpus: a base corpus (`unbag.data.corpora`), or nothing if `data` is given.
         source_split: the split of the corpus or Hub data set.
         revision: another revision than the pinned one.
-        data: a file or Hub data set of the user's own; the fields below say how to read it (`unbag.sources`).
+        data: a file or Hub data set of the user's own; the fields below say how to read it (`unbag.data.sources`).
         columns: their names of our columns.
         labels: names of its label ids, or what each label means (`E=entailment`).
         language: one of `corpora.LANGUAGES`.

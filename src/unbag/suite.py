@@ -7,7 +7,7 @@ sample depends neither on the number of processes nor on what else is evaluated.
 from dataclasses import replace
 
 from unbag import challenge_sets, sets
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 from unbag.request import Request
 
 

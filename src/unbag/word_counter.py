@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag.answers import Answers
-from unbag.corpora import LANGUAGES
+from unbag.data.corpora import LANGUAGES
+from unbag.data.predictions import Answers
 from unbag.inference.predictor import Predictor
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows

@@ -6,7 +6,7 @@ import numpy as np
 
 from unbag.challenge_sets.cs_lambda.scores import MISLED, cs_lambda_decisive
 from unbag.challenge_sets.cs_lambda.table import reading
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 
 

@@ -5,7 +5,6 @@ import numpy as np
 import pytest
 
 from unbag import report_examples
-from unbag.answers import Answers
 from unbag.challenge_sets.breaking_nli import examples as breaking_nli
 from unbag.challenge_sets.cs_lambda import examples as cs_lambda
 from unbag.challenge_sets.permuted import examples as permuted
@@ -14,7 +13,8 @@ from unbag.challenge_sets.resnli import examples as resnli
 from unbag.challenge_sets.sicck import examples as sicck
 from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
-from unbag.labels import LABELS, label_id
+from unbag.data.labels import LABELS, label_id
+from unbag.data.predictions import Answers
 from unbag.results import Result
 from unbag.views.examples import CANDIDATES, PER_KIND, Said
 

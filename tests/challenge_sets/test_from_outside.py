@@ -11,9 +11,9 @@ from typer.testing import CliRunner
 import unbag
 from unbag import challenge_sets, demo, results, suite
 from unbag.cli import app
+from unbag.data.labels import LABELS
 from unbag.evaluation import evaluate_all
 from unbag.harness.export import export_tasks
-from unbag.labels import LABELS
 from unbag.report import html, terminal
 from unbag.request import Request
 

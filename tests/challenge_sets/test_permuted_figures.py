@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from unbag.answers import Answers
 from unbag.challenge_sets.permuted.figures import figures
 from unbag.challenge_sets.permuted.scores import permuted_scores
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.predictions import Answers
 from unbag.results import Result
 from unbag.views.group import Group, Model, Scored
 

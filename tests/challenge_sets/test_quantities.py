@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets, papers
-from unbag.answers import of_labels
 from unbag.builder import ChallengeSetBuilder
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.permuted.scores import permuted_credits
+from unbag.data.predictions import of_labels
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.category_accuracy import category_accuracy

@@ -6,10 +6,10 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from unbag import challenge_sets
-from unbag.answers import Answers
 from unbag.challenge_sets.resnli import table as resnli
 from unbag.challenge_sets.resnli.scores import join_partitions
-from unbag.labels import LABELS, TWO_WAY
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import Answers
 from unbag.report import terminal
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from unbag import evaluate, sets
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.readers import DataError
 from unbag.report.terminal import view
 from unbag.request import Request, build
-from unbag.rows import DataError
 from unbag.scripts import module
 
 builder = module("dataset_scripts", "breaking_nli")

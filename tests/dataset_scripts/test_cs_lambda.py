@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from unbag import evaluate, sets
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.request import Request, build
 from unbag.scripts import module
 

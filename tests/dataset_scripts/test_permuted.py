@@ -13,14 +13,14 @@ from typer.testing import CliRunner
 from unbag import challenge_sets, sets
 from unbag.builder_hash import builder_hash
 from unbag.cli import app
-from unbag.corpora import CORPORA
-from unbag.labels import LABELS
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
+from unbag.data.readers import DataError
+from unbag.data.text import tokens
+from unbag.data.text.tokens import tokenize
 from unbag.perturb.permutation import MODES, Permuter
 from unbag.request import Request, build
-from unbag.rows import DataError
 from unbag.source_config import SourceConfig
-from unbag.text import tokens
-from unbag.text.tokens import tokenize
 from unbag.utils import parallel
 
 PAIRS = [

@@ -8,14 +8,14 @@ import pytest
 
 from tests.hub_server.client_process import runs_in
 from unbag import challenge_sets, scripts, sets
-from unbag.answers import Answers
-from unbag.corpora import CORPORA
-from unbag.labels import LABELS, label_id
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS, label_id
+from unbag.data.predictions import Answers
+from unbag.data.readers import DataError
 from unbag.lexical import embeddings
 from unbag.lexical.averaged import fit
 from unbag.lexical.rearrangement import rearrange
 from unbag.request import Request, build, export
-from unbag.rows import DataError
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
 VERBS = "runs sleeps sings waits eats drinks jumps reads".split()

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets, evaluate, sets
-from unbag.answers import Answers
-from unbag.labels import LABELS, TWO_WAY
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import Answers
 from unbag.request import Request, build
 
 PAIRS = [

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from unbag import evaluate, sets
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 from unbag.perturb.soswap_addamod import KINDS
 from unbag.request import Request, build
 

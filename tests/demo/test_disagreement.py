@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from unbag import demo
+from unbag.data.labels import LABELS, label_id
 from unbag.demo import disagreement as room
-from unbag.labels import LABELS, label_id
 
 PAIRS = list(demo.pairs("validation"))
 

@@ -7,9 +7,9 @@ import pytest
 from safetensors import safe_open
 
 from unbag import demo
+from unbag.data.labels import label_id
 from unbag.demo import reader
 from unbag.demo.reader import ReaderPredictor
-from unbag.labels import label_id
 
 PAIRS = list(demo.pairs("validation"))
 ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A dog.", "")]

@@ -29,12 +29,12 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, comparison, results
 from unbag.cli import app
-from unbag.corpora import OFFICIAL
+from unbag.data.corpora import OFFICIAL
+from unbag.data.labels import LABELS
 from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
-from unbag.labels import LABELS
 from unbag.llm.prompts import Prompt
 from unbag.report import compared, html, terminal
 from unbag.request import Request, export

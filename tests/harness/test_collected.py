@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from unbag import challenge_sets
-from unbag.answers import Answers
+from unbag.data.labels import LABELS, label_id
+from unbag.data.predictions import Answers
 from unbag.harness.tasks import Task, scoring_source
-from unbag.labels import LABELS, label_id
 from unbag.scoring.paths import estimates
 
 # As harnesses are given them: one module that imports nothing of ours.

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli
 from unbag.cli.exporting import Harness
+from unbag.data.labels import LABELS
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task, scoring_source
-from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt
 from unbag.request import Request
 

@@ -7,7 +7,7 @@ import pytest
 from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
-from unbag import corpora
+from unbag.data import corpora
 from unbag.hub.checkpoint import base_of, checkpoint
 from unbag.hub.model_code import without_code
 from unbag.inference.revision import folder_revision

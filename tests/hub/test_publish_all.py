@@ -7,7 +7,7 @@ import pytest
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, scripts, suite
 from unbag.cli import publishing_all
-from unbag.corpora import OF_PAPERS
+from unbag.data.corpora import OF_PAPERS
 
 
 @pytest.mark.nightly

@@ -3,8 +3,8 @@
 import pyarrow as pa
 import pytest
 
+from unbag.data.labels import LABELS
 from unbag.hub.statistics import Statistics
-from unbag.labels import LABELS
 
 ROWS = {
     "source_id": ["a", "a", "b"],

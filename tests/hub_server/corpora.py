@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 
 from .keys import RepoKey
 

@@ -5,9 +5,9 @@ import re
 import numpy as np
 import pytest
 
+from unbag.data.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError, parse_label_map
 from unbag.inference import CallablePredictor, Predictor
 from unbag.inference.function import OutputCountError
-from unbag.labels import CONTRADICTION_OR_NOT, LABELS, TWO_WAY, LabelError, parse_label_map
 from unbag.utils.user_code import UserCodeError
 
 PREMISES = ["A man sleeps.", "A dog runs.", "It rains."]

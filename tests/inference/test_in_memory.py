@@ -10,8 +10,8 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 
 import unbag  # noqa: E402
 from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
+from unbag.data.labels import LABELS, LabelError  # noqa: E402
 from unbag.inference.model_error import ModelError  # noqa: E402
-from unbag.labels import LABELS, LabelError  # noqa: E402
 from unbag.predictors import predictor_of  # noqa: E402
 from unbag.request import Request  # noqa: E402
 

@@ -12,10 +12,10 @@ import transformers
 
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag import evaluate, one_output
-from unbag.answers import Answers
+from unbag.data.labels import TWO_WAY, LabelError
+from unbag.data.predictions import Answers
 from unbag.inference import ModelError, TransformerPredictor
 from unbag.inference.probe import probe
-from unbag.labels import TWO_WAY, LabelError
 from unbag.report.remarks import remarks
 from unbag.report.rerun import rerun
 

@@ -6,19 +6,7 @@ from math import comb
 import numpy as np
 import pytest
 
-from unbag.inference import CallablePredictor, MislabelledError, probe
-from unbag.inference.function import OutputCountError
-from unbag.inference.probe import (
-    ENOUGH,
-    ENOUGH_COUPLES,
-    ENOUGH_OF_TWO,
-    FALSE_ALARM,
-    MARGIN,
-    MARGIN_OF_COUPLES,
-    require_outputs,
-)
-from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import (
+from unbag.data.labels import (
     CONTRADICTION,
     CONTRADICTION_OR_NOT,
     ENTAILMENT,
@@ -32,6 +20,18 @@ from unbag.labels import (
     parse_label_map,
     two_label_orders,
 )
+from unbag.inference import CallablePredictor, MislabelledError, probe
+from unbag.inference.function import OutputCountError
+from unbag.inference.probe import (
+    ENOUGH,
+    ENOUGH_COUPLES,
+    ENOUGH_OF_TWO,
+    FALSE_ALARM,
+    MARGIN,
+    MARGIN_OF_COUPLES,
+    require_outputs,
+)
+from unbag.inference.probe_pairs import PAIRS
 
 GOLD = {(premise, hypothesis): label for pairs in PAIRS.values() for premise, hypothesis, label in pairs}
 

@@ -6,11 +6,11 @@ import time
 import pytest
 
 from tests.inference.test_run import ROWS, WHO, Counting
+from unbag.data.labels import LABELS
 from unbag.inference import CallablePredictor, predict_rows
 from unbag.inference.claims import Claims, told
 from unbag.inference.sharded import Shard, predict_shard, work_of
 from unbag.inference.work import Work
-from unbag.labels import LABELS
 from unbag.utils.storage import Folder
 
 CHUNK = 9  # 12 parts of 100 rows

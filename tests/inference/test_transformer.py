@@ -16,9 +16,9 @@ import transformers
 from tests.fork_server import PYTHON
 from tests.hub_server.running import running_hub
 from tests.inference.conftest import ORDER, PAIRS, MakeModel
+from unbag.data.labels import LABELS, LabelError
 from unbag.inference import ModelError, TransformerPredictor
 from unbag.inference.encoding import encode_pairs, length_limit
-from unbag.labels import LABELS, LabelError
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 

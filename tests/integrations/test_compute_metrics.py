@@ -5,9 +5,9 @@ import pytest
 
 import unbag
 from unbag.api import evaluate
+from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
 from unbag.integrations.asked import requested
-from unbag.labels import LABELS, LabelError
 from unbag.request import build
 
 ORDER = ("contradiction", "entailment", "neutral")

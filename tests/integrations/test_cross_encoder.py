@@ -11,7 +11,7 @@ from sentence_transformers.cross_encoder import CrossEncoderTrainer, CrossEncode
 from sentence_transformers.cross_encoder.losses import CrossEntropyLoss
 
 import unbag
-from unbag.labels import LabelError
+from unbag.data.labels import LabelError
 
 
 def test_the_numbers_are_those_of_an_evaluation(tiny_bert, requests, tmp_path):

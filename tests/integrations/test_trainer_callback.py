@@ -11,7 +11,7 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 import unbag  # noqa: E402
 from tests.fork_server import PYTHON  # noqa: E402
 from tests.integrations.made import trainer_of  # noqa: E402
-from unbag.labels import LabelError  # noqa: E402
+from unbag.data.labels import LabelError  # noqa: E402
 from unbag.request import Request  # noqa: E402
 
 ROOT = Path(__file__).parents[2]

@@ -128,8 +128,8 @@ def test_a_fit_that_does_not_converge_is_refused(monkeypatch):
 
 
 def test_it_learns_real_pairs_in_a_dozen_steps(shared):
-    from unbag.labels import LABELS, label_id
-    from unbag.sources import open_data
+    from unbag.data.labels import LABELS, label_id
+    from unbag.data.sources import open_data
 
     table = load(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     [path] = (shared / "hub/datasets/stanfordnlp/snli/plain_text").glob("validation*.parquet")

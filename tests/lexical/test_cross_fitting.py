@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
 from unbag.lexical import cross_fitting
 from unbag.lexical.cross_fitting import FLOOR, CrossFitted
-from unbag.sources import Example
 
 WHO, DOES = ("man", "woman", "boy", "dog", "girl", "cat", "bird", "horse"), ("runs", "sleeps", "reads", "eats")
 HYPOTHESES = {"entailment": "the {} is in", "neutral": "the {} hopes", "contradiction": "no {} is in"}

@@ -2,13 +2,13 @@
 
 import pytest
 
-from unbag.corpora import CORPORA
-from unbag.labels import LABELS
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
+from unbag.data.sources import open_data
 from unbag.lexical import training
 from unbag.lexical.scorer import score_pair
 from unbag.lexical.training import Recipe, fitted, load
 from unbag.lexical.words import BY_CONTEXT
-from unbag.sources import open_data
 
 pytestmark = pytest.mark.nightly
 

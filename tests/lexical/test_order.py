@@ -5,13 +5,13 @@ from itertools import islice
 
 import pytest
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
+from unbag.data.sources import open_data
 from unbag.lexical.predictors import BASELINES
 from unbag.lexical.training import Recipe
 from unbag.perturb.permutation import Permuter
 from unbag.perturb.permuted import permuted_tables
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.sources import open_data
 
 Q = 5
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unbag.data.sources import Example, open_data
 from unbag.lexical import training
 from unbag.lexical.hub import is_lexical_model, open_lexical_model
 from unbag.lexical.model import LexicalModel
 from unbag.lexical.predictors import BASELINES
 from unbag.lexical.scorer import Scorer, score_pair, scorer_folders
 from unbag.lexical.training import Fold, Recipe, fitted, fold_of, load
-from unbag.sources import Example, open_data
 
 NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy", "bird"], ["naps", "runs", "sings", "walks"]
 GOLD = {(0, 1): "contradiction", (0, 0): "entailment", (2, 3): "neutral"}

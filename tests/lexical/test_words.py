@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbag.data.text.tagging import Tagger
 from unbag.lexical import words as lexical_words
 from unbag.lexical.words import ALL, BY_TYPE, AllWords, TypeWords, most_frequent, reader_of, word_reader
-from unbag.text.tags import Tagger
 
 pytest.importorskip("spacy")
 
@@ -27,7 +27,7 @@ class _Tags:
 @given(st.lists(st.sampled_from(PIECES), min_size=1, max_size=6), st.randoms())
 def test_all_words_of_a_sentence_are_those_of_its_tokens_in_any_order(pieces, random):
     """Its tokens are permuted and joined by spaces, as `permuted` does, and cut again."""
-    from unbag.text.tokens import tokenize
+    from unbag.data.text.tokens import tokenize
 
     sentence = " ".join(pieces)
     tokens = list(tokenize(sentence).texts)

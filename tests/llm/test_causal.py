@@ -5,9 +5,9 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
+from unbag.data.labels import LABELS  # noqa: E402
 from unbag.inference import BatchPredictor  # noqa: E402
 from unbag.inference.model_error import ModelError  # noqa: E402
-from unbag.labels import LABELS  # noqa: E402
 from unbag.llm.causal import CausalPredictor, _Question  # noqa: E402
 from unbag.llm.prompts import WORDS, Prompt  # noqa: E402
 from unbag.predictors import predictor_of  # noqa: E402

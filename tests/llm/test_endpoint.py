@@ -16,9 +16,9 @@ from tests.llm_server import answer_by_letters
 from tests.llm_server.app import WORDS, EndpointApp
 from tests.patience import wait_until
 from unbag import results
+from unbag.data.labels import LABELS
 from unbag.inference import BatchPredictor, probe
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LABELS
 from unbag.llm import endpoint as endpoint_module
 from unbag.llm.endpoint import KEY, EndpointError, EndpointPredictor
 from unbag.llm.prompts import WORDS as WORD_OF

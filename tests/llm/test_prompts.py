@@ -1,7 +1,7 @@
 import pytest
 
+from unbag.data.labels import LABELS
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LABELS
 from unbag.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, Prompt, fingerprint
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.llm.reading import label_in, probabilities_of
 
 

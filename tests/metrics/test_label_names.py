@@ -4,8 +4,8 @@ import evaluate
 import pytest
 
 from unbag import scripts
+from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.hub.metric_page import columns, table
-from unbag.labels import FOUR_WAY, LABELS
 
 IDS = [name for name in scripts.names("metrics") if name not in ("natural_logic", "pos_minitree")]
 

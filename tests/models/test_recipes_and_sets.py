@@ -80,7 +80,7 @@ def test_every_recipe_trains_it(name, recipe, options, pairs_file, tmp_path):  #
 @pytest.mark.parametrize("name", ["s-tlstm", "diin"])
 def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
     pytest.importorskip("spacy")
-    from unbag.text.parses import Parser
+    from unbag.data.text.parses import Parser
 
     pipeline = shared / "hub/models/spacy/en_core_web_sm"
     monkeypatch.setattr("unbag.training.augmented.Parser", lambda: Parser(pipeline, cache=tmp_path / "cache"))

@@ -7,8 +7,8 @@ import pytest
 
 from tests.fork_server import PYTHON
 from tests.models.tiny import tiny_tokenizer
+from unbag.data.text.tokens import tokenize
 from unbag.models.word_tokenizer import SPECIAL, vocabulary_of, word_tokenizer, words_of
-from unbag.text.tokens import tokenize
 
 SENTENCES = [
     "A man isn't here; he can't be.",

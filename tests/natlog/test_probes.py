@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import pytest
 
-from unbag.labels import ENTAILMENT
+from unbag.data.labels import ENTAILMENT
 from unbag.natlog.sentences import Labeller
 
 

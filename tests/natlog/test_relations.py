@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from unbag.labels import FOUR_WAY
+from unbag.data.labels import FOUR_WAY
 from unbag.natlog.relations import PARTS, Context, Relation, four_way, join, project, relation_of, three_way
 
 SYMBOLS = dict(zip("=<>^|v#", Relation, strict=True))

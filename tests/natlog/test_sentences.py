@@ -1,8 +1,8 @@
 import pytest
 
 from tools.natlog_pairs import made
+from unbag.data.labels import LABELS
 from unbag.inference.predictor import Predictor, checked_probabilities
-from unbag.labels import LABELS
 from unbag.natlog.explanation import explanation
 from unbag.natlog.predictor import NatlogPredictor
 from unbag.natlog.sentences import Labeller

@@ -3,7 +3,7 @@
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.text.parses import Parse
+from unbag.data.text.parses import Parse
 
 REAL_PREMISES = 600
 

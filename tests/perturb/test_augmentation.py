@@ -4,6 +4,8 @@ from collections import Counter
 
 import pytest
 
+from unbag.data.sources import Example
+from unbag.data.text.grammar import replacement
 from unbag.perturb.augmentation import UNBALANCED, Made, SoswapAddamod, drawn, kind_of
 from unbag.perturb.corpus_counts import count_corpus
 from unbag.perturb.halves import HELD_OUT, TRAINING
@@ -11,8 +13,6 @@ from unbag.perturb.soswap_addamod import swapped, tables
 from unbag.perturb.substituting import Substituted
 from unbag.perturb.substitution import Substituter
 from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
-from unbag.sources import Example
-from unbag.text.replacement import replacement
 
 
 class Letters:

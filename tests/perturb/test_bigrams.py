@@ -3,10 +3,10 @@ from collections import Counter
 
 import pytest
 
+from unbag.data.readers import DataError
+from unbag.data.sources import Example
 from unbag.perturb.bigrams import Bigrams, of_examples, of_file, together
 from unbag.perturb.corpus_counts import EDGE
-from unbag.rows import DataError
-from unbag.sources import Example
 
 
 def test_bigrams_of_pairs():

@@ -1,10 +1,10 @@
 import pytest
 
+from unbag.data.text.grammar import plural
 from unbag.perturb import halves
 from unbag.perturb.halves import HELD_OUT, TRAINING, are_in, half, stem
 from unbag.perturb.negation import TEMPLATES
 from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
-from unbag.text.plurals import plural
 
 
 def test_the_halves_are_the_same_for_ever():

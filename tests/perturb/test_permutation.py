@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
+from unbag.data.sources import open_data
+from unbag.data.text.tokens import tokenize
 from unbag.perturb.permutation import (
     CLUMPS,
     DEFAULT_MIN_WORDS,
@@ -17,8 +19,6 @@ from unbag.perturb.permutation import (
     _placements,
     derangement,
 )
-from unbag.sources import open_data
-from unbag.text.tokens import tokenize
 
 PREMISE = tokenize("Two young dogs, and a cat, chase a red ball in the park.")
 HYPOTHESIS = tokenize("Some small animals aren't playing with a toy outside today!")

@@ -3,9 +3,9 @@ from collections import Counter
 
 import pytest
 
+from unbag.data.downloads import fetch
 from unbag.natlog.relations import Relation
 from unbag.perturb.sicck import FILE, PAIRS, SEED_PAIRS, folds, group_sizes, read
-from unbag.pinned import fetch
 
 HEADER = [
     "Sno", "SICK_id", "Premise", "Hypothesis", "Modifier", "Premise/Hypothesis/Both",

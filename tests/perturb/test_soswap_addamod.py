@@ -3,10 +3,10 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example, open_data
 from unbag.perturb.augmentation import SoswapAddamod, drawn
 from unbag.perturb.soswap_addamod import SCHEMA, adjective_counts, tables
-from unbag.sources import Example, open_data
 
 PREMISES = [
     "A man is pushing a red car.",

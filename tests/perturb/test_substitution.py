@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbag.data.sources import Example
+from unbag.data.text.grammar import replacement
 from unbag.perturb import substitution as sub
 from unbag.perturb.bigrams import Bigrams
 from unbag.perturb.corpus_counts import count_corpus
 from unbag.perturb.substitution import Candidate, Substituter
 from unbag.perturb.word_lists import WordList
-from unbag.sources import Example
-from unbag.text.replacement import replacement
 from unbag.wordnet.relations import Relation
 
 LISTS = (

@@ -2,6 +2,7 @@ from collections import defaultdict
 
 import pytest
 
+from unbag.data.text.tokens import words
 from unbag.perturb.word_lists import (
     CATEGORIES,
     FIXED_PHRASES,
@@ -10,7 +11,6 @@ from unbag.perturb.word_lists import (
     PREPOSITION_OF,
     WORD_LISTS,
 )
-from unbag.text.words import words
 from unbag.wordnet.relations import Relation
 
 OFFICIAL = {

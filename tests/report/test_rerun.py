@@ -11,7 +11,7 @@ import pytest
 import unbag
 from tests.inference.conftest import ORDER, make_model, tiny_bert  # noqa: F401  (fixtures)
 from unbag import cli, results, sets
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.lexical.words import ALL
 from unbag.report.rerun import rerun
 from unbag.request import Request

@@ -7,7 +7,7 @@ import zipfile
 import numpy as np
 import pytest
 
-from unbag.labels import LABELS, label_id
+from unbag.data.labels import LABELS, label_id
 from unbag.scoring.annotators import agreement, fleiss_kappa
 
 # Three annotators, four examples; by hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3, 1 of 1.

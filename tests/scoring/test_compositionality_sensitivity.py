@@ -5,7 +5,7 @@ import re
 import numpy as np
 import pytest
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 

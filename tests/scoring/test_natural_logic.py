@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from sklearn.metrics import accuracy_score, precision_recall_fscore_support
 
-from unbag.labels import FOUR_WAY
+from unbag.data.labels import FOUR_WAY
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES, four_way, natural_logic
 

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.text.agreement import OBJECTIVE, SUBJECTIVE, Person, agreeing, third_singular
+from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Person, agreeing, third_singular
 
 FORMS = [
     # plural, third person singular

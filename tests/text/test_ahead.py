@@ -6,10 +6,10 @@ import os
 import pytest
 
 from unbag import demo
+from unbag.data.text import tagging
+from unbag.data.text.parses import Parser, parse_ahead
+from unbag.data.text.tagging import Tagger, tag_ahead
 from unbag.lexical.training import Recipe, fitted
-from unbag.text import ahead
-from unbag.text.parses import Parser, parse_ahead
-from unbag.text.tags import Tagger, tag_ahead
 from unbag.utils import parallel
 
 
@@ -19,7 +19,7 @@ def pipeline(shared):
 
 
 def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr(ahead, "_AT_ONCE", 7)
+    monkeypatch.setattr(tagging, "_AT_ONCE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
     with parallel.up_to(2):
@@ -35,7 +35,7 @@ def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
 @pytest.mark.nightly
 @pytest.mark.parametrize("tag", [None, "JJ"])
 def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
-    monkeypatch.setattr(ahead, "_AT_ONCE", 7)
+    monkeypatch.setattr(tagging, "_AT_ONCE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:20] for text in example[1:3]]
 
     def parses(parser):
@@ -55,7 +55,7 @@ def test_one_process_tags_nothing_ahead(tmp_path):
 
 @pytest.mark.nightly
 def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_path, monkeypatch):
-    monkeypatch.setattr(ahead, "_AT_ONCE", 50)
+    monkeypatch.setattr(tagging, "_AT_ONCE", 50)
     models = []
     for num_proc in (1, 2):
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
@@ -83,9 +83,9 @@ def _refuses():
 
 def test_a_process_that_dies_is_said_in_a_sentence():
     with parallel.up_to(2), pytest.raises(ValueError, match=r"a process that reads sentences died.*--num-proc"):
-        ahead.read_ahead(_dies, ["A dog."] * 9)
+        tagging.read_ahead(_dies, ["A dog."] * 9)
 
 
 def test_what_a_reader_says_comes_out():
     with parallel.up_to(2), pytest.raises(ValueError, match="no such pipeline"):
-        ahead.read_ahead(_refuses, ["A dog."] * 9)
+        tagging.read_ahead(_refuses, ["A dog."] * 9)

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.text.articles import agree, fits
+from unbag.data.text.grammar import agree, fits
 
 AN = [
     *("apple", "egg", "ice", "orange", "umbrella", "hour", "honest", "heir", "honor", "unimportant", "uninteresting"),

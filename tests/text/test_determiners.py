@@ -1,7 +1,7 @@
 import pytest
 
 from tests.perturb.conftest import parse_of
-from unbag.text.determiners import determiners_fit
+from unbag.data.text.grammar import determiners_fit
 
 
 def noun_phrase(text):

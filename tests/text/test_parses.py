@@ -2,7 +2,7 @@ import sqlite3
 
 import pytest
 
-from unbag.text.parses import Parse, Parser
+from unbag.data.text.parses import Parse, Parser
 
 SENTENCE = "A man's T-shirt  has two\nholes, hasn't it?"
 
@@ -103,7 +103,7 @@ def _seen(parser, monkeypatch):
 
 
 def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
-    monkeypatch.setattr("unbag.text.parses._AT_ONCE", 2)
+    monkeypatch.setattr("unbag.data.text.parses._AT_ONCE", 2)
     taken = []
     stream = parser.parses(taken.append(n) or f"Dog {n} sleeps." for n in range(6))
     next(stream)
@@ -113,7 +113,7 @@ def test_sentences_are_taken_as_parses_are_asked_for(parser, monkeypatch):
 
 def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch):
     list(Parser(pipeline, cache=tmp_path).parses(["A man sleeps."]))
-    monkeypatch.setattr("unbag.text.pipeline.version", lambda package: "99")
+    monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
     list(Parser(pipeline, cache=tmp_path).parses(["A dog runs."]))
     files = list(tmp_path.glob("*.sqlite"))
     assert len(files) == 2
@@ -132,6 +132,6 @@ def test_parses_do_not_depend_on_the_words_that_are_kept(pipeline, parser, monke
     nouns = [f"{colour} {noun}ling" for colour in ("red", "odd") for noun in ("dog", "gos")]
     sentences = [f"The {noun} {verb} a bird." for noun in nouns for verb in verbs]
     kept = list(parser.parses(sentences))
-    monkeypatch.setattr("unbag.text.parses._KEPT", 0)
-    monkeypatch.setattr("unbag.text.parses._AT_ONCE", 3)
+    monkeypatch.setattr("unbag.data.text.parses._KEPT", 0)
+    monkeypatch.setattr("unbag.data.text.parses._AT_ONCE", 3)
     assert list(Parser(pipeline, cache=tmp_path).parses(sentences)) == kept

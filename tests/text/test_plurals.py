@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.text.plurals import plural
+from unbag.data.text.grammar import plural
 
 
 @pytest.mark.parametrize(

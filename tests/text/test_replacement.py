@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.text.replacement import replacement
+from unbag.data.text.grammar import replacement
 
 
 def _difference(premise, hypothesis):

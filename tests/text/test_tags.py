@@ -2,7 +2,7 @@ import sqlite3
 
 import pytest
 
-from unbag.text.tags import Tagger
+from unbag.data.text.tagging import Tagger
 
 
 @pytest.fixture(scope="module")
@@ -51,7 +51,7 @@ def test_more_sentences_than_a_query_takes(pipeline, tmp_path):
 
 def test_another_pipeline_has_a_cache_of_its_own(pipeline, tmp_path, monkeypatch):
     Tagger(pipeline, cache=tmp_path).tags(["A man sleeps."])
-    monkeypatch.setattr("unbag.text.pipeline.version", lambda package: "99")
+    monkeypatch.setattr("unbag.data.text.tagging.version", lambda package: "99")
     Tagger(pipeline, cache=tmp_path).tags(["A dog runs."])
     files = list(tmp_path.glob("*.sqlite"))
     assert len(files) == 2

@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from tests.training.conftest import write_pairs
+from unbag.data.sources import Example
 from unbag.perturb.augmentation import kind_of
 from unbag.perturb.halves import TRAINING, are_in
-from unbag.sources import Example
 from unbag.training import augmented
 from unbag.training.augment_option import KINDS
 from unbag.training.augmented import Augmented
@@ -84,8 +84,8 @@ def test_half_the_vocabulary_makes_fewer_pairs_than_all(made):
 
 SCRIPT = """
 import json, sys
-from unbag.sources import Example
-from unbag.text.parses import Parser
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parser
 from unbag.training import augmented
 from unbag.training.data import Part
 pipeline, pairs, kinds = sys.argv[1], *map(json.loads, sys.argv[2:])

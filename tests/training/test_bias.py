@@ -8,10 +8,10 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import datasets
 
 from tests.training.conftest import PAIRS
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
 from unbag.inference.run import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.labels import LABELS
-from unbag.sources import Example
 from unbag.training import bias, debiasing, regimes
 from unbag.training.data import Part, TrainingData, drawn
 from unbag.training.debias_options import DebiasConfig

@@ -12,7 +12,7 @@ from torch.nn.functional import cross_entropy
 
 from tests.training.tiny_networks import LABELS as GOLD
 from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_tokenizer
-from unbag.sources import Example
+from unbag.data.sources import Example
 from unbag.training import debias_options as options
 from unbag.training.confidence import ConfidenceRegularised
 from unbag.training.debiased import Weighted

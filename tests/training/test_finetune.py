@@ -10,8 +10,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.training.conftest import PAIRS, write_pairs
 from tests.training.tiny_networks import tiny_network, tiny_tokenizer
+from unbag.data.labels import LABELS
 from unbag.inference import TransformerPredictor
-from unbag.labels import LABELS
 from unbag.training.config import TrainConfig
 from unbag.training.seeds import run_seeds
 

@@ -19,12 +19,12 @@ from rich.console import Console
 
 from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli, scripts
-from unbag.answers import Answers
+from unbag.data.labels import LABELS, LabelError
+from unbag.data.predictions import Answers
 from unbag.inference import TransformerPredictor
 from unbag.inference.model_error import ModelError
 from unbag.inference.probe import ProbeReport
 from unbag.inference.revision import folder_revision
-from unbag.labels import LABELS, LabelError
 from unbag.natlog.relations import Relation
 from unbag.perturb import modified
 from unbag.report.kfold import table

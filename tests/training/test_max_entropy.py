@@ -8,8 +8,8 @@ import torch
 from torch.nn.functional import cross_entropy
 
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network
-from unbag.sources import Example
-from unbag.text.tokens import tokenize
+from unbag.data.sources import Example
+from unbag.data.text.tokens import tokenize
 from unbag.training.max_entropy import MaxEntropy, entropies
 from unbag.training.options import MaxEntropyOptions
 

@@ -14,8 +14,8 @@ from transformers import AutoModelForSequenceClassification
 
 from tests.training.test_finetune import same
 from unbag import asked_model, results, word_counter
+from unbag.data.labels import LABELS
 from unbag.inference.probe import ProbeReport
-from unbag.labels import LABELS
 from unbag.request import Request
 from unbag.selection import OptionError
 from unbag.training import mended

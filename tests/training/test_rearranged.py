@@ -16,11 +16,11 @@ from rich.console import Console
 from tests.hub_server.client_process import runs_in
 from tests.training.conftest import PAIRS
 from unbag import scripts
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
 from unbag.inference import TransformerPredictor
-from unbag.labels import LABELS
 from unbag.report.rearranged import table
 from unbag.scoring.bootstrap import Estimate
-from unbag.sources import Example
 from unbag.training import rearranged
 from unbag.training.config import TrainConfig
 from unbag.training.data import Part, TrainingData

@@ -11,8 +11,8 @@ from transformers import AutoModelForSequenceClassification
 from tests.training.conftest import PAIRS
 from tests.training.test_finetune import close, same
 from unbag import scripts
+from unbag.data.labels import LABELS
 from unbag.inference import TransformerPredictor
-from unbag.labels import LABELS
 from unbag.training.run import run
 
 HEX = scripts.file("trainers", "hex").RECIPE

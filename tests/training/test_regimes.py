@@ -3,7 +3,7 @@ from dataclasses import replace
 
 import pytest
 
-from unbag.sources import Example
+from unbag.data.sources import Example
 from unbag.training.data import Part
 from unbag.training.regimes import TOO_SHORT, Shuffled, hypothesis_only, mixed, permuted
 

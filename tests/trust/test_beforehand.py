@@ -20,15 +20,15 @@ class ReachedError(BaseException):
 
 
 EXPENSIVE = (
-    "unbag.rows.open_hub",  # a corpus
-    "unbag.rows.hub_commit",
-    "unbag.sources.Source.examples",  # all of somebody's pairs
+    "unbag.data.readers.open_hub",  # a corpus
+    "unbag.data.readers.hub_commit",
+    "unbag.data.sources.Source.examples",  # all of somebody's pairs
     "unbag.sets.prepare",
     "unbag.lexical.training._gathered",
     "unbag.inference.loading.network_of",
     "unbag.inference.origin._commit",
     "unbag.training.run.load_to_train",
-    "unbag.text.pipeline.load",
+    "unbag.data.text.tagging.load",
     "unbag.lexical.embeddings._fetch",
     "unbag.engine.predict_rows",
     "httpx2.Client.send",

@@ -16,13 +16,13 @@ import pytest
 
 from tests.trust.command import ask, files_below, refused, some
 from unbag import sets
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.readers import open_file
+from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
 from unbag.lexical import word_vectors
 from unbag.lexical.word_vectors import read_word_vectors
 from unbag.perturb import bigrams
 from unbag.request import Request, build
-from unbag.rows import open_file
-from unbag.sources import LONGEST_SENTENCE, TOO_LONG, open_data
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -346,7 +346,7 @@ BOMBS = {
 def test_a_small_parquet_file_of_endless_rows_takes_no_memory(tmp_path, monkeypatch, name):
     make, message = BOMBS[name]
     if name in ("nulls", "lists"):  # or they would take seconds to write
-        monkeypatch.setattr("unbag.parquet.GIGABYTE", 1 << 20)
+        monkeypatch.setattr("unbag.data.parquet.GIGABYTE", 1 << 20)
     path = tmp_path / "pairs.parquet"
     pq.write_table(make(), path, compression="zstd", store_schema=False)
     assert path.stat().st_size < 1 << 20

@@ -11,11 +11,11 @@ from tests.trust.command import ask, files_below, refused, some
 from unbag import challenge_sets, sets
 from unbag.api import evaluate
 from unbag.comparison import compare
+from unbag.data.sources import DataError, open_data
 from unbag.harness.export import export_tasks
 from unbag.lexical.training import Recipe
 from unbag.request import Request
 from unbag.selection import Pairs
-from unbag.sources import DataError, open_data
 from unbag.training.config import TrainConfig
 
 WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())

@@ -14,7 +14,7 @@ import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 
 ROOT = Path(__file__).parents[2]
 SOURCES = [path for name in ("src", "dataset_scripts", "metrics", "trainers") for path in (ROOT / name).rglob("*.py")]
@@ -22,7 +22,7 @@ PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 
 # What reads the network at all, beside the clients of the Hub, and why no hash stands beside it.
 READERS = {
-    "src/unbag/pinned.py": "checks the sha256 of what it fetches",
+    "src/unbag/data/downloads.py": "checks the sha256 of what it fetches",
     "src/unbag/utils/offline.py": "asks whether the Hub is there, and reads nothing",
     "src/unbag/llm/endpoint.py": "asks an endpoint that the user names",
     "src/unbag/wordnet/install.py": "lets pip check the sha256",
@@ -33,7 +33,10 @@ NETWORK = re.compile(
 
 # Hub reads without a revision in the call, and why each decides no number unknown to the record.
 UNPINNED = {
-    ("src/unbag/text/pipeline.py", "snapshot_download"): "a pipeline's version stands in the record, and parts caches",
+    (
+        "src/unbag/data/text/tagging.py",
+        "snapshot_download",
+    ): "a pipeline's version stands in the record, and parts caches",
     ("src/unbag/training/hub_checkpoints.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
     (
         "src/unbag/untrained/making.py",
@@ -74,8 +77,8 @@ def test_every_file_that_is_fetched_has_its_hash_and_an_address_that_does_not_ch
                 pinned[path, call.lineno] = {each.arg for each in call.keywords}
     assert pinned, "no file is fetched"
     assert all({"url", "sha256", "name"} <= given for given in pinned.values())
+    from unbag.data.downloads import PinnedFile
     from unbag.perturb import sicck
-    from unbag.pinned import PinnedFile
     from unbag.scripts import module
 
     breaking_nli = module("dataset_scripts", "breaking_nli")

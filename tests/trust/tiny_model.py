@@ -4,8 +4,8 @@ import re
 from pathlib import Path
 
 from tests.tiny_tokenizer import SPECIAL, tiny_tokenizer
+from unbag.data.labels import LABELS
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LABELS
 
 
 def save_tiny_model(folder: Path) -> Path:

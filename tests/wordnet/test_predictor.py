@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 from tests.wordnet.tiny_lexicon import TinyLexicon
+from unbag.data.labels import LABELS
 from unbag.inference.predictor import Predictor, checked_probabilities
-from unbag.labels import LABELS
 from unbag.wordnet.predictor import WordNetPredictor
 
 

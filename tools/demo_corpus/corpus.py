@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 from tools.demo_corpus import edits, semantics
 from tools.demo_corpus.scenes import Scene, is_sound
 from tools.demo_corpus.sentences import say
-from unbag import labels
+from unbag.data import labels
 
 SPLITS: Final = {"train": 6_000, "validation": 1_500, "test": 1_500}
 """The splits and their default sizes. `test` is not shipped: it is there for who wants pairs that nobody has seen."""

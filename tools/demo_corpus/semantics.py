@@ -29,7 +29,7 @@ from tools.demo_corpus.lexicon import (
 )
 from tools.demo_corpus.scenes import Entity, Gear, Scene
 from tools.demo_corpus.taxonomy import Taxonomy
-from unbag import labels
+from unbag.data import labels
 
 
 def entails(premise: Scene, hypothesis: Scene) -> bool:

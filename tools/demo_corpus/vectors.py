@@ -5,7 +5,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
-from unbag.text.tokens import tokenize
+from unbag.data.text.tokens import tokenize
 
 DIMENSIONS: Final = 200
 """The most frequent words, beside which all words are counted. ReSNLI's model of words alone, fitted to the validation

@@ -8,8 +8,8 @@ were tuned, and no rule was made for them.
 from collections.abc import Iterator
 from typing import Final, Literal, NamedTuple
 
-from unbag.labels import ENTAILMENT, NEUTRAL
-from unbag.text.articles import agree
+from unbag.data.labels import ENTAILMENT, NEUTRAL
+from unbag.data.text.grammar import agree
 
 Polarity = Literal["up", "down", "neither"]
 

@@ -9,7 +9,7 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers
+from unbag.data.predictions import Answers
 from unbag.papers.counterparts import Counterpart
 from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.bootstrap import Estimate
@@ -182,7 +182,7 @@ class ChallengeSet:
             shuffled: of the model to the rows with shuffled words (`perturb.shuffled`), one for each draw.
             lexical_model: the record of the lexical baseline.
         """
-        from unbag.columns import values
+        from unbag.data.columns import values
 
         answers = answers.for_gold(getattr(rows.features["label"], "names", ()))
         columns = {name: values(rows, name) for name in ("label", *self.columns, *self.more_columns)}
@@ -212,7 +212,7 @@ class ChallengeSet:
         Args:
             rows: a `datasets.Dataset`.
         """
-        from unbag.columns import values
+        from unbag.data.columns import values
 
         decisive = getattr(self.module("scores"), f"{self.name}_decisive", None)
         if decisive is None:

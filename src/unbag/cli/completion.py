@@ -14,14 +14,14 @@ def sets(incomplete: str) -> list[str]:
 
 def corpora(incomplete: str) -> list[str]:
     """Complete the name of a base corpus."""
-    from unbag.corpora import CORPORA
+    from unbag.data.corpora import CORPORA
 
     return _completed(incomplete, CORPORA)
 
 
 def splits(ctx: typer.Context, incomplete: str) -> list[str]:
     """Complete a split of the corpora that are named before, or of all corpora."""
-    from unbag.corpora import CORPORA
+    from unbag.data.corpora import CORPORA
 
     named = [name for name in ctx.params.get("corpus") or () if name in CORPORA] or list(CORPORA)
     return _completed(incomplete, dict.fromkeys(split for name in named for split in CORPORA[name].splits))

@@ -18,7 +18,7 @@ from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
 from unbag.cli.set_selection import ALL, Full, Sets, selected
 from unbag.cli.shared_options import with_shared_options
 from unbag.cli.watching import watch
-from unbag.corpora import OF_PAPERS
+from unbag.data.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
     from unbag.engine import Engine as EvaluationEngine

@@ -89,7 +89,7 @@ def score(
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
     """
-    from unbag.labels import LABELS, gold_label
+    from unbag.data.labels import LABELS, gold_label
     from unbag.lexical.hub import open_lexical_model
     from unbag.lexical.scorer import score_pair
     from unbag.lexical.training import Recipe, fitted, load

@@ -84,7 +84,7 @@ def list_sets(
     as_json: AsJson = False,
 ) -> None:
     """List the challenge sets and the corpora they can be built from; or the options of one set."""
-    from unbag.corpora import CORPORA
+    from unbag.data.corpora import CORPORA
     from unbag.sets import described_options, summaries
 
     if name is not None:

@@ -143,7 +143,7 @@ class ModelOptions:
                 `training` is for none of them.
         """
         from unbag import challenge_sets
-        from unbag.corpora import CORPORA
+        from unbag.data.corpora import CORPORA
         from unbag.model_kinds import BUILT_IN, ENDPOINT, kind_of
 
         for what, option, known in (
@@ -190,7 +190,7 @@ def in_folder_name(lexical: bool, shuffled: bool = True) -> dict[str, Any]:
 
 def parsed(label_map: list[str] | None) -> dict[str, str] | None:
     """Return a label map from its parts."""
-    from unbag.labels import parse_label_map
+    from unbag.data.labels import parse_label_map
 
     return None if label_map is None else parse_label_map(",".join(label_map))
 

@@ -32,9 +32,9 @@ def label(
 
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis "No poodle is chasing a black cat."
     """
+    from unbag.data.text.tagging import PIPELINE
     from unbag.natlog.explanation import explanation
     from unbag.natlog.sentences import Labeller
-    from unbag.text.pipeline import PIPELINE
 
     verdict = Labeller.load(pipeline or PIPELINE).label(premise, hypothesis)
     lines = explanation(verdict)
@@ -111,7 +111,7 @@ def prove(
 
 
 def _seed(premise: str, hypothesis: str, label: str) -> "Seed":
-    from unbag.labels import canonical
+    from unbag.data.labels import canonical
     from unbag.perturb.modifiers import Seed
 
     seed = Seed.of(premise, hypothesis, canonical(label))

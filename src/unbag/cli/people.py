@@ -40,7 +40,7 @@ def draw(
       unbag people score people people/sheet.csv
     """
     from unbag import people
-    from unbag.answers import Answers
+    from unbag.data.predictions import Answers
     from unbag.inference.probe import require_meant
     from unbag.inference.run import predict_rows
     from unbag.inference.store import PREDICTIONS

@@ -57,9 +57,9 @@ def prefetch(
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
     from unbag import prefetch
+    from unbag.data.sources import require_pairs
     from unbag.predictors import require_model
     from unbag.requirements import MissingError
-    from unbag.sources import require_pairs
 
     if training and not models:
         raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")

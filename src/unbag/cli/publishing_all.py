@@ -17,7 +17,7 @@ from unbag.cli.publishing_spaces import fitted_by_default
 from unbag.cli.request_options import PairOptions
 from unbag.cli.set_selection import ALL
 from unbag.cli.shared_options import with_shared_options
-from unbag.corpora import OF_PAPERS
+from unbag.data.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
     from unbag.failures import Failure

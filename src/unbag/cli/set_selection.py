@@ -9,7 +9,7 @@ import typer
 from unbag.cli import completion
 from unbag.cli.lists import comma_separated
 from unbag.cli.request_options import FILE, PairOptions
-from unbag.corpora import OF_PAPERS, corpus
+from unbag.data.corpora import OF_PAPERS, corpus
 
 if TYPE_CHECKING:
     from unbag.failures import Failure

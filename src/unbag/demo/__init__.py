@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from unbag.sources import Example, open_data
+from unbag.data.sources import Example, open_data
 
 SPLITS: Final = ("train", "validation")
 """The splits of the bundled corpus, of 6,000 and 1,500 pairs."""

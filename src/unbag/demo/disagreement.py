@@ -7,11 +7,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import demo
+from unbag.data.labels import ENTAILMENT, LABELS, label_id
+from unbag.data.sources import Example
 from unbag.demo.reader import ReaderPredictor, words
 from unbag.demo.run import fitted_to
-from unbag.labels import ENTAILMENT, LABELS, label_id
 from unbag.predictors import predictor_of
-from unbag.sources import Example
 
 _DECIMALS: Final = 4  # of how sure both are: near ties are broken by the order of the pairs
 

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from safetensors import safe_open
 from threadpoolctl import threadpool_limits
 
-from unbag import labels
+from unbag.data import labels
 from unbag.inference.predictor import checked_pairs
 from unbag.utils.hashing import file_hash
 

@@ -6,7 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import demo, rows, suite
+from unbag import demo, suite
+from unbag.data import readers
 from unbag.demo.reader import ReaderPredictor
 from unbag.evaluation import OnProgress, OnResult, OnSet, evaluate_all
 from unbag.lexical.words import ALL
@@ -104,7 +105,7 @@ def fill(out: Path) -> None:
             shutil.copyfile(path, tmp)
     for pairs in (_FOR_SEEDS, _FOR_MANY_ROWS):
         with atomic_write(_first(out, pairs)) as tmp, tmp.open("w", encoding="utf-8") as file:
-            for row in islice(rows.open_file(demo.file("validation")).read(), pairs):
+            for row in islice(readers.open_file(demo.file("validation")).read(), pairs):
                 file.write(json.dumps(row.values) + "\n")
 
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from math import nan
 from typing import Any, TypeAlias
 
-from unbag.answers import of_labels
+from unbag.data.predictions import of_labels
 from unbag.scoring.paths import estimates
 
 Record: TypeAlias = Mapping[str, Any]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
 from unbag.llm.prompts import Prompt

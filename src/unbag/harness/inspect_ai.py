@@ -10,8 +10,8 @@ place for a metric: it gives plain accuracy, and so is written for no set whose 
 import json
 from collections.abc import Sequence
 
+from unbag.data.labels import LABELS, label_id
 from unbag.harness.tasks import Task, scoring_source
-from unbag.labels import LABELS, label_id
 from unbag.llm.prompts import INSTRUCTION, WORDS, Prompt
 
 _SHELL = '''

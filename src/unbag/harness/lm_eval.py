@@ -8,8 +8,8 @@ rows; ours are functions of all rows, so each row's result is its record, and th
 import json
 from collections.abc import Sequence
 
+from unbag.data.labels import LABELS
 from unbag.harness.tasks import Task, scoring_source
-from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt
 
 _CODE = "unbag_scores"

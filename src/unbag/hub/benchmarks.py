@@ -4,7 +4,7 @@ import json
 from typing import Any, NamedTuple
 
 from unbag import sets
-from unbag.corpora import CORPORA, OFFICIAL
+from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import without_folders
 from unbag.results import Result
 

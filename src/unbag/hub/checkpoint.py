@@ -6,13 +6,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import schemas
+from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import About, card
 from unbag.hub.ownership import FOLDER, is_own_head, model_of
 from unbag.hub.publication import Publication
 from unbag.inference.revision import folder_revision
 from unbag.inference.store import PREDICTIONS
-from unbag.labels import resolve_order
 from unbag.results import Result
 from unbag.utils import checksums
 from unbag.utils.files import read_object

@@ -5,8 +5,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from unbag.data.labels import LABELS
 from unbag.hub.statistics import SIDES
-from unbag.labels import LABELS
 
 _LONGEST: Final = 300  # characters of a value that is shown
 

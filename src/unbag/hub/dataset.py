@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag import sets
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
+from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
 from unbag.hub.config_card import ConfigCard
 from unbag.hub.dataset_card import merged_card
@@ -22,7 +23,6 @@ from unbag.hub.publication import Merge, Publication
 from unbag.hub.statistics import Statistics
 from unbag.request import Request, build, check, splits_of
 from unbag.results import environment
-from unbag.rows import is_hub_id
 from unbag.utils.hub_names import require_config, require_repo
 
 _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs

@@ -9,8 +9,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag import challenge_sets, parquet
+from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
+from unbag.data import parquet
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import config_of, options
 from unbag.hub.card import parted

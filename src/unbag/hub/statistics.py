@@ -10,7 +10,7 @@ import pyarrow.compute as pc
 import xxhash
 from numpy.typing import NDArray
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 
 SIDES: Final = ("premise", "hypothesis")
 _UNSPACED: Final = ("zh",)  # whose words stand without spaces

@@ -10,8 +10,16 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.labels import (
+    LABEL_SPACES,
+    LABELS,
+    LabelError,
+    canonical,
+    label_space_of,
+    resolve_order,
+    two_label_orders,
+)
 from unbag.inference.predictor import checked_pairs, checked_probabilities
-from unbag.labels import LABEL_SPACES, LABELS, LabelError, canonical, label_space_of, resolve_order, two_label_orders
 from unbag.utils.hashing import file_hash
 from unbag.utils.user_code import user_code_error
 

@@ -31,7 +31,7 @@ def is_classifier(model: object) -> bool:
 
 def name_of(model: Any) -> str:
     """Return what a classifier was loaded as: the Hub id, or its folder's own name."""
-    from unbag.rows import is_hub_id
+    from unbag.data.readers import is_hub_id
 
     loaded = str(getattr(model.model.config, "_name_or_path", "") or "")
     return loaded if is_hub_id(loaded) else Path(loaded).name or type(model).__name__

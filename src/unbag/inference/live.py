@@ -9,13 +9,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from unbag.answers import Answers
+from unbag.data.labels import label_space_of
+from unbag.data.predictions import Answers
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
 from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs, length_limit
 from unbag.inference.memory import Halving
 from unbag.inference.predictor import checked_pairs, checked_probabilities
 from unbag.inference.process_group import process_group
-from unbag.labels import label_space_of
 
 
 class LiveClassifier:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 import torch
 from transformers import AutoModelForCausalLM, AutoModelForSequenceClassification
 
+from unbag.data.labels import LABELS, of_one_output, resolve_order
 from unbag.inference.encoding import length_limit
 from unbag.inference.model_error import ModelError
 from unbag.inference.origin import origin_of
 from unbag.inference.reading import config_of, is_causal_lm, network_of, no_weights, tokenizer_of
 from unbag.inference.vocabulary import require_padding, require_vectors, require_words
-from unbag.labels import LABELS, of_one_output, resolve_order
 from unbag.one_output import RANKING, Threshold, checked_threshold
 from unbag.utils.advice import first_fitting
 

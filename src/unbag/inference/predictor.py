@@ -6,7 +6,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.utils.redaction import first_line
 
 _SUM_TOLERANCE = 1e-3  # float16 probabilities, or three printed decimals, sum to 1 no better than this

@@ -8,11 +8,11 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers
+from unbag.data.labels import LABELS, LabelError, fold, label_id, label_space_of, two_label_orders
+from unbag.data.predictions import Answers
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LABELS, LabelError, fold, label_id, label_space_of, two_label_orders
 from unbag.one_output import ranked, scores_of
 from unbag.scoring.ranking import area_under_curve
 

@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 
 PAIRS: Final[dict[str, tuple[tuple[str, str, str], ...]]] = {
     "en": (

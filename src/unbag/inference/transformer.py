@@ -17,6 +17,7 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
+from unbag.data.labels import label_space_of
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches, wanted
 from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
 from unbag.inference.first_token import use_first_token
@@ -27,7 +28,6 @@ from unbag.inference.packed_weights import use_packed_weights
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.process_group import default_device
 from unbag.inference.vocabulary import require_vectors_of
-from unbag.labels import label_space_of
 from unbag.one_output import Threshold, logit_of
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import hub_read

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets, suite
-from unbag.answers import Answers, placed
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
-from unbag.columns import column, distinct
-from unbag.labels import LABEL_SPACES, LabelError, resolve_order
+from unbag.data.columns import column, distinct
+from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
+from unbag.data.predictions import Answers, placed
 from unbag.request import Request, build
 
 DEFAULT_EXAMPLES: Final = 100

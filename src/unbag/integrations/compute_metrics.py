@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
-from unbag.answers import Answers
-from unbag.columns import numbers
+from unbag.data.columns import numbers
+from unbag.data.labels import LABELS, fold, label_space_of
+from unbag.data.predictions import Answers
 from unbag.integrations.asked import AskedSet, named_order
-from unbag.labels import LABELS, fold, label_space_of
 
 Evaluated = Any  # a `transformers.EvalPrediction`, or any pair of predictions and label ids
 

@@ -16,10 +16,10 @@ except ImportError as error:
         f"CrossEncoderEvaluator needs sentence-transformers 6 or newer: pip install sentence-transformers ({error})"
     ) from error
 
-from unbag.answers import Answers
+from unbag.data.labels import label_space_of
+from unbag.data.predictions import Answers
 from unbag.inference.predictor import checked_probabilities
 from unbag.integrations.asked import DEFAULT_EXAMPLES, built, order_of, quantities, requested
-from unbag.labels import label_space_of
 from unbag.request import Request
 from unbag.utils.files import atomic_write
 

@@ -2,7 +2,7 @@
 
 from functools import lru_cache
 
-from unbag.text.tokens import tokenize
+from unbag.data.text.tokens import tokenize
 
 Words = tuple[str, ...]
 """Words of a sentence that count: lower-cased, each once, sorted."""

@@ -6,8 +6,8 @@ in Figure 2 of the paper *not* and *there* are features. Universal tags call the
 
 from typing import Final
 
+from unbag.data.text.tagging import Tagged
 from unbag.lexical.bag import Words as Words
-from unbag.text.tags import Tagged
 
 PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
 """The Penn Treebank's tags of the words that count: NN*, VB*, JJ*, RB* and EX (*there*)."""

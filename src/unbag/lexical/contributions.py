@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 from unbag.lexical.features import Feature, Vocabulary
 
 LOGIT_DECIMALS: Final = 3

@@ -14,12 +14,12 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
 from unbag.lexical.content import Words
 from unbag.lexical.model import LexicalModel, fit_lexical_model
 from unbag.lexical.training import DEFAULT_SEED, FOLDS, code_hash
 from unbag.lexical.words import ALL, word_reader
-from unbag.sources import Example
 from unbag.utils import checksums, rng
 from unbag.utils.files import cache_folder
 from unbag.utils.hashing import text_hash

@@ -6,10 +6,10 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from unbag.columns import PAIR, ROWS_PER_TABLE, decimals, real
-from unbag.labels import LABELS, label_id
+from unbag.data.columns import PAIR, ROWS_PER_TABLE, decimals, real
+from unbag.data.labels import LABELS, label_id
+from unbag.data.sources import Example
 from unbag.lexical.scorer import LMS, LOGIT, PROBABILITY, Score, Scorer
-from unbag.sources import Example
 
 PROBABILITIES: Final = tuple(f"lexical_{label}" for label in LABELS)
 SCHEMA: Final = pa.schema(

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 from safetensors import SafetensorError, safe_open
 from scipy import sparse
 
+from unbag.data.text.tokens import tokenize
 from unbag.lexical.word_vectors import is_word_vectors, read_word_vectors
-from unbag.text.tokens import tokenize
 from unbag.utils.files import read_object
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import HubReadError, absence_of, hub_read

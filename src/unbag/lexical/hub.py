@@ -4,11 +4,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.corpora import LANGUAGES
+from unbag.data.corpora import LANGUAGES
+from unbag.data.readers import is_hub_id
+from unbag.data.sources import Source
 from unbag.lexical.model import CONFIG_FILE, MODEL_TYPE, WEIGHTS_FILE
 from unbag.lexical.words import ALL, BY_CONTEXT, BY_TYPE
-from unbag.rows import is_hub_id
-from unbag.sources import Source
 from unbag.utils.files import read_object
 from unbag.utils.hub import HubReadError, hub_read
 

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.labels import LABELS, label_id
+from unbag.data.labels import LABELS, label_id
 from unbag.lexical.content import Words
 from unbag.lexical.contributions import Contribution as Contribution
 from unbag.lexical.contributions import misleading

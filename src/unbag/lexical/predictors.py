@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import labels
+from unbag.data import labels
 from unbag.inference.predictor import checked_pairs
 from unbag.lexical.training import Recipe, fitted, load, training_sources
 from unbag.lexical.words import ALL, BY_CONTEXT, reader_of
@@ -99,8 +99,8 @@ def _wordnet(_: Recipe) -> Any:
 
 
 def _natlog(recipe: Recipe) -> Any:
+    from unbag.data.text.tagging import PIPELINE
     from unbag.natlog.predictor import NatlogPredictor  # spaCy and NLTK only where it is asked for
-    from unbag.text.pipeline import PIPELINE
 
     return NatlogPredictor.load(recipe.pipeline or PIPELINE)
 

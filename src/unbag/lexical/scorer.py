@@ -7,14 +7,14 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.columns import real, rounded
-from unbag.labels import label_id
+from unbag.data.columns import real, rounded
+from unbag.data.labels import label_id
+from unbag.data.sources import Example, Source
 from unbag.lexical.contributions import LOGIT_DECIMALS
 from unbag.lexical.model import Contribution, LexicalModel
 from unbag.lexical.regression import lms
 from unbag.lexical.training import FOLDS, Fold, Recipe, fitted, fold_of, training_sources
 from unbag.lexical.words import reader_of
-from unbag.sources import Example, Source
 
 PROBABILITY: Final = real("probability", 4)
 LMS: Final = real("lms", 4)

@@ -13,13 +13,13 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.corpora import CORPORA, LANGUAGES
+from unbag.data.corpora import CORPORA, LANGUAGES
+from unbag.data.sources import Example, Source, open_corpus, open_data, require_pairs
+from unbag.data.text import tagging as pipelines
+from unbag.data.text.tokens import SEGMENTER, is_segmented
 from unbag.lexical.content import Words
 from unbag.lexical.model import LexicalModel, fit_lexical_model
 from unbag.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWords, WordReader, word_reader
-from unbag.sources import Example, Source, open_corpus, open_data, require_pairs
-from unbag.text import pipeline as pipelines
-from unbag.text.tokens import SEGMENTER, is_segmented
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import cache_folder
 from unbag.utils.options import require, whole

@@ -4,13 +4,12 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
-from unbag.corpora import LANGUAGES
+from unbag.data.corpora import LANGUAGES
+from unbag.data.text.tagging import ALL as ALL
+from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, tag_ahead
+from unbag.data.text.tokens import tokenizer_identity
 from unbag.lexical.bag import all_words
 from unbag.lexical.content import PENN, UNIVERSAL, Words, content_words
-from unbag.text.pipeline import ALL as ALL
-from unbag.text.pipeline import PIPELINE
-from unbag.text.tags import Tagged, Tagger, tag_ahead
-from unbag.text.tokens import tokenizer_identity
 
 PIPELINES: Final = {**dict.fromkeys(LANGUAGES, ALL), "en": PIPELINE, "zh": "spacy/zh_core_web_sm"}
 """The spaCy pipeline that tags where none is named, by language; `all` where we know of none to recommend."""
@@ -137,7 +136,7 @@ def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> 
     """Return what reads words as asked.
 
     Args:
-        pipeline: a spaCy pipeline that tags (`unbag.text.tags.Tagger`), `ALL`, or None for the language's own.
+        pipeline: a spaCy pipeline that tags (`unbag.data.text.tagging.Tagger`), `ALL`, or None for the language's own.
         language: one of `corpora.LANGUAGES`.
         tags: `BY_CONTEXT` or `BY_TYPE` (`TypeWords`, to be given sentences to count first); nothing where all count.
 

@@ -19,6 +19,7 @@ try:
 except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
+from unbag.data.labels import LABELS
 from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches, wanted
 from unbag.inference.loading import LoadedModel, load_causal_lm
 from unbag.inference.memory import Halving
@@ -26,7 +27,6 @@ from unbag.inference.model_error import ModelError
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
 from unbag.inference.transformer import DTYPES, Dtype, usable_device
 from unbag.inference.vocabulary import require_vectors_of
-from unbag.labels import LABELS
 from unbag.llm.prompts import WORDS, Prompt, fingerprint
 from unbag.utils.redaction import first_line
 

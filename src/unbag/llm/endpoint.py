@@ -18,9 +18,9 @@ try:
 except ImportError as error:
     raise ImportError("asking an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
+from unbag.data.labels import LABELS
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
 from unbag.inference.probe_pairs import PAIRS
-from unbag.labels import LABELS
 from unbag.llm.answers import Answer, AnswerCache, request_key
 from unbag.llm.prompts import Prompt, fingerprint
 from unbag.llm.reading import label_in, probabilities_of

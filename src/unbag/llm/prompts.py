@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 
 Messages: TypeAlias = list[dict[str, str]]
 """The turns of a conversation, as chat templates and chat endpoints take them: `role` and `content`."""

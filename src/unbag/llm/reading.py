@@ -5,7 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from unbag.labels import LABELS, LabelError, canonical
+from unbag.data.labels import LABELS, LabelError, canonical
 from unbag.llm.prompts import WORDS
 
 LEAST_MASS: Final = 0.5

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from unbag.text.dependents import dependents
+from unbag.data.text.parses import dependents
 
 
 def binarised(heads: Sequence[int]) -> list[tuple[int, int]]:

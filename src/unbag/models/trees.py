@@ -5,10 +5,10 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Final
 
+from unbag.data.text import tagging as pipelines
+from unbag.data.text.tagging import findings
 from unbag.models.binarised import binarised
 from unbag.models.tree_lstm import Merges
-from unbag.text import pipeline as pipelines
-from unbag.text.store import findings
 
 _NOT_FOR_TREES: Final = ("ner", "senter", "lemmatizer", "attribute_ruler")
 _BATCH: Final = 256

@@ -7,6 +7,7 @@ modals are compared at the words they belong to.
 
 from typing import Final
 
+from unbag.data.text.grammar import ARTICLES
 from unbag.natlog import operators as known
 from unbag.natlog.alignment import anchor, at_one_place
 from unbag.natlog.determiners import A, between
@@ -16,7 +17,6 @@ from unbag.natlog.polarity import determiner_of
 from unbag.natlog.relations import Relation
 from unbag.natlog.removals import LOOSE, left_over
 from unbag.natlog.trees import NOUNS, OBJECTS, SUBJECTS, Tree
-from unbag.text.articles import ARTICLES
 
 _CORE: Final = (*SUBJECTS, *OBJECTS, "pobj", "ROOT", "acomp", "xcomp", "ccomp", "pcomp", "agent")
 _SPAN: Final = 4

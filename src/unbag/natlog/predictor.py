@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.labels import LABELS
+from unbag.data.text.tagging import PIPELINE
 from unbag.inference.predictor import checked_pairs, probabilities_of_label
-from unbag.labels import LABELS
 from unbag.natlog.sentences import Labeller
-from unbag.text.pipeline import PIPELINE
 
 
 class NatlogPredictor:

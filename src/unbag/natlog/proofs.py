@@ -6,7 +6,7 @@ from functools import reduce
 from itertools import product
 from typing import Final
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.natlog.edit import CannotReadError, Edit, Sort
 from unbag.natlog.polarity import around, operators, outside
 from unbag.natlog.relations import Relation, join

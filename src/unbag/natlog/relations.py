@@ -11,7 +11,7 @@ from functools import cache
 from itertools import product
 from typing import Final
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 
 Part = tuple[bool, bool]
 """A part of the universe: whether it is in X, and whether it is in Y."""

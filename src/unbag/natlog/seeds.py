@@ -10,12 +10,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.text.grammar import ARTICLES, looks_plural
 from unbag.natlog.clauses import NOT, Clause, Lexicon, NounPhrase, Quantifier, Shape
 from unbag.natlog.models import outcomes
 from unbag.natlog.relations import Relation, relation_of, three_way
-from unbag.text.articles import ARTICLES
-from unbag.text.plurals import looks_plural
 
 NUMBERS: Final = {
     word: number

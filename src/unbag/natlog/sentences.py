@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from unbag.data.text.parses import Parser
+from unbag.data.text.tagging import PIPELINE
 from unbag.natlog.alignment import align
 from unbag.natlog.edit import CannotReadError
 from unbag.natlog.edits import edits
@@ -12,8 +14,6 @@ from unbag.natlog.lexicon import Words
 from unbag.natlog.proofs import Step, label_of, prove
 from unbag.natlog.relations import Relation
 from unbag.natlog.trees import VERBS, Tree, like, plain, read
-from unbag.text.parses import Parser
-from unbag.text.pipeline import PIPELINE
 from unbag.wordnet.database import open_wordnet
 from unbag.wordnet.relations import Lexicon
 

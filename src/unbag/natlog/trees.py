@@ -9,12 +9,11 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Final
 
+from unbag.data.text.grammar import ARTICLES
+from unbag.data.text.parses import Parse, Parser, dependents
 from unbag.natlog import operators as known
 from unbag.natlog.determiners import FEW, A, Determiner, Kind
 from unbag.natlog.quantified import NUMBERS, quantified
-from unbag.text.articles import ARTICLES
-from unbag.text.dependents import dependents
-from unbag.text.parses import Parse, Parser
 
 NOUNS: Final = ("NOUN", "PROPN", "PRON", "NUM")
 VERBS: Final = ("VERB", "AUX")

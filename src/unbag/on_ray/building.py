@@ -19,11 +19,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from unbag import noted, sets
-from unbag.columns import distinct
+from unbag.data.columns import distinct
+from unbag.data.sources import Source
 from unbag.on_ray.cluster import caught, cluster, require_ray, told
 from unbag.on_ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.request import Request, check, described, records
-from unbag.sources import Source
 from unbag.utils.storage import Folder
 
 RECORD: Final = "record.json"

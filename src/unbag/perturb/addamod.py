@@ -4,7 +4,7 @@
 neither follows from the other, and neither rules the other out, so the label is neutral.
 
 The adjective is one that the corpus has as a modifier of both nouns (`AdjectiveCounts`), directly before them. It moves
-freely. That is, it tells a property: it is of a class that English orders (size, age, colour; `unbag.text.adjectives`),
+freely. That is, it tells a property: it is of a class that English orders (size, age, colour; `unbag.data.text.grammar`),
 or the corpus has it as a predicate too ("is homeless"), which relational adjectives hardly are (a live band, military
 men). And with neither noun it is a name or a collocation ("American flag", "martial arts"), which is what occurs
 `COLLOCATION` times as often as the two would by chance (pointwise mutual information, Church and Hanks 1990).
@@ -32,16 +32,25 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from unbag.data.text.grammar import (
+    AGE,
+    ANIMALS,
+    BODY_PARTS,
+    COLOUR,
+    HAPPENINGS,
+    MISREAD,
+    NEGATIONS,
+    ORIGIN,
+    PEOPLE,
+    agree,
+    determiners_fit,
+    lowered,
+    named,
+    raised,
+    rank,
+)
+from unbag.data.text.parses import Parse
 from unbag.perturb.halves import ALL, are_in
-from unbag.text.adjectives import AGE, COLOUR, ORIGIN, rank
-from unbag.text.articles import agree
-from unbag.text.capitals import lowered, named, raised
-from unbag.text.determiners import determiners_fit
-from unbag.text.negations import NEGATIONS
-from unbag.text.nouns import BODY_PARTS, HAPPENINGS
-from unbag.text.parses import Parse
-from unbag.text.people import ANIMALS, PEOPLE
-from unbag.text.verbs import MISREAD
 from unbag.utils import rng
 
 DEFAULT_SEED: Final = 13

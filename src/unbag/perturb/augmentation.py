@@ -12,12 +12,12 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parse, Parser
 from unbag.perturb.addamod import DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, AdjectiveCounts, addamod
 from unbag.perturb.halves import ALL
 from unbag.perturb.official import is_official
 from unbag.perturb.soswap_addamod import ADDAMOD, LABELS_OF, SOSWAP, swapped
-from unbag.sources import Example
-from unbag.text.parses import Parse, Parser
 from unbag.utils import rng
 
 DEFAULT_PAIRS: Final = 20_000

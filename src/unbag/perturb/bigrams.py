@@ -6,8 +6,8 @@ from itertools import chain, pairwise
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from unbag.data.sources import LONGEST_SENTENCE, Example
 from unbag.perturb.corpus_counts import EDGE, count_corpus, with_edges
-from unbag.sources import LONGEST_SENTENCE, Example
 from unbag.utils.safe_io import DataError, lines
 
 ENDINGS: Final = (".txt", ".txt.gz")

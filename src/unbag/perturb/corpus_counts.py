@@ -5,9 +5,9 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import pairwise
 from typing import Final, NamedTuple
 
-from unbag.labels import CONTRADICTION
-from unbag.sources import Example
-from unbag.text.words import words
+from unbag.data.labels import CONTRADICTION
+from unbag.data.sources import Example
+from unbag.data.text.tokens import words
 
 EDGE: Final = ""
 """What stands beside the first and the last word of a sentence, and beside a mark."""

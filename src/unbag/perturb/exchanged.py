@@ -14,12 +14,12 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from unbag.labels import ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parse, Parser
 from unbag.natlog.relations import Relation, three_way
 from unbag.natlog.sentences import Verdict
 from unbag.perturb.augmentation import Made
-from unbag.sources import Example
-from unbag.text.parses import Parse, Parser
 
 NOT_KNOWN: Final = "entailment, which the exchanged pair need not have"
 MAY_FOLLOW: Final = "a neutral pair whose premise may follow from its hypothesis"

@@ -6,14 +6,14 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from unbag import columns
-from unbag.columns import PAIR
-from unbag.labels import label_id
+from unbag.data import columns
+from unbag.data.columns import PAIR
+from unbag.data.labels import label_id
+from unbag.data.sources import Example
+from unbag.data.text.tagging import Tagger
 from unbag.natlog.relations import Relation, four_way, three_way
 from unbag.perturb.modifiers import Seed, modify
 from unbag.perturb.sicck import Row
-from unbag.sources import Example
-from unbag.text.tags import Tagger
 
 FOUR_WAY: Final = "four_way"
 SEVEN_WAY: Final = "seven_way"

@@ -13,13 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, NamedTuple
 
+from unbag.data.text.grammar import agree, plural_phrase
+from unbag.data.text.parses import Person, agreeing
 from unbag.natlog.clauses import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
 from unbag.natlog.labeller import prove, relate
 from unbag.natlog.relations import Relation
 from unbag.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
-from unbag.text.agreement import Person, agreeing
-from unbag.text.articles import agree
-from unbag.text.plurals import plural_phrase
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"

@@ -13,13 +13,13 @@ So a negation tells no label: it is in the premise or in the hypothesis of each 
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeVar
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.text.parses import Parse, Parser
 from unbag.perturb.augmentation import Made
 from unbag.perturb.exchanged import Labeller, proved
 from unbag.perturb.halves import ALL, are_in
 from unbag.perturb.negation import negations, plain_clause
 from unbag.perturb.shortening import shortenings
-from unbag.text.parses import Parse, Parser
 from unbag.utils import rng
 
 NOT_PLAIN: Final = "no plain sentence"

@@ -7,12 +7,8 @@ Whether the negation is one is left to whoever proves the pair's label.
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from unbag.text.agreement import Person, agreeing, third_singular
-from unbag.text.capitals import lowered
-from unbag.text.determiners import determiners_fit
-from unbag.text.negations import NEGATIONS
-from unbag.text.parses import Parse
-from unbag.text.people import PEOPLE
+from unbag.data.text.grammar import NEGATIONS, PEOPLE, determiners_fit, lowered
+from unbag.data.text.parses import Parse, Person, agreeing, third_singular
 
 NOT: Final = "not"
 CONTRACTED: Final = "n't"

@@ -12,7 +12,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.text.words import words
+from unbag.data.text.tokens import words
 from unbag.utils import rng
 
 HASHES: Final = Path(__file__).with_name("official-sentences.u32")

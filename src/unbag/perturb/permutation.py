@@ -12,8 +12,8 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.text.tokens import Tokens
 from unbag.scoring.bleu import bleu_of_reorderings
-from unbag.text.tokens import Tokens
 from unbag.utils.rng import key, numbers
 
 BOTH: Final = "both"
@@ -106,7 +106,7 @@ class Permuter:
     def one(self, source_id: str, premise: Tokens, hypothesis: Tokens, k: int) -> tuple[str, str]:
         """Return permutation k of a pair alone: premise and hypothesis.
 
-        >>> from unbag.text.tokens import tokenize
+        >>> from unbag.data.text.tokens import tokenize
         >>> pair = tokenize("Two dogs chase a red ball in the park."), tokenize("Some animals play with a toy today.")
         >>> every = Permuter(q=5).pair("a", *pair)
         >>> Permuter().one("a", *pair, 3) == (every[0].texts[3], every[1].texts[3])

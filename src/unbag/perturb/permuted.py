@@ -7,13 +7,13 @@ from typing import Any, Final
 import numpy as np
 import pyarrow as pa
 
-from unbag.columns import real, rounded
-from unbag.labels import gold_id
+from unbag.data.columns import real, rounded
+from unbag.data.labels import gold_id
+from unbag.data.sources import Example
+from unbag.data.text.tokens import Tokens, tokenize
 from unbag.perturb.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
 from unbag.scoring.permutation_acceptance import ORIGINAL
-from unbag.sources import Example
 from unbag.text.minitrees import Ratios
-from unbag.text.tokens import Tokens, tokenize
 
 _SIDES: Final = ("premise", "hypothesis")
 BLEU_COLUMNS: Final = tuple(f"{side}_bleu_{n}" for side in _SIDES for n in BLEU_ORDERS)

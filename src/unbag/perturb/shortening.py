@@ -7,10 +7,9 @@ sentence can do without; whether the shorter one follows is left to whoever prov
 from collections.abc import Iterator
 from typing import Final
 
+from unbag.data.text.grammar import ORIGIN, agree, rank
+from unbag.data.text.parses import Parse
 from unbag.perturb.word_lists import FIXED_PHRASES
-from unbag.text.adjectives import ORIGIN, rank
-from unbag.text.articles import agree
-from unbag.text.parses import Parse
 
 _PREPOSITIONS: Final = frozenset(
     "across along around at behind beside by during in inside near on outside over through under with".split()

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final
 
+from unbag.data.text.tokens import tokenize
 from unbag.perturb.permutation import derangement
-from unbag.text.tokens import tokenize
 
 COLUMNS: Final = ("id", "source_id", "premise", "hypothesis")
 """What a model is asked of a row, or known by."""

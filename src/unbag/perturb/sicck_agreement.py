@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import chain, combinations
 from typing import Any, Final, NamedTuple
 
-from unbag.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
+from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.natlog.clauses import Shape
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import four_way

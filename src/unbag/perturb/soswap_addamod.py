@@ -8,15 +8,15 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from unbag import columns
-from unbag.columns import PAIR
-from unbag.labels import CONTRADICTION, NEUTRAL, label_id
+from unbag.data import columns
+from unbag.data.columns import PAIR
+from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parse, Parser
 from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED, Addition, AdjectiveCounts, addamod
 from unbag.perturb.distinct import distinct
 from unbag.perturb.halves import ALL, are_in
 from unbag.perturb.soswap import Swap, soswap, words_of
-from unbag.sources import Example
-from unbag.text.parses import Parse, Parser
 
 logger = logging.getLogger(__name__)
 

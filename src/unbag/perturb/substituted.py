@@ -7,13 +7,13 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
-from unbag import columns
-from unbag.columns import PAIR, real
-from unbag.labels import label_id
+from unbag.data import columns
+from unbag.data.columns import PAIR, real
+from unbag.data.labels import label_id
+from unbag.data.sources import Example
+from unbag.data.text.grammar import replacement
 from unbag.perturb.distinct import distinct
 from unbag.perturb.substitution import Substituter
-from unbag.sources import Example
-from unbag.text.replacement import replacement
 
 SIMILARITY: Final = real("similarity", 6)
 SCHEMA: Final = pa.schema(

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import Final, NamedTuple, Protocol
 
+from unbag.data.text.grammar import agree
+from unbag.data.text.tokens import Word, words
 from unbag.perturb.bigrams import Bigrams
 from unbag.perturb.corpus_counts import CorpusCounts, with_edges
 from unbag.perturb.halves import ALL, are_in
 from unbag.perturb.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
-from unbag.text.articles import agree
-from unbag.text.words import Word, words
 from unbag.utils import rng
 from unbag.wordnet.relations import Relation
 
@@ -289,7 +289,7 @@ def _by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidat
 
 
 def words_of(phrase: str) -> list[str]:
-    """Return the words of a phrase, as `unbag.text.words` cuts it."""
+    """Return the words of a phrase, as `unbag.data.text.tokens` cuts it."""
     return [word.text for word in words(phrase)]
 
 

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from unbag.columns import PAIR, tables
-from unbag.labels import ENTAILMENT, label_id
-from unbag.sources import Example
+from unbag.data.columns import PAIR, tables
+from unbag.data.labels import ENTAILMENT, label_id
+from unbag.data.sources import Example
 
 SCHEMA: Final = pa.schema(
     [

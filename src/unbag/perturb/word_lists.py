@@ -8,8 +8,8 @@ no two can be true of the same thing in the same event. Words that are often som
 
 from typing import Final, NamedTuple
 
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.text.plurals import plural
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
+from unbag.data.text.grammar import plural
 from unbag.wordnet.relations import Relation
 
 LABEL_OF: Final = {

@@ -1,6 +1,6 @@
 """What is to be said of a model beside its scores on a set: how its output was read, and what code it ran."""
 
-from unbag.labels import positive_of
+from unbag.data.labels import positive_of
 from unbag.one_output import sentence
 from unbag.results import Result
 from unbag.verdict import percentage

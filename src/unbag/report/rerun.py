@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets, sets
 from unbag.challenge_sets.base import BEYOND_WORDS
-from unbag.corpora import CORPORA, OFFICIAL
+from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.results import Result
 

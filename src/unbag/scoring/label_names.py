@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from unbag.labels import LABELS
+from unbag.data.labels import LABELS
 
 
 def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:

@@ -7,7 +7,7 @@ from typing import Any, Final, Literal, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
+from unbag.data.labels import ENTAILMENT, FORWARD_ENTAILMENT, NEUTRAL, NOT_ENTAILMENT, REVERSE_ENTAILMENT
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, RATIO, Estimate, Sample
 from unbag.scoring.intervals import effective_sizes, share_limits
 

@@ -1,1 +1,1 @@
-"""Sentences as tokens, tags and parses (spaCy)."""
+"""TODO."""

@@ -7,6 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.text.tagging import Tagged, Tagger
 from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,
@@ -19,7 +20,6 @@ from unbag.scoring.pos_minitree import (
     signatures,
     top_tags,
 )
-from unbag.text.tags import Tagged, Tagger
 
 _AT_ONCE: Final = 10_000  # sentences tagged at a time
 

@@ -4,6 +4,8 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unbag.data.sources import Example
+from unbag.data.text.parses import Parser
 from unbag.perturb.augmentation import Maker, SoswapAddamod, drawn
 from unbag.perturb.corpus_counts import count_corpus
 from unbag.perturb.exchanged import Reversed, Swapped
@@ -13,8 +15,6 @@ from unbag.perturb.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
 from unbag.perturb.substituting import Substituted
 from unbag.perturb.substitution import Substituter
 from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
-from unbag.sources import Example
-from unbag.text.parses import Parser
 from unbag.training.augment_option import asks_wordnet
 from unbag.training.data import Part
 

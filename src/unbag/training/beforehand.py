@@ -4,14 +4,14 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unbag import suite
-from unbag.corpora import CORPORA
-from unbag.labels import parse_label_map
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import parse_label_map
+from unbag.data.readers import is_hub_id
+from unbag.data.text import tagging as pipelines
+from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.lexical import embeddings
 from unbag.predictors import require_model
 from unbag.request import check as check_set
-from unbag.rows import is_hub_id
-from unbag.text import pipeline as pipelines
-from unbag.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.training import augment_option
 from unbag.training.config import TrainConfig, weighted
 from unbag.training.data import require_readable

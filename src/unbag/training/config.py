@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
-from unbag.corpora import CORPORA, LANGUAGES
+from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.training import augment_option
 from unbag.utils.options import COLUMNS_GIVEN, by_name, require
 

@@ -5,10 +5,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from unbag.columns import column, numbers
-from unbag.corpora import CORPORA, Corpus
-from unbag.labels import LABELS
-from unbag.sources import Example, Source, open_corpus, open_data, require_pairs
+from unbag.data.columns import column, numbers
+from unbag.data.corpora import CORPORA, Corpus
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example, Source, open_corpus, open_data, require_pairs
 from unbag.training.config import weighted
 from unbag.utils import rng
 from unbag.utils.hashing import text_hash
@@ -87,7 +87,7 @@ def gather(
     """Read corpora and files.
 
     Unlabelled rows are dropped and counted. A validation split is never the corpus's test data: OCNLI, whose labelled
-    validation split is its test data (`unbag.corpora`), has a twentieth of its training premises held out instead.
+    validation split is its test data (`unbag.data.corpora`), has a twentieth of its training premises held out instead.
 
     Args:
         corpus: what to train on, corpora or files, with their weights (`config.weighted`).

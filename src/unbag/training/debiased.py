@@ -7,7 +7,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import cross_entropy
 
-from unbag.sources import Example
+from unbag.data.sources import Example
 from unbag.training.debias_options import DebiasConfig
 from unbag.training.known import BIAS, TEACHER, WEIGHT
 from unbag.training.max_entropy import PermutedPairs

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.sources import Example
 from unbag.inference.encoding import Padding, encode_pairs
 from unbag.inference.loading import Classifier
-from unbag.sources import Example
 
 if TYPE_CHECKING:
     from torch import Tensor

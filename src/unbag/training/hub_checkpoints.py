@@ -10,7 +10,7 @@ from typing import Any, Final
 from huggingface_hub import HfApi, snapshot_download
 from huggingface_hub.errors import HfHubHTTPError, HFValidationError, LocalEntryNotFoundError
 
-from unbag.rows import is_hub_id
+from unbag.data.readers import is_hub_id
 from unbag.training.checkpoints import CheckpointError
 from unbag.utils.hub import HubReadError, hub_read
 from unbag.utils.redaction import first_line

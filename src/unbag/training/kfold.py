@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets, results
-from unbag.answers import Answers
-from unbag.columns import column, numbers
-from unbag.corpora import OFFICIAL
+from unbag.data.columns import column, numbers
+from unbag.data.corpora import OFFICIAL
+from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
+from unbag.data.predictions import Answers
 from unbag.inference.probe import require_meant
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.store import PREDICTIONS
 from unbag.inference.transformer import TransformerPredictor
-from unbag.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
 from unbag.perturb.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
 from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import plain

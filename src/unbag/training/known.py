@@ -7,8 +7,8 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.labels import label_id
-from unbag.sources import Example
+from unbag.data.labels import label_id
+from unbag.data.sources import Example
 from unbag.training.bias import Bias
 from unbag.training.groups import group_weights
 

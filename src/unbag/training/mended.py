@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag import suite
 from unbag.comparison import Comparison, compare_two
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LabelError, parse_label_map
 from unbag.failures import Failure
 from unbag.inference.process_group import process_group
 from unbag.inference.store import PREDICTIONS
-from unbag.labels import LabelError, parse_label_map
 from unbag.request import Request, check
 from unbag.selection import Pairs
 from unbag.training.config import weighted

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from torch import Tensor, nn
 
-from unbag.sources import Example
+from unbag.data.sources import Example
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]

@@ -9,14 +9,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import papers, results, scripts, sets
-from unbag.answers import Answers
-from unbag.columns import column, numbers
-from unbag.corpora import CORPORA
+from unbag.data.columns import column, numbers
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
+from unbag.data.predictions import Answers
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.store import PREDICTIONS
 from unbag.inference.transformer import TransformerPredictor
-from unbag.labels import LABELS
 from unbag.perturb.permutation import DEFAULT_SEED
 from unbag.request import Request, build, draw_examples
 from unbag.scoring.bootstrap import named_estimates, plain

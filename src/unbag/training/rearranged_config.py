@@ -5,8 +5,8 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.corpora import CORPORA
-from unbag.labels import LABELS
+from unbag.data.corpora import CORPORA
+from unbag.data.labels import LABELS
 from unbag.training.config import TrainConfig, option, own_name
 from unbag.training.hex_config import HexConfig
 from unbag.training.protocol_config import ProtocolConfig

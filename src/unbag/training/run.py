@@ -14,9 +14,9 @@ except ImportError as error:
     raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
 from unbag import results
+from unbag.data.labels import parse_label_map
 from unbag.inference.loading import load_to_train
 from unbag.inference.process_group import process_group
-from unbag.labels import parse_label_map
 from unbag.training import augment_option, regimes, sharding
 from unbag.training.augmented import Augmented
 from unbag.training.beforehand import require_trackers

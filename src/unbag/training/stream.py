@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.utils.data import DataLoader, Dataset
 
-from unbag.labels import LABELS
-from unbag.sources import Example
+from unbag.data.labels import LABELS
+from unbag.data.sources import Example
 from unbag.training.batches import epoch_batches, share
 from unbag.training.data import Part
 from unbag.training.encoded import EncodedPairs, PairEncoder

@@ -15,15 +15,15 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
-from unbag.corpora import CORPORA
+from unbag.data.corpora import CORPORA
+from unbag.data.sources import Source, open_corpus, open_data, require_pairs
+from unbag.data.text import tagging as pipelines
 from unbag.inference.origin import origin_of
 from unbag.inference.reading import require_few_parts
 from unbag.lexical import embeddings
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
-from unbag.sources import Source, open_corpus, open_data, require_pairs
-from unbag.text import pipeline as pipelines
 from unbag.untrained import word_facts
 from unbag.untrained.vectors import vectors_of
 from unbag.utils import locks, optional_deps
@@ -195,7 +195,7 @@ def _of_words(
         facts |= word_facts.stems(words)
         config["stems"] = True
     if "tags" in kind.needs:
-        from unbag.text.tags import Tagger
+        from unbag.data.text.tagging import Tagger
 
         tagged, config["tags"] = word_facts.tags(words, sentences, Tagger(*([pipeline] if pipeline else [])))
         facts |= tagged

@@ -7,8 +7,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.text.tagging import Tagger
 from unbag.models.word_tokenizer import SPECIAL, words_of
-from unbag.text.tags import Tagger
 
 Tables = dict[str, NDArray[Any]]
 """Buffers of `models.embeddings.WordEmbeddings` by name."""

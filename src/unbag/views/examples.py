@@ -9,8 +9,8 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag.answers import NONE, Answers
-from unbag.columns import ROWS_PER_TABLE, numbers
+from unbag.data.columns import ROWS_PER_TABLE, numbers
+from unbag.data.predictions import NONE, Answers
 
 PER_KIND: Final = 12
 """How many of a kind are chosen of a set and a model: enough to see a pattern, and few enough for one page."""

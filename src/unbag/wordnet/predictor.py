@@ -8,9 +8,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.data.text.grammar import Replacement, replacement
 from unbag.inference.predictor import checked_pairs, probabilities_of_label
-from unbag.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
-from unbag.text.replacement import Replacement, replacement
 from unbag.wordnet.database import open_wordnet
 from unbag.wordnet.relations import DEFAULT_EDGES, Lexicon, Relation, relation
 

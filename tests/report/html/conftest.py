@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from unbag import demo
+from unbag.data.labels import LABELS
 from unbag.evaluation import evaluate_all
-from unbag.labels import LABELS
 from unbag.lexical.words import ALL
 from unbag.report import html
 from unbag.request import Request

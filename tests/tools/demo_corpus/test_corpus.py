@@ -12,7 +12,7 @@ from tools.demo_corpus.corpus import SPLITS, DemoPair, generate, generate_meant
 from tools.demo_corpus.scenes import is_sound
 from tools.demo_corpus.semantics import entails, is_clear, label
 from tools.demo_corpus.sentences import forms_of, say
-from unbag import labels
+from unbag.data import labels
 
 ROOT = Path(__file__).parents[3]
 

@@ -66,8 +66,8 @@ _CALLS = (
     ("import unbag\nunbag.Request('plain', examples=VALUE)", "examples"),
     ("import unbag\nunbag.Request('plain', seed=VALUE)", "seed"),
     ("from unbag.gates import bound\nbound(str(VALUE), 'min')", "bound"),
-    ("from unbag.labels import parse_label_map\nparse_label_map(str(VALUE))", "label map"),
-    ("from unbag.labels import canonical\ncanonical(str(VALUE))", "label"),
+    ("from unbag.data.labels import parse_label_map\nparse_label_map(str(VALUE))", "label map"),
+    ("from unbag.data.labels import canonical\ncanonical(str(VALUE))", "label"),
 )
 _ANSWERS = (
     *(

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from unbag import people, report_examples, results, schemas
+from unbag.data.sources import open_data
 from unbag.lexical.word_vectors import read_word_vectors
 from unbag.prediction_files import read_predictions
-from unbag.sources import open_data
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = Path(__file__).parent / "found"

@@ -3,8 +3,8 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, roles
-from unbag.corpora import OFFICIAL
-from unbag.labels import LABELS, NOT_ENTAILMENT
+from unbag.data.corpora import OFFICIAL
+from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.papers.counterparts import Counterpart
 from unbag.scoring.bootstrap import Estimate
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.answers import Answers
-from unbag.columns import column
+from unbag.data.columns import column
+from unbag.data.predictions import Answers
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.views.marks import marked
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import NO_ANSWER, Answers, Columns
-from unbag.labels import CONTRADICTION, label_id
+from unbag.data.labels import CONTRADICTION, label_id
+from unbag.data.predictions import NO_ANSWER, Answers, Columns
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.breaking_nli import SET
-from unbag.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
+from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out, value
 from unbag.views.changes import share

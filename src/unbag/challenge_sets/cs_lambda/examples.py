@@ -5,10 +5,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.answers import Answers
 from unbag.challenge_sets.cs_lambda.scores import MISLED
-from unbag.columns import numbers
-from unbag.labels import LABELS
+from unbag.data.columns import numbers
+from unbag.data.labels import LABELS
+from unbag.data.predictions import Answers
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.views.marks import marked
 

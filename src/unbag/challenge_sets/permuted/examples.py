@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag.answers import Answers
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.predictions import Answers
 from unbag.scoring.permutation_acceptance import ORIGINAL
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 from unbag.views.marks import kept_together

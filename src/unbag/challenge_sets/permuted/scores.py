@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers, Columns, rows_where
+from unbag.data.predictions import Answers, Columns, rows_where
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.numbering import numbered

@@ -5,7 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.answers import Answers
+from unbag.data.predictions import Answers
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 
 RULE: Final = f"Up to {PER_KIND} mistakes for each gold label, by the probability of the answer."

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from unbag.answers import Answers, Columns
+from unbag.data.predictions import Answers, Columns
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.answers import Answers
 from unbag.challenge_sets.resnli.scores import unseen_pairs
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.predictions import Answers
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 
 RULE: Final = f"Up to {PER_KIND} examples of each kind, by how little the words give the label away (u')."

@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers, Columns
+from unbag.data.predictions import Answers, Columns
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions

@@ -5,9 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from unbag.answers import Answers
 from unbag.challenge_sets.sicck.scores import gold_of
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.predictions import Answers
 from unbag.scoring.natural_logic import four_way
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.views.marks import marked

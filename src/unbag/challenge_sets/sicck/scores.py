@@ -5,8 +5,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers, Columns, flags
-from unbag.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
+from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
+from unbag.data.predictions import Answers, Columns, flags
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import both_ways, four_way, natural_logic

@@ -8,7 +8,7 @@ from rich.table import Table
 from rich.text import Text
 
 from unbag.challenge_sets.sicck import SET
-from unbag.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
+from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.results import Result
 from unbag.scoring.natural_logic import MEASURES
 from unbag.views.cells import headed, interval, left_out, titled, value

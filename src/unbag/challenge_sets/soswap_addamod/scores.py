@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from unbag.answers import NO_ANSWER, NONE, Answers, Columns
+from unbag.data.predictions import NO_ANSWER, NONE, Answers, Columns
 from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.label_distribution import label_distribution

@@ -7,7 +7,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
-from unbag.labels import ENTAILMENT
+from unbag.data.labels import ENTAILMENT
 from unbag.results import Result
 from unbag.views.cells import headed, interval, left_out
 from unbag.views.changes import share

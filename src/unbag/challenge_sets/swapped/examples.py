@@ -6,8 +6,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.answers import Answers
-from unbag.columns import column, numbers
+from unbag.data.columns import column, numbers
+from unbag.data.predictions import Answers
 from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 
 RULE: Final = (

@@ -24,16 +24,14 @@ or taken (a game, a speech, a nap) and parts of the body.
 
 from typing import NamedTuple
 
+from unbag.data.text.grammar import determiners_fit, lowered, raised
+from unbag.data.text.parses import OBJECTIVE, SUBJECTIVE, Parse
 from unbag.perturb.soswap.clause import find_clause
 from unbag.perturb.soswap.number import agreeing_with, finite_of, person_of
 from unbag.perturb.soswap.phrase_checks import unfit_phrases
 from unbag.perturb.soswap.phrases import object_span, subject_span
 from unbag.perturb.soswap.refusal import Refusal
 from unbag.perturb.soswap.verb_checks import unfit_verb
-from unbag.text.agreement import OBJECTIVE, SUBJECTIVE
-from unbag.text.capitals import lowered, raised
-from unbag.text.determiners import determiners_fit
-from unbag.text.parses import Parse
 
 
 class Swap(NamedTuple):

@@ -2,9 +2,9 @@
 
 from typing import Final, NamedTuple
 
+from unbag.data.text.grammar import CATENATIVE, INTRANSITIVE
+from unbag.data.text.parses import Parse
 from unbag.perturb.soswap.refusal import Refusal
-from unbag.text.parses import Parse
-from unbag.text.verbs import CATENATIVE, INTRANSITIVE
 
 _ADVERBIAL: Final = frozenset(
     "downstairs downtown home indoors inside midair outdoors outside overhead underwater upstairs".split()

@@ -2,10 +2,8 @@
 
 from typing import Final
 
-from unbag.text.agreement import OBJECTIVE
-from unbag.text.nouns import BODY_PARTS
-from unbag.text.parses import Parse
-from unbag.text.people import ANIMALS, PEOPLE
+from unbag.data.text.grammar import ANIMALS, BODY_PARTS, PEOPLE
+from unbag.data.text.parses import OBJECTIVE, Parse
 
 PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word in pair)
 """Personal pronouns, as subjects and as objects."""

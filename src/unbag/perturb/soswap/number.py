@@ -2,9 +2,8 @@
 
 from typing import Final
 
-from unbag.text.agreement import Person, agreeing
-from unbag.text.articles import ARTICLES
-from unbag.text.parses import Parse
+from unbag.data.text.grammar import ARTICLES
+from unbag.data.text.parses import Parse, Person, agreeing
 
 _PLURAL: Final = frozenset("you we they us them both many few several others these those people police cattle".split())
 _OF_MANY: Final = frozenset("lot number couple bunch variety majority dozen handful all some most half plenty".split())

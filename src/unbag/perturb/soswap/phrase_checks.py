@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from typing import Final
 
+from unbag.data.text.grammar import BODY_PARTS, HAPPENINGS, IDIOMS, NEGATIONS, SPORTS, UNCOUNTED, WITHOUT_TOOL
+from unbag.data.text.parses import Parse
 from unbag.perturb.soswap.clause import Clause
 from unbag.perturb.soswap.kinds import PERSONAL, is_animate, is_of_the_body
 from unbag.perturb.soswap.number import finite_of
 from unbag.perturb.soswap.refusal import Refusal
-from unbag.text.negations import NEGATIONS
-from unbag.text.nouns import BODY_PARTS, HAPPENINGS, IDIOMS, SPORTS, UNCOUNTED
-from unbag.text.parses import Parse
-from unbag.text.verbs import WITHOUT_TOOL
 
 _REFERRING: Final = frozenset("another other others own each respective same".split())
 _PERCEPTION: Final = frozenset("hear help observe see watch".split())

@@ -2,13 +2,12 @@
 
 from typing import Final
 
+from unbag.data.text.grammar import CLOTHES, COLOURS, MISREAD, WITHOUT_TOOL
+from unbag.data.text.parses import Parse
 from unbag.perturb.soswap.clause import Clause
 from unbag.perturb.soswap.kinds import ANIMATE, PERSONAL, is_animate, is_of_the_body
 from unbag.perturb.soswap.number import finite_of
 from unbag.perturb.soswap.refusal import Refusal
-from unbag.text.nouns import CLOTHES, COLOURS
-from unbag.text.parses import Parse
-from unbag.text.verbs import MISREAD, WITHOUT_TOOL
 
 _OF_NOUNS: Final = frozenset("about between for including like of".split())
 _OF_SIGNS: Final = frozenset("read reads say says".split())

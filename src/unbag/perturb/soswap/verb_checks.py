@@ -1,12 +1,11 @@
 """What stands against swapping around a clause's verb."""
 
+from unbag.data.text.grammar import DIRECTIONS, MOTION, MUTUAL, NEGATIONS, SYMMETRIC
+from unbag.data.text.parses import Parse
 from unbag.perturb.soswap.clause import Clause
 from unbag.perturb.soswap.kinds import is_animate
 from unbag.perturb.soswap.number import agrees, finite_of
 from unbag.perturb.soswap.refusal import Refusal
-from unbag.text.negations import NEGATIONS
-from unbag.text.parses import Parse
-from unbag.text.verbs import DIRECTIONS, MOTION, MUTUAL, SYMMETRIC
 
 
 def unfit_verb(parse: Parse, clause: Clause, subject: range, object_: range) -> Refusal | None:

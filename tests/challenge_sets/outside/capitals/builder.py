@@ -6,8 +6,8 @@ import datasets
 import pyarrow as pa
 
 from unbag.builder import ChallengeSetBuilder
-from unbag.columns import PAIR, tables
-from unbag.labels import label_id
+from unbag.data.columns import PAIR, tables
+from unbag.data.labels import label_id
 from unbag.source_config import SourceConfig, source_configs
 
 

@@ -2,16 +2,22 @@
 
 Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy knows: the other,
 pkuseg, does not come with its models.
+
+Words and marks of an English sentence with their positions, without any trained pipeline.
+
+Not spaCy's tokens: those cut "don't" in two, and a sentence in which a word is replaced has to be put together again as
+it was.
 """
 
+import re
 import warnings
 from dataclasses import dataclass
 from functools import lru_cache
 from importlib.metadata import version
 from importlib.util import find_spec
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
-from unbag.corpora import LANGUAGES
+from unbag.data.corpora import LANGUAGES
 
 _JOINERS = {"zh": ""}
 _NO_RULES = {"sw": "xx"}
@@ -143,3 +149,28 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
     # The paper's length counts white space between tokens as words (`not token.is_punct`).
     length = len(words) + spaces
     return Tokens(sentence, tuple(texts), tuple(words), length, _JOINERS.get(language, " "))
+
+
+_TOKEN: Final = re.compile(r"\w+(?:['’]\w+)*|[^\w\s]")
+
+
+class Word(NamedTuple):
+    """A word, a number or a mark, and where it is: `sentence[start:end]`."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_mark(self) -> bool:
+        """Whether it is punctuation."""
+        return not self.text[0].isalnum()
+
+
+def words(sentence: str) -> list[Word]:
+    """Return the words and marks of a sentence.
+
+    >>> [word.text for word in words("The dog's toy isn't sun-lit.")]
+    ['The', "dog's", 'toy', "isn't", 'sun', '-', 'lit', '.']
+    """
+    return [Word(match.group(), match.start(), match.end()) for match in _TOKEN.finditer(sentence)]

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, fold
 
 NO_ANSWER: Final = -1
 """What `Answers.predicted` says where a model gave no answer: wrong, whatever the label."""

@@ -9,10 +9,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Final, NamedTuple
 
-from unbag import rows
-from unbag.corpora import CORPORA, LANGUAGES, Corpus
-from unbag.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
-from unbag.rows import DataError
+from unbag.data import readers
+from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
+from unbag.data.readers import DataError
 from unbag.utils.advice import first_fitting
 
 _RECOGNISED: Final = {
@@ -81,8 +81,8 @@ class Source:
     revision: str
     has_ids: bool
     _spans: Callable[[], Spans] = field(repr=False, compare=False)
-    _read: Callable[[int, int | None], Iterator[rows.Row]] = field(repr=False, compare=False)
-    _parse: Callable[[rows.Row], Example | str] = field(repr=False, compare=False)
+    _read: Callable[[int, int | None], Iterator[readers.Row]] = field(repr=False, compare=False)
+    _parse: Callable[[readers.Row], Example | str] = field(repr=False, compare=False)
     longest: int | None = LONGEST_SENTENCE
 
     @cached_property
@@ -174,7 +174,9 @@ def open_corpus(
         DataError: if the Hub does not have it, cannot be reached, or holds other content than was pinned.
     """
     split = corpus.split(split)
-    table, commit = rows.open_hub(corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming)
+    table, commit = readers.open_hub(
+        corpus.hub_id, corpus.config, split, revision or corpus.revision, streaming=streaming
+    )
     where, space = f"{corpus.hub_id} at {commit}", TWO_WAY if corpus.is_two_way else LABELS
     # A task of its own has names of its own for what its ids are to us (PAWS: 0 and 1).
     stored = None if corpus.is_two_way and corpus.labels != TWO_WAY else table.label_names(corpus.label)
@@ -190,7 +192,7 @@ def open_corpus(
                 "try again, or name the revision that you mean from Python (unbag.sets.load(…, revision=…))"
             )
 
-    def parse(row: rows.Row) -> Example | str:
+    def parse(row: readers.Row) -> Example | str:
         # A published corpus cannot be mended by whoever reads it: an empty sentence is left out and counted.
         return _parse(row, columns, declared, f"{corpus.name}-{split}-{row.number}", keep_empty=False, corpus=corpus)
 
@@ -240,15 +242,15 @@ def open_data(
     if language not in LANGUAGES:
         raise DataError(f"expected a language of {', '.join(LANGUAGES)}, found {language!r}")
     path = Path(data)
-    table: rows.Table
-    if not rows.is_hub_id(str(data)):
-        file = rows.open_file(path)
+    table: readers.Table
+    if not readers.is_hub_id(str(data)):
+        file = readers.open_file(path)
         table, commit, origin, split = file, file.sha256(), path.name, ""  # where it lies does not matter
     else:
         if split is None:
             how = first_fitting("name the split to read, e.g. --split test", "expected a file, got a data set's id")
             raise DataError(f"{data}: {how}")
-        table, commit = rows.open_hub(str(data), config, split, revision or "main")
+        table, commit = readers.open_hub(str(data), config, split, revision or "main")
         origin = f"{data} ({config})" if config else str(data)
     recognised = _recognise(columns or {}, table.columns, str(data), has_options=has_options)
     id_names, meanings = _label_meanings(labels or (), str(data))
@@ -256,7 +258,7 @@ def open_data(
     names = _label_names(stored, id_names, str(data))
     prefix = "-".join(filter(None, [origin.split(".")[0], split]))
 
-    def parse(row: rows.Row) -> Example | str:
+    def parse(row: readers.Row) -> Example | str:
         try:
             return _parse(row, recognised, names, f"{prefix}-{row.number}", keep_empty=True, meanings=meanings)
         except UnknownLabelError as error:
@@ -287,7 +289,7 @@ def require_pairs(names: Iterable[str]) -> None:
         if name not in CORPORA:
             if not Path(name).exists():
                 raise DataError(f"expected corpora ({', '.join(CORPORA)}) or files, found {name!r}")
-            rows.open_file(Path(name))
+            readers.open_file(Path(name))
 
 
 def _require(columns: Mapping[str, str], present: Sequence[str], where: str) -> None:
@@ -411,7 +413,7 @@ def _label_names(
 
 
 def _parse(
-    row: rows.Row,
+    row: readers.Row,
     columns: Mapping[str, str],
     names: tuple[str, ...] | None,
     number_id: str,

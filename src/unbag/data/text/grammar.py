@@ -1,0 +1,502 @@
+"""The order of English adjectives before their noun: opinion, size, condition, age, shape, colour, origin, material.
+
+The English indefinite article: `a` or `an`, by the sound of the next word as far as its spelling tells.
+
+The capital that begins a sentence, when its first word moves away.
+
+English determiners and numbers that do not fit their noun: a slip of the writer's, or a misread noun.
+
+Words that deny.
+
+English nouns, as lemmas, by what they are as the object of a verb: mostly no thing that could do what is done to it.
+
+Those that name no thing were read from the objects of verbs in SNLI, by the lexicographer's file of their first sense
+in WordNet (act, event, communication, cognition, attribute, state, time; body): WordNet proposes, a reader disposes.
+They are lists since no set should need WordNet to be built.
+
+Common English nouns for people and animals, as lemmas.
+
+Plurals of English nouns.
+
+What was replaced by what, where two sentences differ in one word or phrase.
+
+English verbs, as lemmas, by what a swap of their subject and object comes to.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from typing import Final
+
+from unbag.data.text.parses import Parse
+from unbag.data.text.tokens import words
+
+_CLASSES: Final = (
+    # opinion
+    """amazing angry attractive bad beautiful boring busy calm cheap comfortable cool crazy cute
+    dangerous delicious elaborate elegant exciting expensive fancy famous fine friendly fun funny
+    good great handsome happy hungry interesting lonely lovely nice odd ornate
+    playful poor pretty proud quiet rich sad scary serious silly simple special strange strong sunny tired
+    ugly unusual weird wild wonderful""",
+    # size and measure
+    """big bigger enormous giant gigantic high huge large larger little long low massive medium narrow shallow
+    short skinny slim small smaller tall thick thin tiny wide""",
+    # condition
+    "clean dirty dry empty full hard heavy hot messy muddy plain shiny soft warm wet",
+    # age
+    "adult ancient antique elderly modern new newborn old older teenage vintage young younger",
+    # shape and pattern
+    "bent circular curly curved flat oval rectangular round sharp square straight striped",
+    # colour and light
+    """beige black blond blonde blue bright brown colored colorful dark deep gold golden gray green grey light
+    multicolored orange pale pink purple red silver tan white yellow""",
+    # origin
+    """african american asian australian black-and-white british canadian chinese european french german indian irish
+    italian japanese korean mexican russian spanish western""",
+    # material
+    "brick cotton denim glass leather metal metallic paper plastic rubber steel stone straw wooden wood",
+)
+AGE, COLOUR, ORIGIN = 3, 5, 6
+"""The ranks of three of the classes."""
+
+_RANKS: Final = {word: rank for rank, words in enumerate(_CLASSES) for word in words.split()}
+
+
+def rank(adjective: str) -> int | None:
+    """Return an adjective's rank among the classes, 0 for opinion; None for one that is not known.
+
+    >>> rank("nice") < rank("small") < rank("old") < rank("round") < rank("red") < rank("wooden")
+    True
+    """
+    return _RANKS.get(adjective.lower())
+
+
+ARTICLES: Final = frozenset({"a", "an"})
+
+_SILENT_H: Final = re.compile(r"(?:hour|honest|honou?r|heir)")
+_SPELT_WITH_A_VOWEL: Final = re.compile(  # and spoken with a consonant
+    r"uni(?:ons?|on-|corn|cycl|form|fi|lateral|que|son|sex|t|vers)"  # union, but not unimportant
+    r"|unanim|us[eau]|usi|uter|utili|utah|uk|ur[aei]n|ubiq|ufo|eu|ewe|ouij|once|one(?!ir)"
+)
+_VOWEL_NUMBERS: Final = re.compile(r"(?:8[\d,]*|1[18](?:,\d{3})*|1[18]\d\d)(?!\d)")  # eighty, eleven thousand, 1800
+_VOWEL_LETTERS: Final = frozenset("AEFHILMNORSX")  # names that begin with a vowel: eff, aitch, …
+
+
+def fits(article: str, next_word: str) -> bool:
+    """Tell whether an indefinite article goes before a word; any other word does.
+
+    >>> fits("a", "guitar"), fits("an", "guitar"), fits("An", "hour"), fits("the", "hour")
+    (True, False, True, True)
+    """
+    return article.lower() not in ARTICLES or (article.lower() == "an") == _sounds_like_a_vowel(next_word)
+
+
+def agree(article: str, next_word: str) -> str:
+    """Return the indefinite article that goes before a word, with the capital of the one given; any other word as is.
+
+    >>> agree("A", "orange"), agree("an", "unicorn"), agree("a", "11th"), agree("the", "egg")
+    ('An', 'a', 'an', 'the')
+    """
+    if article.lower() not in ARTICLES:
+        return article
+    right = "an" if _sounds_like_a_vowel(next_word) else "a"
+    return right.capitalize() if article[:1].isupper() else right
+
+
+def _sounds_like_a_vowel(word: str) -> bool:
+    if (len(word) == 1 and word.isalpha()) or re.match(r"[A-Z]{2,}s?(?![a-zA-Z])|[A-Z](?=[-\d])", word):
+        return word[0].upper() in _VOWEL_LETTERS  # an X, an MRI, an F-16; a UFO
+    if word[:1].isdigit():
+        return bool(_VOWEL_NUMBERS.match(word))
+    word = word.lower()
+    if word[:1] == "h":
+        return bool(_SILENT_H.match(word))
+    return word[:1] in set("aeiou") and not _SPELT_WITH_A_VOWEL.match(word)
+
+
+_DEMONYMS: Final = frozenset(
+    """african american amish arab arabian arabic argentinian armenian asian australian austrian belgian brazilian
+    british buddhist cambodian canadian caribbean catholic caucasian chilean chinese christian colombian croatian
+    cuban czech danish dutch egyptian english ethiopian european filipino finnish french german greek haitian
+    hawaiian hebrew hindu hispanic hungarian icelandic indian indonesian iranian iraqi irish islamic israeli italian
+    jamaican japanese jewish kenyan korean latin latina latino lebanese malaysian mexican middle-eastern mongolian
+    moroccan muslim nepalese nigerian nordic norwegian oriental pakistani palestinian persian peruvian polish
+    polynesian portuguese puerto roman romanian russian samoan scandinavian scottish serbian sikh somali spanish
+    swedish swiss syrian taiwanese thai tibetan turkish ukrainian victorian vietnamese welsh""".split()
+)
+"""Adjectives and nouns that keep their capital, for taggers call them words like any other."""
+
+
+def raised(word: str) -> str:
+    """Return a word as it begins a sentence.
+
+    >>> raised("a"), raised("iPhone")
+    ('A', 'IPhone')
+    """
+    return word[:1].upper() + word[1:]
+
+
+def lowered(word: str, pos: str) -> str:
+    """Return a sentence's first word as it stands within one.
+
+    Proper nouns, adjectives of nationality or faith, `I`, and words with more capitals than the first keep theirs.
+
+    Args:
+        word: the word, in a sentence's first place.
+        pos: its universal POS tag.
+
+    >>> lowered("A", "DET"), lowered("Tom", "PROPN"), lowered("I", "PRON"), lowered("Asian", "ADJ")
+    ('a', 'Tom', 'I', 'Asian')
+    """
+    parts = word.lower().split("-")
+    keeps = pos == "PROPN" or word == "I" or word[1:] != word[1:].lower() or parts[0] in _DEMONYMS
+    return word if keeps else word[:1].lower() + word[1:]
+
+
+def named(adjective: str) -> str:
+    """Return an adjective with the capital that one of nationality or faith has.
+
+    >>> named("asian"), named("red")
+    ('Asian', 'red')
+    """
+    return raised(adjective) if adjective in _DEMONYMS else adjective
+
+
+_OF_SEVERAL: Final = frozenset(
+    "two three four five six seven eight nine ten eleven twelve several many few various numerous these those".split()
+)
+_QUANTITIES: Final = frozenset("couple dozen few great hundred lot many million number pair thousand".split())
+_BOTH_NUMBERS: Final = frozenset("aircraft deer fish foot gi offspring police series sheep".split())
+
+
+def determiners_fit(parse: Parse) -> bool:
+    """Tell whether every indefinite article fits the sound of the next word, and every determiner its noun's number.
+
+    "a owl", "two woman", "a boys"; also "a coat waits" where the verb is read as a noun.
+    """
+    for i, word in enumerate(parse.lower_words):
+        if word not in _DETERMINERS:
+            continue
+        following = parse.words[i + 1 : i + 2]
+        if word in ARTICLES and following and following[0][:1].isalnum() and not fits(word, following[0]):
+            return False
+        if not _fits(parse, i):
+            return False
+    return True
+
+
+_OF_ONE: Final = ARTICLES | {"one"}
+_DETERMINERS: Final = _OF_ONE | _OF_SEVERAL
+
+
+def _fits(parse: Parse, i: int) -> bool:
+    noun = parse.heads[i]
+    if i >= noun or parse.deps[i] not in ("det", "nummod", "amod") or parse.pos[noun] != "NOUN":
+        return True
+    between = set(parse.lower_words[i + 1 : noun])
+    if "CCONJ" in parse.pos[i:noun] or not between.isdisjoint(_QUANTITIES) or not parse.words[noun].isalpha():
+        return True
+    if parse.lower_words[i] in _OF_ONE:
+        return parse.tags[noun] != "NNS" or "-" in between
+    # A compound counts what its noun has: a two man team.
+    return (
+        parse.tags[noun] != "NN"
+        or parse.deps[noun] in ("compound", "nmod")
+        or not ARTICLES.isdisjoint(parse.lower_words[:i][-1:])
+        or parse.lemmas[noun].lower() in _BOTH_NUMBERS
+    )
+
+
+NEGATIONS: Final = frozenset("no not n't n’t never neither nor hardly barely nobody none nothing cannot".split())
+"""Lower case, as spaCy cuts them (do + n't)."""
+
+
+BODY_PARTS: Final = frozenset(
+    """ankle arm back beard bicep biceps body brow cheek chest chin crotch dreadlock ear elbow eye eyebrow face
+    feature finger fist foot forearm forehead hair haircut hand head hip jaw knee lap leg lip mohawk mouth
+    muscle mustache neck nose paw profile shoulder skin stomach tail thigh throat thumb toe tongue tooth torso
+    tummy waist wrist""".split()
+)
+
+SPORTS: Final = frozenset(
+    """acrobatics archery backgammon badminton baseball basketball billiards bingo bowling boxing checkers chess
+    cricket croquet foosball football frisbee golf gymnastic gymnastics hockey hopscotch jenga judo karate
+    kickball lacrosse monopoly paintball ping-pong poker polo pong pool racquetball rugby skating soccer
+    softball tag tennis tug tug-of-war twister volleyball yoga""".split()
+)
+"""Games that are named without an article; with one, some are a ball (throws a football)."""
+
+HAPPENINGS: Final = frozenset(
+    """accident act action activity advantage adventure aim air allegiance approach arrangement arrival attempt
+    attention award backflip backstroke balance balancing basis battle beauty bend birthday bit bite break breakdance
+    breakfast breaststroke breath brunch business call calligraphy care cartwheel catch celebration ceremony
+    challenge chance change charge chat check cheer choice circus chore christmas color command competition
+    concert conference confrontation construction contact contest contract control conversation course craft
+    crossing culture curiosity cycle damage dance dancing date day deal debate decision decline defense demo
+    demonstration design dig dinner direction discussion disgust dive dribble drive dunk duty edge effort
+    emotion entertainment errand evening event exchange exercise exhibition experience experiment expertise
+    expression face-off fall feature felicitation festival festivity fight finish flexibility flight flip
+    formation frolic fun game genocide gesture goal good goodbye greeting gymnastic handshake handstand
+    happening headstand hello help hike history hit hold homework hop hug hunt idea improvement information
+    injection injury instruction interview invention job jog joke journey joy jump karaoke kick kicking kiss
+    knowledge landing laugh layup lead leap leapfrog lecture leisure lesson life lift listen look love lunch
+    maintenance maneuver marathon march marching marriage massage match matter meeting meltdown mess midair
+    middle might mind moment monologue morning motion move movement music musical nap nature negotiation news
+    night number oath opening operation opinion opportunity order outing pain parade part party pass passage
+    patience patrol pause pedicure performance permission photoshoot picketing pickup picnic pitch place play
+    pleasure plot point pose position possession practice prayer presence presentation pressure pride privacy
+    procedure process procession program progress project protest punch purchase push putt question quiet race
+    rally reading refuge rehearsal relationship relaxation relay release renovation repair rescue research
+    resistance rest resting result return review rhythm ride risk ritual role rodeo romance round routine run
+    running rush sale salute scene scent science score screening search seat selfie serve service session shadow
+    shape shift shop shopping shot show shower side sight sip situation size skateboarding skill skit sleep
+    smell smile soak solo somersault song sort sound space spectacle speech speed spin split splits sport stance
+    standing start state story stretch stride stroke stroll stunt style success summersault sunset supper
+    surgery surprise swerve swim swordsmanship symbol talent talk talking task taste technique temperature
+    theater thing thought throw time toast top topic touch tour trade training transaction transportation trick
+    trip triumph trouble try tumble tune turn type usage vacation variety vault verity victory view visit vote
+    wait waiting walk war warmth way weather wedding week wheelie while wildfire win wisdom wish word work
+    workout worship wreck year yell youth""".split()
+)
+"""Activities, performances, communication, times and other abstractions: what one does, gives, has or takes rather than
+does something to (do a trick, play a game, take a nap)."""
+
+IDIOMS: Final = {
+    "jump": frozenset(["rope"]),
+    "have": frozenset("beer coffee drink meal snack tea".split()),
+    "make": frozenset("circle face line way".split()),
+    "take": frozenset(
+        """bath cab care cover note photo photograph picture shower snapshot step taxi train video""".split()
+    ),
+}
+"""Things that are not acted on by some verbs, which make one verb with them."""
+
+UNCOUNTED: Final = frozenset(
+    """accordion art attire bacon bagpipe banjo bass beef beer bongo bread butter cake candy cardboard cash cello
+    cement cereal cheese chicken chocolate clarinet clay clothing coal coffee concrete confetti corn cotton
+    cream debris dirt dough drum dust equipment fabric fiddle fish flour flute foliage food fruit furniture
+    garbage gas gasoline graffiti granite grass gravel guitar harmonica harp hay henna horn ice ink jewelry
+    juice keyboard laundry lemonade liquid liquor lotion luggage lumber machinery makeup meat medicine
+    merchandise metal milk money mortar mud mulch oil paint paper pasta pavement percussion piano pizza popcorn
+    pottery powder produce rice rope rubbish salad salt sand sauce saxophone scenery seafood sewage shampoo
+    signage silk smoke snow soap soda soil soup spaghetti steel straw string sugar sunscreen sushi tape tar tea
+    television tinsel toast traffic trash trombone trumpet tuba tv ukulele vegetation violin water wheat wine
+    wire wood wool yarn yogurt""".split()
+)
+"""Nouns that need no article as an object: stuff, and instruments that are played."""
+
+CLOTHES: Final = frozenset(
+    """apron bikini boot cap clothes clothing coat costume dress glasses glove goggles gown hat helmet hood jacket
+    jean jeans jersey outfit overalls pants robe scarf shirt shoe short shorts skirt suit sunglasses sweater
+    sweatshirt swimsuit t-shirt tie top trunks tuxedo uniform vest""".split()
+)
+COLOURS: Final = frozenset(
+    """black blue brown gold gray green grey orange pink purple red silver white yellow""".split()
+)
+"""What people are told apart by."""
+
+
+PEOPLE: Final = frozenset(
+    """actor adult artist athlete audience baby ballerina band bicyclist biker boxer boy bride brother bystander chef
+    child citizen clown coach cook couple cowboy crew crowd customer cyclist dancer daughter diver driver employee
+    family fan farmer father female fighter firefighter fireman fisherman friend gentleman girl group guard guitarist
+    guy gymnast hiker human individual infant jogger judge juggler kid lady male man member mom mother musician
+    officer onlooker opponent parent participant passenger pedestrian people performer person photographer pitcher
+    player police policeman reporter rider runner sailor seller server shopper singer sister skateboarder skater
+    skier snowboarder soldier son spectator student surfer swimmer teacher team teen teenager toddler tourist vendor
+    waiter waitress walker woman worker youngster youth""".split()
+)
+ANIMALS: Final = frozenset(
+    "animal bird bull camel cat cow dog donkey duck elephant goat horse kitten monkey pet puppy sheep".split()
+)
+
+
+_IRREGULAR: Final = {
+    **{"man": "men", "woman": "women", "child": "children", "person": "people", "foot": "feet", "tooth": "teeth"},
+    **{"mouse": "mice", "goose": "geese", "knife": "knives", "leaf": "leaves", "wife": "wives", "wolf": "wolves"},
+    **{"scarf": "scarves", "shelf": "shelves", "loaf": "loaves", "tomato": "tomatoes", "potato": "potatoes"},
+    **{same: same for same in ("deer", "fish", "sheep", "people", "children", "men", "women", "aircraft")},
+}
+_COMPOUND: Final = ("woman", "man", "child", "mouse", "fish")
+"""Irregular ends of longer words: policewoman, snowman, grandchild, goldfish."""
+
+
+_PLURALS: Final = frozenset(many for one, many in _IRREGULAR.items() if one != many)
+_SINGULAR_ENDS: Final = ("ss", "us", "is", "'s")
+_AFTER_HEAD: Final = ("of", "with", "in", "on", "at", "to", "from", "for")
+
+
+def plural_phrase(phrase: str) -> str:
+    """Return the plural of a noun phrase without its determiner.
+
+    >>> plural_phrase("girl with a black bag")
+    'girls with a black bag'
+    """
+    words = phrase.split()
+    head = _head(words)
+    return " ".join([*words[:head], plural(words[head]), *words[head + 1 :]])
+
+
+def looks_plural(phrase: str) -> bool:
+    """Tell whether a noun phrase without its determiner is a plural, as far as its head's form tells.
+
+    >>> looks_plural("big waves of the sea"), looks_plural("pack of dogs"), looks_plural("bus"), looks_plural("fish")
+    (True, False, False, False)
+    """
+    words = phrase.split()
+    head = words[_head(words)]
+    if head in _PLURALS or head.endswith(("women", "men", "children")):
+        return True
+    return head.endswith("s") and not head.endswith(_SINGULAR_ENDS)
+
+
+def _head(words: list[str]) -> int:
+    """Return the position of the head: the last word, or the one before the first preposition."""
+    return next((i for i, word in enumerate(words) if word in _AFTER_HEAD and i), len(words)) - 1
+
+
+def plural(noun: str) -> str:
+    """Return the plural of a noun, the last word of a phrase counting.
+
+    >>> plural("policeman"), plural("school bus"), plural("boy"), plural("puppy"), plural("old man")
+    ('policemen', 'school buses', 'boys', 'puppies', 'old men')
+    """
+    *before, last = noun.split(" ")
+    return " ".join([*before, _plural(last)])
+
+
+def _plural(word: str) -> str:
+    if word in _IRREGULAR:
+        return _IRREGULAR[word]
+    for end in _COMPOUND:
+        if word.endswith(end) and not word.endswith("human"):
+            return word.removesuffix(end) + _IRREGULAR[end]
+    if word.endswith(("s", "x", "z", "ch", "sh")):
+        return word + "es"
+    if word.endswith("y") and word[-2:-1] not in "aeiou":
+        return word[:-1] + "ies"
+    return word + "s"
+
+
+LONGEST: Final = 4
+"""Words of the longest phrase that counts as replaced ("far away from" has three)."""
+_CONTEXT: Final = 2  # words beside the difference that may belong to the phrase: "living" of "living room"
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """The difference of two sentences.
+
+    Attributes:
+        old: the words of the premise that the hypothesis does not have; may be empty.
+        new: the words of the hypothesis in their place; may be empty.
+        left: up to two words before, which both share.
+        right: up to two words after.
+    """
+
+    old: tuple[str, ...]
+    new: tuple[str, ...]
+    left: tuple[str, ...]
+    right: tuple[str, ...]
+
+    def phrases(self) -> Iterator[tuple[str, str]]:
+        """Yield what may have been replaced by what: the difference, then with ever more of the words around it.
+
+        >>> difference = replacement("A dog in the living room.", "A dog in the dining room.")
+        >>> list(difference.phrases())[:2]
+        [('living', 'dining'), ('living room', 'dining room')]
+        """
+        sides = [(left, right) for left in range(len(self.left) + 1) for right in range(len(self.right) + 1)]
+        for before, after in sorted(sides, key=lambda side: (sum(side), side)):
+            around = self.left[len(self.left) - before :], self.right[:after]
+            old, new = ((*around[0], *words, *around[1]) for words in (self.old, self.new))
+            if old and new:
+                yield " ".join(old), " ".join(new)
+
+
+def replacement(premise: str, hypothesis: str) -> Replacement | None:
+    """Return how two sentences differ, if it is in one word or phrase; None if they are equal or differ in more.
+
+    The words are aligned (`difflib`). An article that had to follow ("a guitar", "an accordion") is no difference, nor
+    are capitals. Where the same words are replaced several times, that counts as one replacement.
+
+    >>> replacement("Two men play a violin.", "Two men play an electric guitar.").old
+    ('violin',)
+    """
+    sides = [[word.text for word in words(sentence)] for sentence in (premise, hypothesis)]
+    same = [[_compared(word) for word in side] for side in sides]
+    matcher = SequenceMatcher(a=same[0], b=same[1], autojunk=False)
+    blocks = [block[1:] for block in matcher.get_opcodes() if block[0] != "equal"]
+    if not blocks:
+        return None
+    if len({(tuple(same[0][i:j]), tuple(same[1][k:m])) for i, j, k, m in blocks}) > 1:
+        blocks = [(blocks[0][0], blocks[-1][1], blocks[0][2], blocks[-1][3])]  # all that lies between
+    i, j, k, m = blocks[0]
+    old, new = tuple(sides[0][i:j]), tuple(sides[1][k:m])
+    if max(len(old), len(new)) > LONGEST or not all(map(_is_word, old + new)):
+        return None
+    return Replacement(old, new, tuple(_words(sides[0][:i][::-1]))[::-1], tuple(_words(sides[0][j:])))
+
+
+def _compared(word: str) -> str:
+    word = word.lower()
+    return "a" if word == "an" else word
+
+
+def _is_word(token: str) -> bool:
+    return token[0].isalnum() or token == "-"
+
+
+def _words(tokens: list[str]) -> Iterator[str]:
+    """Yield the first two tokens, up to a mark."""
+    for token in tokens[:_CONTEXT]:
+        if not token[0].isalnum():
+            return
+        yield token
+
+
+SYMMETRIC: Final = frozenset(
+    """accompany approach argue battle border box cheer combine compare contact cuddle date dance double embrace
+    encounter equal exchange face fight greet hug intersect join kiss marry match meet mirror neighbor oppose
+    race resemble rival share snuggle spar touch trade wed wrestle""".split()
+)
+"""Verbs that hold, or are likely to hold in the same scene, both ways."""
+
+MUTUAL: Final = frozenset(
+    """address admire adore ask assist attack call challenge enjoy entertain film follow hear help hit hold ignore
+    impress interview know like listen love notice observe pass photograph play poke punch recognize see slap
+    splash spray support teach tease tell tickle trust view visit walk watch witness""".split()
+)
+"""Verbs that may hold both ways between people or animals: that he watches her does not say that she does not."""
+
+CATENATIVE: Final = frozenset(
+    """appear attempt begin continue decide enjoy finish get go hope intend keep learn like love need plan prepare
+    pretend seem start struggle try want""".split()
+)
+"""Verbs that make one action with the verb after them (tries to open): other verbs do a thing of their own (sits
+reading)."""
+
+MOTION: Final = frozenset(
+    """backpack bicycle bike buggy come cycle climb crawl crowd dash dive drive fall float fly gallop gather get go
+    grind hike hop hurry jog jump kneel lay leap lean lie look march move paddle parade peer pedal race rappel
+    rid ride row run rush sail scoot sit skate skateboard ski skip sled slide snowboard speed sprint stand star
+    stare step stroll swim swing travel trek trot tube tumble wade walk wander""".split()
+)
+"""Manner of motion (Levin 1993, 51.3) and posture, with slips of the lemmatizer (`rid`, `star`): what follows `down` or
+`up` after them is a place, which the preposition takes, where a particle would leave the object to the verb."""
+
+DIRECTIONS: Final = frozenset(
+    """across along alongside around atop behind beside by down in into near off on onto out over past through
+    toward towards under up""".split()
+)
+"""Prepositions that parsers take for particles."""
+
+WITHOUT_TOOL: Final = frozenset("""carry display have hold lift lug pull push raise ride sell show wear""".split())
+"""Verbs that are done with no instrument: a `with` after their object (a cake with candles) is the object's."""
+
+INTRANSITIVE: Final = frozenset("""come go laugh lay lie look sit sleep smile stand travel""".split())
+"""Verbs with no object in scenes, but for "lay", which is mostly meant for "lie"."""
+
+MISREAD: Final = frozenset("hold holds looks plays pose poses sing sings smiles talk talks".split())
+"""Forms that taggers take for nouns."""
