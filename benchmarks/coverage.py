@@ -25,8 +25,8 @@ from numpy.typing import NDArray
 
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import RATIO, Estimate, Sample, ratio_estimates
-from unbag.scoring.paired import paired_difference
 from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.significance import paired_difference
 
 EXAMPLES, Q, RIGHT = 300, 100, 0.8
 ALPHA, BETA = 9.0, 1.0  # of the accepted share where the source is right

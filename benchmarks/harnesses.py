@@ -30,7 +30,7 @@ from unbag import (  # noqa: E402
 )
 from unbag.harness.export import export_tasks  # noqa: E402
 from unbag.request import Request  # noqa: E402
-from unbag.scoring.paths import estimates  # noqa: E402
+from unbag.scoring.nested import estimates  # noqa: E402
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {
     "lm-eval": ("lm-eval[hf]==0.4.13",),

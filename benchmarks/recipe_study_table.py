@@ -11,8 +11,7 @@ from scipy.stats import norm
 
 from recipes import OF_CATEGORY
 from unbag.scoring.bootstrap import Sample
-from unbag.scoring.multiplicity import holm
-from unbag.scoring.paired import draws, value
+from unbag.scoring.significance import draws, holm, value
 from unbag.training.seeds import over_seeds
 
 PLAIN: Final = "plain"

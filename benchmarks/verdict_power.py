@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from unbag.results import Result
-from unbag.scoring.beyond_words import Credits, beyond_words
+from unbag.scoring.skill import Credits, beyond_words
 from unbag.verdict import SetVerdict, of_model
 
 LABELS = 3

@@ -42,7 +42,7 @@ def _small_data():
     """Ask no lexical model of thousands of pairs, and let gold labels of ten rows count: tests have few."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("unbag.word_counter.PAIRS", {})
-        patch.setattr("unbag.scoring.beyond_words.LEAST_ROWS", 10)
+        patch.setattr("unbag.scoring.skill.LEAST_ROWS", 10)
         yield
 
 

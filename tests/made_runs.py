@@ -8,7 +8,7 @@ from unbag import paired_samples, results
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.results import Result
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.beyond_words import Credits, beyond_words
+from unbag.scoring.skill import Credits, beyond_words
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 ROWS = 300

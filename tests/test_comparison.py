@@ -19,11 +19,10 @@ from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.label_distribution import label_distribution
-from unbag.scoring.mcnemar import mcnemar
 from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.paths import estimates
+from unbag.scoring.nested import estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.seeds import seed_test
+from unbag.scoring.significance import mcnemar, seed_test
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 

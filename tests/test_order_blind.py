@@ -32,7 +32,7 @@ def verdicts(request, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
-        patch.setattr("unbag.scoring.beyond_words.LEAST_ROWS", 2)
+        patch.setattr("unbag.scoring.skill.LEAST_ROWS", 2)
         fill(folder)
         asked = [each for each in requests(folder) if each.name in request.param]
         asked = [replace(each, examples=EXAMPLES.get(each.name, 60)) for each in asked]

@@ -8,10 +8,10 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.annotators import Kappa
+from unbag.scoring.accuracy import Kappa
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, FrequencyBin, SimilarityBin, category_accuracy
-from unbag.scoring.label_names import label_ids
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
+from unbag.scoring.validation import label_ids
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},

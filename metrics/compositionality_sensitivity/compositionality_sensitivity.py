@@ -13,8 +13,8 @@ from unbag.scoring.compositionality_sensitivity import (
     MisleadingSubset,
     compositionality_sensitivity,
 )
-from unbag.scoring.label_names import label_ids
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
+from unbag.scoring.validation import label_ids
 
 _CITATION = """@article{nie-etal-2019-compositionality,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},

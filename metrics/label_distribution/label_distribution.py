@@ -9,8 +9,8 @@ import evaluate
 
 from unbag.data.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
-from unbag.scoring.label_names import label_ids
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
+from unbag.scoring.validation import label_ids
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},

@@ -8,7 +8,7 @@ import evaluate
 
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},

@@ -8,14 +8,14 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.label_names import label_ids
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
 from unbag.scoring.permutation_acceptance import (
     Acceptance,
     AcceptanceBin,
     PermutationAcceptanceScores,
     permutation_acceptance,
 )
+from unbag.scoring.validation import label_ids
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
   title = {{UnNatural} {L}anguage {I}nference},

@@ -6,7 +6,7 @@ from typing import Any
 import datasets
 import evaluate
 
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
 from unbag.scoring.pos_minitree import (
     DEFAULT_K,
     DEFAULT_RADIUS,

@@ -8,9 +8,9 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.label_names import label_ids
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
 from unbag.scoring.swap_consistency import SwapAccuracies, SwapConsistencyScores, SwapScores, swap_consistency
+from unbag.scoring.validation import label_ids
 
 _CITATION = """@article{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? A Straightforward yet Effective Way to Test the Robustness of

@@ -8,9 +8,9 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.label_names import label_ids
-from unbag.scoring.paths import returned
+from unbag.scoring.nested import returned
 from unbag.scoring.uncertainty_partitions import PartitionRow, UncertaintyPartitionsScores, uncertainty_partitions
+from unbag.scoring.validation import label_ids
 
 _CITATION = """@unpublished{resnli-2019,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in Natural Language

@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.data.labels import gold_id
 from unbag.data.sources import Source
-from unbag.scoring.annotators import agreement
+from unbag.scoring.accuracy import agreement
 from unbag.scoring.bootstrap import named_estimates
 
 _BATCH: Final = 10_000  # rows read from disk at a time

@@ -14,18 +14,19 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate, plain
-from unbag.scoring.mcnemar import mcnemar
-from unbag.scoring.multiplicity import holm
-from unbag.scoring.paired import (
+from unbag.scoring.nested import estimates
+from unbag.scoring.significance import (
     DEFAULT_RESAMPLES,
     Floats,
     difference_of_draws,
     draws,
+    holm,
+    mcnemar,
     outcomes,
+    seed_test,
+    spread,
     unpaired_difference,
 )
-from unbag.scoring.paths import estimates
-from unbag.scoring.seeds import seed_test, spread
 from unbag.systems import Run, System, asked_in, lettered, systems_in
 from unbag.utils.options import whole
 

@@ -8,7 +8,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE, Quantity
 from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate, plain
-from unbag.scoring.paths import estimates
+from unbag.scoring.nested import estimates
 from unbag.verdict import SetVerdict, of_model, sentence
 
 SCORE_NAME: Final = "score"

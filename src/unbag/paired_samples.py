@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 from unbag.data import parquet
 from unbag.results import Result
 from unbag.scoring.bootstrap import Sample
-from unbag.scoring.paired import STATISTICS, value
-from unbag.scoring.paths import estimates
+from unbag.scoring.nested import estimates
+from unbag.scoring.significance import STATISTICS, value
 from unbag.utils import checksums
 from unbag.utils.files import atomic_write
 

@@ -7,9 +7,9 @@ from typing import Any, Final, Literal, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
 from unbag.results import Result
-from unbag.scoring.beyond_words import LEAST_ROWS
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.seeds import t_quantile
+from unbag.scoring.significance import t_quantile
+from unbag.scoring.skill import LEAST_ROWS
 
 Standing = Literal["better", "no better", "worse", "inconclusive"]
 

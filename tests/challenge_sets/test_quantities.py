@@ -9,13 +9,13 @@ from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.permuted.scores import permuted_credits
 from unbag.data.predictions import of_labels
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
-from unbag.scoring.paths import estimates
+from unbag.scoring.nested import estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
+from unbag.scoring.skill import Credits, beyond_words
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 

@@ -12,7 +12,7 @@ from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import Card, columns, computed, lines, of_metric, scores_html, table
 from unbag.hub.metric_space import metric_space
 from unbag.hub.spaces import GRADIO
-from unbag.scoring.paths import flat
+from unbag.scoring.nested import flat
 from unbag.scoring.swap_consistency import swap_consistency
 
 from ..fork_server import PYTHON

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from unbag.data.labels import LABELS, label_id
-from unbag.scoring.annotators import agreement, fleiss_kappa
+from unbag.scoring.accuracy import agreement, fleiss_kappa
 
 # Three annotators, four examples; by hand: p = (6, 4, 2) / 12, agreeing pairs 1, 1/3, 1/3, 1 of 1.
 VOTES = [[0, 0, 0], [0, 1, 0], [2, 1, 2], [1, 1, 0]]

@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from unbag.scoring.beyond_words import LEAST_ROWS, Credits, beyond_words
-from unbag.scoring.student import widening
+from unbag.scoring.intervals import widening
+from unbag.scoring.skill import LEAST_ROWS, Credits, beyond_words
 
 RNG = np.random.default_rng(0)
 GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as uneven as Breaking NLI
@@ -12,7 +12,7 @@ N = len(GOLD)
 
 @pytest.fixture(autouse=True)
 def _as_in_use(monkeypatch):
-    monkeypatch.setattr("unbag.scoring.beyond_words.LEAST_ROWS", LEAST_ROWS)  # which other tests, of few rows, lower
+    monkeypatch.setattr("unbag.scoring.skill.LEAST_ROWS", LEAST_ROWS)  # which other tests, of few rows, lower
 
 
 def right(predicted, gold=GOLD):

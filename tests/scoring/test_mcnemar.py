@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.scoring.mcnemar import mcnemar
+from unbag.scoring.significance import mcnemar
 
 
 def _answers(only_first, only_second, both=3, neither=2):

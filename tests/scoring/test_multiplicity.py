@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.scoring.multiplicity import holm
+from unbag.scoring.significance import holm
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=30)
 

@@ -5,11 +5,11 @@ from scipy import stats
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, named_estimates
 from unbag.scoring.category_accuracy import category_accuracy
-from unbag.scoring.mcnemar import mcnemar
 from unbag.scoring.natural_logic import MEASURES, natural_logic
-from unbag.scoring.paired import (
+from unbag.scoring.significance import (
     STATISTICS,
     draws,
+    mcnemar,
     outcomes,
     paired_difference,
     unpaired_difference,

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.scoring.seeds import seed_test, spread, t_quantile, t_two_sided
+from unbag.scoring.significance import seed_test, spread, t_quantile, t_two_sided
 
 SCORES = st.lists(st.integers(0, 1000).map(lambda n: n / 1000), min_size=2, max_size=8)
 

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from unbag.data.predictions import Answers
 from unbag.papers.counterparts import Counterpart
-from unbag.scoring.beyond_words import Credits, beyond_words
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.paths import estimates
+from unbag.scoring.nested import estimates
+from unbag.scoring.skill import Credits, beyond_words
 
 LAST: Final = 1_000
 """The place of a set that asks for none."""

@@ -11,7 +11,7 @@ from math import nan
 from typing import Any, TypeAlias
 
 from unbag.data.predictions import of_labels
-from unbag.scoring.paths import estimates
+from unbag.scoring.nested import estimates
 
 Record: TypeAlias = Mapping[str, Any]
 Scores: TypeAlias = dict[str, float]

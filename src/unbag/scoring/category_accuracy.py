@@ -7,10 +7,9 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.annotators import Annotations, Kappa, agreement, fleiss_kappa
+from unbag.scoring.accuracy import Annotations, Kappa, agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.checks import labelled
-from unbag.scoring.numbering import numbered
+from unbag.scoring.validation import labelled, numbered
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Of the bins of section 5.2, which begin at 0.5; one below them is ours."""

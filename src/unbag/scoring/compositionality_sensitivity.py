@@ -6,9 +6,9 @@ from typing import Final, NotRequired, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring.annotators import Annotations, agreement
+from unbag.scoring.accuracy import Annotations, agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.checks import check_ids, labelled
+from unbag.scoring.validation import check_ids, labelled
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The λ of Table 5."""

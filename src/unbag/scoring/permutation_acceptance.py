@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.numbering import numbered
+from unbag.scoring.validation import numbered
 
 ORIGINAL: Final = -1
 """The permutation index of the unpermuted pair."""

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.checks import labelled
-from unbag.scoring.numbering import numbered
+from unbag.scoring.validation import labelled, numbered
 
 
 class SwapAccuracies(TypedDict):

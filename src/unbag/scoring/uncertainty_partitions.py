@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.checks import labelled
+from unbag.scoring.validation import labelled
 
 PARTITIONS: Final = 20
 """How many partitions ReSNLI has (section 5.3): all that are made of 20 test pairs or more."""

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag.inference.process_group import process_group
 from unbag.scoring.bootstrap import Estimate
-from unbag.scoring.paths import estimates
-from unbag.scoring.seeds import spread
+from unbag.scoring.nested import estimates
+from unbag.scoring.significance import spread
 from unbag.training import beforehand
 from unbag.training.config import TrainConfig
 from unbag.training.held_out import ALL

@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, label_id
 from unbag.data.predictions import NO_ANSWER, Answers, Columns
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy
+from unbag.scoring.skill import Credits
 
 
 def breaking_nli_scores(

@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.predictions import Answers, Columns
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
+from unbag.scoring.skill import Credits
 
 MISLED: Final = 0.7
 """The λ of the pairs on which the score beyond words rests."""

@@ -6,10 +6,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.predictions import Answers, Columns, rows_where
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
-from unbag.scoring.numbering import numbered
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
+from unbag.scoring.skill import Credits
+from unbag.scoring.validation import numbered
 
 
 def permuted_scores(

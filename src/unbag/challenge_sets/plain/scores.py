@@ -4,8 +4,8 @@ from typing import Any
 
 from unbag.data.predictions import Answers, Columns
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.skill import Credits
 
 
 def plain_scores(

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.predictions import Answers, Columns
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
+from unbag.scoring.skill import Credits
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
 
 _TRAINING: Final = "train"  # what the names of all corpora's training splits begin with (`corpora.Corpus.train`)

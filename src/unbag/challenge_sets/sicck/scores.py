@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 from unbag.data.predictions import Answers, Columns, flags
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import both_ways, four_way, natural_logic
+from unbag.scoring.skill import Credits
 
 GROUPS: Final = ("modifier_type", "part", "modifier", "position", "relation")
 _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5

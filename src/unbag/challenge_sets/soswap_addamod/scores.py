@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from unbag.data.predictions import NO_ANSWER, NONE, Answers, Columns
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.label_distribution import label_distribution
+from unbag.scoring.skill import Credits
 
 
 def soswap_addamod_scores(

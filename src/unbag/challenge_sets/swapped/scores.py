@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
 from unbag.data.predictions import NO_ANSWER, Answers, Columns, flags, rows_where
-from unbag.scoring.beyond_words import Credits
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
+from unbag.scoring.skill import Credits
 from unbag.scoring.swap_consistency import swap_consistency
 
 

@@ -26,11 +26,10 @@ from typing import Any, Final, NamedTuple, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.scoring.annotators import Annotations, fleiss_kappa
+from unbag.scoring.accuracy import Annotations, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
-from unbag.scoring.intervals import LEVEL, Floats, effective_sizes
-from unbag.scoring.numbering import numbered
-from unbag.scoring.student import widening
+from unbag.scoring.intervals import LEVEL, Floats, effective_sizes, widening
+from unbag.scoring.validation import numbered
 
 STATISTIC: Final = "beyond_words"
 """The name of this statistic in `scoring.paired.STATISTICS`."""

@@ -1,7 +1,17 @@
-"""What the inputs of every metric must be."""
+"""What the inputs of every metric must be.
+
+Names as numbers, so that arrays can be summed by them.
+
+Label ids from what a metric was given: ids, or names.
+"""
+
+from collections.abc import Hashable, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from unbag.data.labels import LABELS
 
 
 def labelled(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
@@ -47,3 +57,38 @@ def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDA
         row = index if rows is None else rows[index]
         expected = "ids from 0 up" if n_labels is None else f"ids from 0 to {n_labels - 1}"
         raise ValueError(f"{name}: expected {expected}, found {ids[index]} in row {row}")
+
+
+def numbered(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
+    """Return the number of each name, shape (n,), by first appearance, and the k names in that order.
+
+    >>> numbered(["b", "a", "b"])
+    (array([0, 1, 0]), ['b', 'a'])
+    """
+    values = names.tolist() if isinstance(names, np.ndarray) else names
+    numbers: dict[Hashable, int] = {}
+    codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in values), np.int64, count=len(values))
+    return codes, list(numbers)
+
+
+def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]:
+    """Return label ids; names become their ids, and all else stays as it is.
+
+    Args:
+        labels: Label ids or label names, shape (n,); -1 and None are no label.
+        names: Names of the ids 0, 1, …; default: entailment, neutral, contradiction.
+
+    Raises:
+        ValueError: If a name is none of `names`.
+
+    >>> label_ids(["neutral", "entailment"]), label_ids([1, 0])
+    ([1, 0], [1, 0])
+    """
+    ids = {name: number for number, name in enumerate(names)}
+    for label in labels:
+        if isinstance(label, str) and label not in ids:
+            raise ValueError(
+                f"predictions or references: expected labels {', '.join(ids)}, got {label!r}; pass ids, or names=[…] "
+                "in the order of the ids"
+            )
+    return [ids[label] if isinstance(label, str) else label for label in labels]
