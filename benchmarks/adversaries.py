@@ -27,10 +27,10 @@ from typing import Any
 import pyarrow as pa
 
 from children import at_once, ended, peak_mb, started
+from unbag.challenge_sets.perturbations.soswap_addamod import LABELS_OF, adjective_counts, tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
 from unbag.data.text.parses import Parser
-from unbag.perturb.soswap_addamod import LABELS_OF, adjective_counts, tables
 
 BARE, OURS = "spacy", "ours"
 

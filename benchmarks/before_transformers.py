@@ -38,12 +38,13 @@ import torch
 import transformers
 
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
-from unbag import evaluation, results, scripts, suite
+from unbag import evaluation, scripts
+from unbag.challenge_sets import results, suite
+from unbag.challenge_sets.request import Request, build
 from unbag.data.columns import column
 from unbag.models import KINDS, kind_of
 from unbag.numbers import of_result
 from unbag.predictors import predictor_of
-from unbag.request import Request, build
 from unbag.training.config import TrainConfig
 from unbag.training.run import run
 from unbag.untrained.making import make

@@ -21,13 +21,21 @@ from typing import Any
 
 import z3
 
+from unbag.challenge_sets.perturbations.modifiers import (
+    BY_NAME,
+    COMBINATIONS,
+    POSITIONS,
+    Seed,
+    modified_shape,
+    modify,
+    sides,
+)
+from unbag.challenge_sets.perturbations.sicck import read
+from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
 from unbag.natlog import labeller, models
 from unbag.natlog.clauses import ALWAYS, NEVER, Clause, NounPhrase, Quantifier, Shape
 from unbag.natlog.labeller import relate
 from unbag.natlog.relations import PARTS, Part, Relation, relation_of
-from unbag.perturb.modifiers import BY_NAME, COMBINATIONS, POSITIONS, Seed, modified_shape, modify, sides
-from unbag.perturb.sicck import read
-from unbag.perturb.sicck_agreement import official_shapes
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),

@@ -72,7 +72,7 @@ def build(path: str, q: int) -> dict[str, float]:
     """Build the set of one file and return rows, seconds and peak memory."""
     import datasets
 
-    from unbag.sets import load
+    from unbag.challenge_sets.loading import load
 
     datasets.disable_progress_bars()
     with tempfile.TemporaryDirectory() as cache:

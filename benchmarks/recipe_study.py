@@ -27,12 +27,12 @@ from numpy.typing import NDArray
 
 from recipe_study_table import PLAIN, Measures, markdown, read, show, summary
 from recipes import add_columns, answers, asked, scored
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
+from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
 from unbag.inference.predictor import Predictor
-from unbag.perturb.halves import HELD_OUT
 from unbag.predictors import predictor_of
-from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import RATIO, Sample
 from unbag.training.recipes import named
 from unbag.training.run import run

@@ -26,13 +26,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, sets
+from unbag import challenge_sets
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in
+from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
 from unbag.inference.run import predict_rows
-from unbag.perturb.halves import HELD_OUT, are_in
 from unbag.predictors import predictor_of
-from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.training.seeds import over_seeds
 
@@ -155,14 +156,14 @@ def _same_at_start(one: list[str], other: list[str]) -> int:
 def _official(name: str, args: argparse.Namespace) -> Request:
     """Return the request for a set of a file by its authors, where it lies if that is told."""
     path = args.official[name]
-    return Request(name, sets.config_name(name, None, None, {})[0], {"file": path} if path else {})
+    return Request(name, loading.config_name(name, None, None, {})[0], {"file": path} if path else {})
 
 
 def _uncertainty(corpus: str, embeddings: str | None, split: str, ids: Any) -> NDArray[np.float64]:
     """Return how unsure averaged embeddings, fitted to all of a corpus, are of some of its pairs."""
     options: dict[str, Any] = {"embeddings": embeddings} if embeddings else {}
-    builder = sets.builder("resnli", corpus, **options)
-    sets.prepare(builder)
+    builder = loading.builder("resnli", corpus, **options)
+    loading.prepare(builder)
     rows = datasets.concatenate_datasets(list(builder.as_dataset().values()))
     rows = rows.select(np.flatnonzero(np.array(rows["source_split"]) == split))
     known = dict(zip(rows["source_id"], rows["uncertainty"], strict=True))

@@ -50,7 +50,7 @@ LEAST_SHARE = 0.1  # of the peak of a GPU: small models keep it waiting
 
 def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, Any]:
     """Build a set by processes of `datasets`, as `unbag build --num-proc` does, and return its record."""
-    from unbag.request import Request, export
+    from unbag.challenge_sets.request import Request, export
     from unbag.utils import parallel
 
     with parallel.up_to(workers):
@@ -63,8 +63,8 @@ def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, A
     os.environ |= {"RAY_worker_niceness": "0", "RAY_USAGE_STATS_ENABLED": "0"}
     import ray
 
+    from unbag.challenge_sets.request import Request
     from unbag.on_ray.building import build
-    from unbag.request import Request
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     return build(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
@@ -102,7 +102,7 @@ def main() -> None:
         return
     if args.gpu and not (args.model and args.data):
         parser.error("an estimate (--gpu) wants a --model to measure, on pairs of yours (--data)")
-    from unbag.sets import option_value
+    from unbag.challenge_sets.loading import option_value
 
     texts = dict(text.split("=", 1) for text in args.option)
     options = {name: option_value(args.set, name, text) for name, text in texts.items()}

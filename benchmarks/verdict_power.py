@@ -23,7 +23,7 @@ from typing import Any
 
 import numpy as np
 
-from unbag.results import Result
+from unbag.challenge_sets.results import Result
 from unbag.scoring.skill import Credits, beyond_words
 from unbag.verdict import SetVerdict, of_model
 

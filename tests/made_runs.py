@@ -4,9 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unbag import paired_samples, results
+from unbag import paired_samples
+from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS
-from unbag.results import Result
+from unbag.challenge_sets.results import Result
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import Credits, beyond_words
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs

@@ -5,9 +5,9 @@ import json
 import datasets
 import pytest
 
-from unbag.annotated import people
-from unbag.request import Request, build
-from unbag.views.cells import left_out
+from unbag.challenge_sets.human_agreement import people
+from unbag.challenge_sets.request import Request, build
+from unbag.challenge_sets.views.tables import left_out
 
 PAIRS = [
     ("entailment", ["entailment"] * 4 + ["neutral"]),

@@ -7,7 +7,8 @@ from html.parser import HTMLParser
 import pytest
 
 import unbag
-from unbag import demo, model_kinds, results
+from unbag import demo, model_kinds
+from unbag.challenge_sets import results
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
 from unbag.numbers import quantities

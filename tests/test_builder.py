@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from unbag import challenge_sets, scripts, sets
-from unbag.builder_hash import builder_hash
+from unbag import challenge_sets, scripts
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.builder import builder_hash
 
 MAY_NAME_FILES = {
     "breaking_nli": {"data", "file", "training", "embeddings", "bigrams"},
@@ -44,13 +45,13 @@ def test_a_file_that_grows_is_read_again(tmp_path, kind):
     found = []
     for n in (3, 4, 5):
         data = kind(_pairs(tmp_path / "pairs.csv", n))
-        found.append(sets.load("plain", data=data, cache_dir=tmp_path / "cache").num_rows)
+        found.append(loading.load("plain", data=data, cache_dir=tmp_path / "cache").num_rows)
     assert found == [3, 4, 5]
 
 
 def test_a_path_and_its_text_are_one_cache_entry(tmp_path):
     data = _pairs(tmp_path / "pairs.csv", 3)
-    folders = {sets.builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
+    folders = {loading.builder("plain", data=kind(data), cache_dir=tmp_path).cache_dir for kind in (str, Path)}
     assert len(folders) == 1
 
 

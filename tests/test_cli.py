@@ -13,11 +13,12 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
-from unbag import cli, predictors, results
+from unbag import cli, predictors
+from unbag.challenge_sets import results
+from unbag.challenge_sets.perturbations import modifiers, permutation
 from unbag.cli import model_options, natlog, request_options
 from unbag.cli import training as training_commands
 from unbag.lexical import training
-from unbag.perturb import modifiers, permutation
 from unbag.training.recipes import recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(

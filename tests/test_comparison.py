@@ -11,10 +11,11 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import unbag
-from unbag import challenge_sets, cli, comparison, results
+from unbag import challenge_sets, cli, comparison
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request
 from unbag.inference.function import CallablePredictor
 from unbag.report import compared
-from unbag.request import Request
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity

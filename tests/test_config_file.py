@@ -7,7 +7,8 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from unbag import cli, evaluation, results
+from unbag import cli, evaluation
+from unbag.challenge_sets import results
 from unbag.cli import config_file
 from unbag.cli.running import run
 

@@ -6,10 +6,11 @@ import pytest
 from rich.console import Console
 
 from tests.fork_server import PYTHON
-from unbag import demo, evaluation, results
+from unbag import demo, evaluation
+from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.request import Request
 from unbag.report import cross
-from unbag.request import Request
 from unbag.verdict import of_model, scale
 
 

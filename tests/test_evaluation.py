@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import unbag
-from unbag import results
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
 from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
 from unbag.data.predictions import require_foldable
 from unbag.data.readers import DataError
@@ -22,7 +23,6 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.probe import MislabelledError
 from unbag.inference.probe_pairs import PAIRS
 from unbag.model_kinds import CAUSAL, ENDPOINT
-from unbag.request import Request, build, export, is_exported, read_back
 from unbag.word_counter import WordCounter, Words
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag.request import Request, build, check
+from unbag.challenge_sets.request import Request, build, check
 from unbag.utils.hashing import file_hash
 
 

@@ -8,7 +8,7 @@ from typer.testing import CliRunner
 from tests.made_runs import ROWS, result, run
 from unbag import cli, gates, numbers
 from unbag.challenge_sets.base import BEYOND_WORDS
-from unbag.failures import Failure
+from unbag.challenge_sets.failures import Failure
 from unbag.inference.process_group import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
 from unbag.verdict import TOO_FEW_ROWS

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import results
+from unbag.challenge_sets import results
 
 pytestmark = pytest.mark.nightly
 

@@ -6,10 +6,10 @@ from itertools import permutations
 import numpy as np
 import pytest
 
+from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS, fold, label_space_of, two_label_orders
 from unbag.evaluation import evaluate_file
 from unbag.label_fit import ENOUGH, fit
-from unbag.request import Request, build
 
 GOLD = np.repeat([0, 1, 2], 40)
 

@@ -5,7 +5,8 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from unbag import challenge_sets, model_kinds, sets
+from unbag import challenge_sets, model_kinds
+from unbag.challenge_sets import loading
 from unbag.utils.options import Option, described, read
 
 
@@ -57,8 +58,8 @@ def test_options_say_what_they_mean():
 @pytest.mark.parametrize("name", challenge_sets.names())
 def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
     config = challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS
-    known = [option for option in sets.described_options(name) if option.name in {f.name for f in fields(config)}]
-    assert len(known) == len(sets.options(name))
+    known = [option for option in loading.described_options(name) if option.name in {f.name for f in fields(config)}]
+    assert len(known) == len(loading.options(name))
     for option in known:
         assert option.meaning, f"{config.__name__}.{option.name} is not in the docstring"
         if option.default is not None and not isinstance(option.default, tuple):

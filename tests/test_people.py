@@ -171,7 +171,7 @@ def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(tmp_path, m
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
     model = SimpleNamespace(identity={"kind": "transformer"})
     monkeypatch.setattr("unbag.predictors.predictor_of", lambda name, label_map: (model, name))
-    monkeypatch.setattr("unbag.request.build", lambda request: SimpleNamespace(language="en"))
+    monkeypatch.setattr("unbag.challenge_sets.request.build", lambda request: SimpleNamespace(language="en"))
     monkeypatch.setattr(import_module("unbag.inference.probe"), "probe", lambda predictor, language: report)
     done = CliRunner().invoke(cli.app, ["people", "draw", "org/model", "--out", str(tmp_path)])
     assert isinstance(done.exception, LabelError)

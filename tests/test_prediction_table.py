@@ -9,13 +9,13 @@ from datasets import ClassLabel, Dataset, Features, Value
 import unbag
 from tests import made_runs
 from unbag import demo
+from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import Answers
 from unbag.evaluation import evaluate_file
 from unbag.inference.function import CallablePredictor
 from unbag.inference.probe_pairs import PAIRS
 from unbag.prediction_table import PredictionTable
-from unbag.request import Request, build
 
 DATA = str(demo.file("validation"))
 ASKED = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}

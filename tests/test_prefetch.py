@@ -5,8 +5,8 @@ import json
 import pytest
 
 from unbag import demo, prefetch
-from unbag.request import Request
-from unbag.requirements import MissingError, Requirement
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.requirements import MissingError, Requirement
 
 _SPACY = "the spaCy pipeline spacy/en_core_web_sm"
 _SNLI = "the corpus snli, split {} (stanfordnlp/snli)"

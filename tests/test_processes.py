@@ -9,13 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import demo, sets
+from unbag import demo
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, export
 from unbag.cli import app
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError
 from unbag.data.sources import open_data
 from unbag.data.text.tokens import tokenize
-from unbag.request import Request, export
 from unbag.utils import parallel
 
 KEYS = ("id", "premise", "hypothesis", "label", "annotator_labels")
@@ -121,7 +122,7 @@ def test_the_first_bad_row_is_named_whichever_process_meets_one(tmp_path, monkey
         rows[number]["label"] = "perhaps"
     data = _write(tmp_path / "pairs.jsonl", rows)
     with pytest.raises(DataError, match=r"pairs\.jsonl, line 14: expected a label such as"):
-        sets.load("plain", data=data, num_proc=num_proc)
+        loading.load("plain", data=data, num_proc=num_proc)
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])
@@ -131,18 +132,18 @@ def test_an_id_that_comes_twice_is_named_though_two_processes_read_it(tmp_path, 
     rows[38]["id"] = "r2"
     data = _write(tmp_path / "pairs.jsonl", rows)
     with pytest.raises(DataError, match=r"pairs\.jsonl, line 39: the id 'r2' was met before"):
-        sets.load("plain", data=data, num_proc=num_proc)
-    assert len(sets.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
+        loading.load("plain", data=data, num_proc=num_proc)
+    assert len(loading.load("plain", data=data, columns={"id": ""}, num_proc=num_proc)) == 36
 
 
 def test_a_digest_that_two_ids_share_is_no_id_that_comes_twice(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.noted.may_repeat", lambda files: True)
-    assert len(sets.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
+    monkeypatch.setattr("unbag.challenge_sets.build_stats.may_repeat", lambda files: True)
+    assert len(loading.load("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))) == 36
 
 
 def test_what_a_set_keeps_beside_its_rows_is_not_their_ids(tmp_path):
-    builder = sets.builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
-    sets.prepare(builder)
+    builder = loading.builder("plain", data=_write(tmp_path / "pairs.jsonl", _rows(40)))
+    loading.prepare(builder)
     kept = [file.name for file in (tmp_path / "cache").rglob("*") if file.is_file()]
     assert not [name for name in kept if name.startswith("ids")]
     assert builder.read_counts() == {"rows": 40, "unlabelled": 4, "labelled": 36, "annotated": 36}

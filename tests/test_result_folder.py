@@ -7,11 +7,12 @@ import pytest
 
 import unbag
 from tests import made_runs
-from unbag import demo, paired_samples, result_folder, results
-from unbag.failures import Failure
+from unbag import demo, paired_samples, result_folder
+from unbag.challenge_sets import results
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.inference.function import CallablePredictor
 from unbag.scored import write
-from unbag.views.examples import ExampleSelection
 
 DATA = str(demo.file("validation"))
 

@@ -7,12 +7,12 @@ import pytest
 import unbag
 from tests.test_command_options import unbag as command
 from tests.test_evaluation import request_  # noqa: F401  a few pairs of ours
-from unbag import results
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request, build
 from unbag.evaluation import evaluate_all
 from unbag.inference.claims import Claims
 from unbag.inference.sharded import Shard, predict_shard
 from unbag.inference.store import StoreError
-from unbag.request import Request, build
 from unbag.shared_evaluation import score_tasks
 from unbag.utils.storage import Folder
 

@@ -8,14 +8,15 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, cli, evaluate, results, sets, suite
+from unbag import challenge_sets, cli, evaluate
+from unbag.challenge_sets import loading, results, suite
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import Request, build
 from unbag.cli.output import failed
 from unbag.data.downloads import MissingFileError
 from unbag.evaluation import evaluate_all
-from unbag.failures import Failure
 from unbag.inference import probe_pairs
 from unbag.inference.function import CallablePredictor
-from unbag.request import Request, build
 
 LABELS = ["entailment", "neutral", "contradiction"]
 WHO, WHAT = ("big", "small", "brown", "grey"), ("cat", "bone", "car")
@@ -165,7 +166,7 @@ def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeyp
 def test_what_is_not_at_hand_is_no_failure():
     assert Failure("soswap_addamod", ImportError("needs spaCy")).is_left_out
     assert Failure("sicck", MissingFileError("could not be downloaded")).is_left_out
-    assert Failure("sicck", sets.UnfitError("none of the pairs can be used")).is_left_out
+    assert Failure("sicck", loading.UnfitError("none of the pairs can be used")).is_left_out
     assert not Failure("sicck", ValueError("another file")).is_left_out
 
 
@@ -207,10 +208,10 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
 
 
 def test_a_split_is_for_the_sets_that_have_splits():
-    taken = {name for name in challenge_sets.names() if sets.takes_split(name, None)}
+    taken = {name for name in challenge_sets.names() if loading.takes_split(name, None)}
     assert taken == {"plain", "swapped", "soswap_addamod", "cs_lambda", "permuted"}
-    assert sets.takes_split("sicck", "snli")
-    assert not sets.takes_split("resnli", "mnli")
+    assert loading.takes_split("sicck", "snli")
+    assert not loading.takes_split("resnli", "mnli")
 
 
 def _environment(cwd):

@@ -32,6 +32,6 @@ def test_a_users_script_passes_strict_mypy_and_nothing_of_ours_is_any(tmp_path, 
     assert [each.replace("builtins.", "") for each in shown] == [
         "unbag.report.in_python.Report",
         "str",
-        "unbag.results.Result",
+        "unbag.challenge_sets.results.Result",
         "float | None",
     ]

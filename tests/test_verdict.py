@@ -8,6 +8,8 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets, verdict
+from unbag.challenge_sets.request import build
+from unbag.challenge_sets.results import FILE, write
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers, placed
@@ -17,8 +19,6 @@ from unbag.predictors import predictor_of
 from unbag.report import terminal
 from unbag.report.html.gathered import gather
 from unbag.report.html.page import render
-from unbag.request import build
-from unbag.results import FILE, write
 from unbag.scored import score_answers
 from unbag.word_counter import Words
 

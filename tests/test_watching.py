@@ -6,9 +6,9 @@ import threading
 import pytest
 from rich.console import Console
 
-from unbag import request
+from unbag.challenge_sets import request
+from unbag.challenge_sets.request import BUILDING, Request, build_ahead
 from unbag.cli import output, watching
-from unbag.request import BUILDING, Request, build_ahead
 from unbag.word_counter import FITTING
 
 

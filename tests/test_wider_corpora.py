@@ -12,12 +12,12 @@ from typer import BadParameter
 from tests.hub_server.client_process import ClientProcess, runs_in
 from tests.hub_server.corpora import mirrored
 from tests.hub_server.running import running_hub
-from unbag import sets
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import Request, check
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS, LabelError, gold_id, label_id
 from unbag.data.predictions import Answers
-from unbag.failures import Failure
-from unbag.request import Request, check
 
 SENTENCES = {
     "de": ("Zwei große Hunde laufen heute schnell über das Feld.", "Einige Tiere sind heute draußen auf dem Feld."),
@@ -96,7 +96,7 @@ def test_pairs_and_labels_are_read_by_name():
 @pytest.mark.nightly
 @runs_in("wider_client")
 def test_languages_are_permuted_where_they_have_words():
-    from unbag import request
+    from unbag.challenge_sets import request
 
     for language in ("de", "sw", "vi"):
         rows = request.build(request.Request("permuted", f"xnli_{language}-test", {"q": 2})).rows
@@ -135,21 +135,21 @@ def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
         lambda premises, hypotheses: ["entailment"] * len(premises), "plain", corpus="scitail", lexical=False
     )
     assert right.results[0].scores["accuracy"].value == 0.5  # whose pairs have the annotators' labels too
-    rows = sets.load("plain", "rte-validation")
+    rows = loading.load("plain", "rte-validation")
     assert rows.features["label"].names == ["entailment", "not_entailment"]
 
 
 @pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_a_set_that_needs_contradictions_refuses_two_labels_in_one_line(name):
     with pytest.raises(ValueError, match="needs to know which pairs contradict, and rte tells") as error:
-        sets.builder(name, "rte-validation")
+        loading.builder(name, "rte-validation")
     assert "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli"])
 def test_a_set_of_other_languages_refuses_german_in_one_line(name):
     with pytest.raises(ValueError, match="is not made of German pairs, as xnli_de is"):
-        sets.builder(name, "xnli_de-test")
+        loading.builder(name, "xnli_de-test")
 
 
 def test_nothing_is_fitted_on_two_labels():
@@ -207,7 +207,7 @@ def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
 @pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
 def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
     with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* leave out the"):
-        sets.builder(name, "snli-validation", file=str(tmp_path))
+        loading.builder(name, "snli-validation", file=str(tmp_path))
 
 
 @pytest.mark.parametrize(
@@ -219,6 +219,6 @@ def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name)
     ],
 )
 def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
-    with pytest.raises(sets.UnfitError, match=said) as unfit:
+    with pytest.raises(loading.UnfitError, match=said) as unfit:
         check(Request(name, config))
     assert Failure(name, unfit.value).is_left_out

@@ -1,4 +1,4 @@
-"""Write the hashes of the official sets' sentences that `unbag.perturb.official` ships.
+"""Write the hashes of the official sets' sentences that `unbag.challenge_sets.perturbations.vocabulary_split` ships.
 
 `python -m tools.official_sentences breaking_nli_dataset.zip SICCK-Ground-Truth-apr24.csv`, with the authors' files.
 """
@@ -6,8 +6,8 @@
 import sys
 from collections.abc import Iterator
 
-from unbag import sets
-from unbag.perturb.official import HASHES, hashes
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hashes
 from unbag.utils.files import atomic_write
 
 _SETS = ("breaking_nli", "sicck")
@@ -16,7 +16,7 @@ _SETS = ("breaking_nli", "sicck")
 def sentences(files: list[str]) -> Iterator[str]:
     """Yield the sentences of the sets, each from its file."""
     for name, file in zip(_SETS, files, strict=True):
-        rows = sets.load(name, "official", file=file)
+        rows = loading.load(name, "official", file=file)
         for side in ("premise", "hypothesis"):
             yield from rows[side]
 

@@ -146,7 +146,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
 
 def _real(shared: Path) -> Iterator[tuple[str, Any]]:
     """Yield sets of some real pairs, by name."""
-    from unbag.request import Request
+    from unbag.challenge_sets.request import Request
 
     snli, models = shared / "hub/datasets/stanfordnlp/snli", shared / "hub/models"
     parser = str(models / "spacy/en_core_web_sm")
@@ -194,7 +194,7 @@ def _labels(shared: Path) -> str:
 
 
 def _exported(request: Any) -> str:
-    from unbag.request import export
+    from unbag.challenge_sets.request import export
 
     file = Path("set.parquet")
     export(request, file)

@@ -14,8 +14,23 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import Made
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import Made
+from unbag.challenge_sets.config import source_configs
+from unbag.challenge_sets.official import OfficialConfig, OfficialSet
+from unbag.challenge_sets.perturbations import corpus_counts, substitution, vocabulary_split
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, count_corpus, is_text
+from unbag.challenge_sets.perturbations.substitution import (
+    DEFAULT_Q,
+    DEFAULT_SEED,
+    SIMILARITY,
+    Candidates,
+    Row,
+    Substituter,
+    WordPair,
+)
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
+from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import rounded
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
@@ -23,15 +38,6 @@ from unbag.data.readers import DataError
 from unbag.data.sources import Example, Source
 from unbag.lexical import embeddings
 from unbag.lexical.training import Recipe, sources_record, training_sources
-from unbag.official import OfficialConfig, OfficialSet
-from unbag.perturb import bigrams, halves, substituted
-from unbag.perturb.bigrams import Bigrams, is_text
-from unbag.perturb.corpus_counts import CorpusCounts, count_corpus
-from unbag.perturb.substituted import SIMILARITY, Row, WordPair
-from unbag.perturb.substitution import DEFAULT_Q, DEFAULT_SEED, Candidates, Substituter
-from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
-from unbag.requirements import Requirement
-from unbag.source_config import source_configs
 from unbag.utils.hashing import file_hash
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -112,11 +118,15 @@ class BreakingNliConfig(OfficialConfig):
     least_bigrams: int | None = None
     q: int = DEFAULT_Q
     seed: int = DEFAULT_SEED
-    words: str = halves.ALL
+    words: str = vocabulary_split.ALL
 
     def own_options(self) -> dict[str, Any]:
         """Return the options that decide the rows: not the words, where they are all."""
-        return {name: value for name, value in super().own_options().items() if (name, value) != ("words", halves.ALL)}
+        return {
+            name: value
+            for name, value in super().own_options().items()
+            if (name, value) != ("words", vocabulary_split.ALL)
+        }
 
     def check(self) -> None:
         """Refuse what cannot be.
@@ -125,8 +135,8 @@ class BreakingNliConfig(OfficialConfig):
             ValueError: if an option has no such value.
         """
         super().check()
-        halves.check(self.words)
-        if self.is_official and self.words != halves.ALL:
+        vocabulary_split.check(self.words)
+        if self.is_official and self.words != vocabulary_split.ALL:
             raise ValueError(f"the config {OFFICIAL!r} has the authors' words, found words={self.words!r}")
         if self.is_official and (taken := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
             raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no {' or '.join(taken)}")
@@ -162,7 +172,7 @@ class BreakingNli(OfficialSet):
         "labels": ("crowdsourced",),  # the majority of three
     }
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
-    SCHEMA = substituted.SCHEMA
+    SCHEMA = substitution.SCHEMA
     CITATION = _CITATION
     UNFIT = "with a premise met before or no word to replace"
 
@@ -182,11 +192,11 @@ class BreakingNli(OfficialSet):
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield the pairs; count, for the record, the candidates that were not used."""
         if self.config.is_official:
-            yield from substituted.tables(self._authors(examples), self._measure)
+            yield from substitution.tables(self._authors(examples), self._measure)
             return
         rejected: Counter[str] = Counter()
-        rows = substituted.generated(examples, self._substituter, rejected)
-        yield from substituted.tables(rows, self._measure)
+        rows = substitution.generated(examples, self._substituter, rejected)
+        yield from substitution.tables(rows, self._measure)
         self.keep_counts(rejected)
 
     def require_named(self) -> None:
@@ -253,8 +263,8 @@ class BreakingNli(OfficialSet):
         """What must have the bigrams; None for the training corpus."""
         if not self.config.bigrams:
             return None
-        of_pairs = (bigrams.of_examples(source.examples()) for source in self._bigram_sources())
-        return bigrams.together(chain(of_pairs, map(bigrams.of_file, self._bigram_texts())))
+        of_pairs = (corpus_counts.of_examples(source.examples()) for source in self._bigram_sources())
+        return corpus_counts.together(chain(of_pairs, map(corpus_counts.of_file, self._bigram_texts())))
 
     @cached_property
     def _corpus_counts(self) -> CorpusCounts:
@@ -270,7 +280,7 @@ class BreakingNli(OfficialSet):
         config = self.config
         more: Candidates | None = None
         if config.wordnet:
-            from unbag.perturb.wordnet_candidates import WordNetCandidates
+            from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
             from unbag.wordnet.database import open_wordnet
 
             more = WordNetCandidates(open_wordnet())

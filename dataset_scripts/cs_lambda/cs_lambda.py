@@ -10,8 +10,10 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import ChallengeSetBuilder
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import ChallengeSetBuilder
+from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.requirements import Requirement
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Example, Source
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
@@ -21,8 +23,6 @@ from unbag.lexical.model import CONFIG_FILE
 from unbag.lexical.scorer import Scorer, scorer_folders
 from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
 from unbag.lexical.words import ALL, BY_CONTEXT, PIPELINES
-from unbag.requirements import Requirement
-from unbag.source_config import SourceConfig, source_configs
 from unbag.utils import optional_deps
 from unbag.utils.options import whole
 from unbag.utils.safe_io import require_file

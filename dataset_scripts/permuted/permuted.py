@@ -9,19 +9,26 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.config import SourceConfig
+from unbag.challenge_sets.perturbations.minitrees import MiniTrees, Ratios
+from unbag.challenge_sets.perturbations.permutation import (
+    BOTH,
+    DEFAULT_MIN_WORDS,
+    DEFAULT_Q,
+    DEFAULT_SEED,
+    MODES,
+    Permuter,
+)
+from unbag.challenge_sets.perturbations.permuted import SCHEMA, TOO_FEW, permuted_tables
+from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, Source
 from unbag.data.text.tagging import PIPELINE, Tagger, tag_ahead
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
 from unbag.lexical.training import Recipe, training_sources
-from unbag.perturb.permutation import BOTH, DEFAULT_MIN_WORDS, DEFAULT_Q, DEFAULT_SEED, MODES, Permuter
-from unbag.perturb.permuted import SCHEMA, TOO_FEW, permuted_tables
-from unbag.requirements import Requirement
 from unbag.scoring.pos_minitree import check_definition
-from unbag.source_config import SourceConfig
-from unbag.text.minitrees import MiniTrees, Ratios
 from unbag.utils import optional_deps
 
 _CITATION = """@inproceedings{sinha-etal-2021-unnatural,
@@ -35,7 +42,7 @@ _MOST_PERMUTATIONS = 10_000  # up to 100 MB of a usual pair, 2 GB of the longest
 
 @dataclass
 class PermutedConfig(SourceConfig):
-    """What is permuted, and how: the options of `unbag.perturb.permutation`.
+    """What is permuted, and how: the options of `unbag.challenge_sets.perturbations.permutation`.
 
     Attributes:
         mode: both, hypothesis, clumped_25, clumped_50 or clumped_75.

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSetBuilder
+from unbag.challenge_sets.builder import ChallengeSetBuilder
+from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.plain.rows import SCHEMA, plain_tables
 from unbag.data.sources import Example, Source
-from unbag.plain import SCHEMA, plain_tables
-from unbag.source_config import SourceConfig, source_configs
 
 _CITATION = """@inproceedings{talman-chatzikyriakidis-2019-testing,
   title = {Testing the Generalization Power of Neural Network Models across {NLI} Benchmarks},

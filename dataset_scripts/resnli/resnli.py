@@ -12,8 +12,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag import noted, requirements
-from unbag.builder import ChallengeSetBuilder
+from unbag.challenge_sets import build_stats, requirements
+from unbag.challenge_sets.builder import ChallengeSetBuilder
+from unbag.challenge_sets.config import SourceConfig
+from unbag.challenge_sets.loading import UnfitError
+from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
+from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import PAIR, real, rounded
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, label_id
@@ -21,10 +25,6 @@ from unbag.data.readers import DataError
 from unbag.data.sources import Example, Source
 from unbag.lexical import averaged, embeddings
 from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
-from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.requirements import Requirement
-from unbag.sets import UnfitError
-from unbag.source_config import SourceConfig
 
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
@@ -164,12 +164,12 @@ class Resnli(ChallengeSetBuilder):
                             )
                         ids[example.source_id] = None
                         labels.append(label_id(example.label))
-                        read[noted.ANNOTATED] += bool(example.annotators)
+                        read[build_stats.ANNOTATED] += bool(example.annotators)
                         yield example.premise, example.hypothesis
 
         counts = table.counts(pairs()).matrix
         if self._is_prepared:
-            noted.keep_read(Path(self._output_dir), 0, {**read, noted.LABELLED: len(labels)})
+            build_stats.keep_read(Path(self._output_dir), 0, {**read, build_stats.LABELLED: len(labels)})
         _require_each_label(labels, sources[0].name)
         gold = np.array(labels, dtype=np.int64)
         uncertainty = rounded(averaged.fit(counts, table.vectors, gold).uncertainty(counts, gold), _UNCERTAINTY)

@@ -8,19 +8,19 @@ from typing import ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import Made
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import Made
+from unbag.challenge_sets.config import source_configs
+from unbag.challenge_sets.official import OfficialConfig, OfficialSet
+from unbag.challenge_sets.perturbations import sicck, sicck_rows
+from unbag.challenge_sets.perturbations.modifiers import NONE
+from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
+from unbag.challenge_sets.perturbations.sicck import CONTIGUOUS, FILE, FOLDINGS, PAIRS, SEED_PAIRS, WHOLE_SEEDS, Row
+from unbag.challenge_sets.perturbations.sicck_rows import FOUR_WAY, SPACES
+from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import OFFICIAL
 from unbag.data.sources import Example, Source
 from unbag.data.text.tagging import Tagger
-from unbag.official import OfficialConfig, OfficialSet
-from unbag.perturb import modified, sicck
-from unbag.perturb.modified import FOUR_WAY, SPACES
-from unbag.perturb.modifiers import NONE
-from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.perturb.sicck import CONTIGUOUS, FILE, FOLDINGS, PAIRS, SEED_PAIRS, WHOLE_SEEDS, Row
-from unbag.requirements import Requirement
-from unbag.source_config import source_configs
 from unbag.utils.options import whole
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
@@ -91,7 +91,7 @@ class Sicck(OfficialSet):
         "labels": ("expert-generated",),
     }
     MACHINE_MADE: ClassVar[frozenset[Made]] = frozenset({"sentences", "labels"})
-    SCHEMA = modified.SCHEMA
+    SCHEMA = sicck_rows.SCHEMA
     CITATION = _CITATION
     UNFIT = "of another form than subject, verb, object"
 
@@ -103,7 +103,7 @@ class Sicck(OfficialSet):
         lines = [
             json.dumps(
                 {
-                    "id": modified.source_id(row),
+                    "id": sicck_rows.source_id(row),
                     "premise": row.premise,
                     "hypothesis": row.hypothesis,
                     "label": row.label,
@@ -125,13 +125,13 @@ class Sicck(OfficialSet):
         config = self.config
         if not config.is_official:
             tagger = Tagger(config.pipeline) if config.pipeline else None
-            pairs = modified.generated(examples, combinations=config.combinations, tagger=tagger)
-            return modified.tables(pairs, config.space)
+            pairs = sicck_rows.generated(examples, combinations=config.combinations, tagger=tagger)
+            return sicck_rows.tables(pairs, config.space)
         rows = self._official()
         folds = sicck.folds([row.seed for row in rows], config.folds, folding=config.folding, seed=config.seed)
         source_ids = {example.source_id for example in examples}
-        pairs = (pair for pair in modified.official(rows, folds) if pair.source_id in source_ids)
-        return modified.tables(pairs, config.space)
+        pairs = (pair for pair in sicck_rows.official(rows, folds) if pair.source_id in source_ids)
+        return sicck_rows.tables(pairs, config.space)
 
     def _official(self) -> list[Row]:
         rows, _ = sicck.read(self.official_file())

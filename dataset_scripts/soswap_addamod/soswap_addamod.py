@@ -8,16 +8,24 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
-from unbag import requirements
-from unbag.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets import requirements
+from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
+from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.perturbations import vocabulary_split
+from unbag.challenge_sets.perturbations.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
+from unbag.challenge_sets.perturbations.soswap_addamod import (
+    BOTH,
+    KINDS,
+    SCHEMA,
+    SOSWAP,
+    adjective_counts,
+    distinct_premises,
+    tables,
+)
+from unbag.challenge_sets.requirements import Requirement
 from unbag.data.sources import Example, Source
 from unbag.data.text.parses import Parser, parse_ahead
 from unbag.data.text.tagging import PIPELINE
-from unbag.perturb import halves
-from unbag.perturb.addamod import ADJECTIVE, DEFAULT_MIN_COUNT, DEFAULT_SEED
-from unbag.perturb.soswap_addamod import BOTH, KINDS, SCHEMA, SOSWAP, adjective_counts, distinct_premises, tables
-from unbag.requirements import Requirement
-from unbag.source_config import SourceConfig, source_configs
 
 _CITATION = """@article{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -49,11 +57,15 @@ class SoswapAddamodConfig(SourceConfig):
     min_count: int = DEFAULT_MIN_COUNT
     attested_split: str | None = None
     pipeline: str = PIPELINE
-    words: str = halves.ALL
+    words: str = vocabulary_split.ALL
 
     def own_options(self) -> dict[str, Any]:
         """Return the options that decide the rows: not the words, where they are all."""
-        return {name: value for name, value in super().own_options().items() if (name, value) != ("words", halves.ALL)}
+        return {
+            name: value
+            for name, value in super().own_options().items()
+            if (name, value) != ("words", vocabulary_split.ALL)
+        }
 
     def check(self) -> None:
         """Refuse what cannot be.
@@ -66,7 +78,7 @@ class SoswapAddamodConfig(SourceConfig):
             raise ValueError(f"expected one of the kinds {', '.join(KINDS)}, found {self.kind!r}")
         if self.min_count < 1:
             raise ValueError(f"expected min_count of at least 1, found {self.min_count}")
-        halves.check(self.words)
+        vocabulary_split.check(self.words)
         if self.sentences_in != _LANGUAGE:
             raise ValueError("SOSwap and AddAmod are made of English sentences; found another language")
         if self.attested_split and not self.corpus:

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSetBuilder
+from unbag.challenge_sets.builder import ChallengeSetBuilder
+from unbag.challenge_sets.config import SourceConfig, source_configs
+from unbag.challenge_sets.perturbations.swapped import SCHEMA, swapped_tables
 from unbag.data.sources import Example, Source
-from unbag.perturb.swap import SCHEMA, swapped_tables
-from unbag.source_config import SourceConfig, source_configs
 
 _CITATION = """@inproceedings{wang-etal-2019-swap,
   title = {What If We Simply Swap the Two Text Fragments? {A} Straightforward yet Effective Way to Test the Robustness

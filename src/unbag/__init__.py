@@ -20,14 +20,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
     from unbag.api import evaluate
+    from unbag.challenge_sets.loading import load
+    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.results import Result
     from unbag.comparison import Comparison, compare
     from unbag.integrations.compute_metrics import compute_metrics
     from unbag.integrations.cross_encoder import CrossEncoderEvaluator
     from unbag.integrations.trainer_callback import UnbagCallback
     from unbag.report.in_python import Report
-    from unbag.request import Request
-    from unbag.results import Result
-    from unbag.sets import load
 
     __version__: str
 
@@ -35,13 +35,13 @@ _HOMES: Final = {
     "Comparison": "unbag.comparison",
     "CrossEncoderEvaluator": "unbag.integrations.cross_encoder",
     "Report": "unbag.report.in_python",
-    "Request": "unbag.request",
-    "Result": "unbag.results",
+    "Request": "unbag.challenge_sets.request",
+    "Result": "unbag.challenge_sets.results",
     "UnbagCallback": "unbag.integrations.trainer_callback",
     "compare": "unbag.comparison",
     "compute_metrics": "unbag.integrations.compute_metrics",
     "evaluate": "unbag.api",
-    "load": "unbag.sets",
+    "load": "unbag.challenge_sets.loading",
 }
 __all__ = [
     "Comparison",

@@ -7,20 +7,21 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unbag import evaluation, result_folder, results, suite
+from unbag import evaluation, result_folder
+from unbag.challenge_sets import results, suite
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.results import LeftOut
+from unbag.challenge_sets.selection import Pairs
 from unbag.data.labels import parse_label_map
 from unbag.engine import opened, require_engine
 from unbag.evaluation import OnProgress
-from unbag.failures import Failure
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
 from unbag.model_kinds import is_recognised
 from unbag.predictors import Model
 from unbag.report.in_python import Report
-from unbag.request import Request
-from unbag.results import LeftOut
-from unbag.selection import Pairs
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import whole
@@ -87,7 +88,7 @@ def evaluate(
         model: a Hub id, a folder, a built-in model (`lexical`, `hypothesis-only`, `majority`), `causal:ORG/LM`,
             `endpoint:NAME`, `module:function`, a function, a `CrossEncoder`, a text-classification pipeline, or a
             predictor (`unbag.inference.Predictor`).
-        sets: what to evaluate on: a name means all of that set. By default a sample of every set (`unbag.suite`), of
+        sets: what to evaluate on: a name means all of that set. By default a sample of every set (`unbag.challenge_sets.suite`), of
             which those that cannot be had are warned of and left out.
         corpus: what the sets are made from, a corpus that `unbag sets` lists; by default each set's own.
         split: of the corpus; by default the one that the papers evaluate on.

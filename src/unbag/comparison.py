@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
-from unbag.results import Result
+from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.scoring.nested import estimates
 from unbag.scoring.significance import (

@@ -5,14 +5,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import label_fit, model_kinds, report_examples, result_folder, suite
+from unbag import label_fit, model_kinds, report_examples, result_folder
 from unbag.asked_model import AskedModel
+from unbag.challenge_sets import suite
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, check
+from unbag.challenge_sets.results import Result
 from unbag.data.columns import column
 from unbag.data.labels import LabelError
 from unbag.data.predictions import Answers, require_foldable
 from unbag.data.sources import require_pairs
 from unbag.engine import Engine, InProcess
-from unbag.failures import Failure
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import require_outputs
@@ -25,8 +28,6 @@ from unbag.one_output import checked_threshold
 from unbag.prediction_files import label_space_of_file, read_predictions
 from unbag.prediction_table import PredictionTable
 from unbag.predictors import Model, order_of, recorded_options, require_lexicon, require_model
-from unbag.request import BUILDING, BuiltSet, Request, build, build_ahead, check
-from unbag.results import Result
 from unbag.scored import Scored, score_answers, score_predictions, write
 from unbag.shared_evaluation import Sharing
 from unbag.utils import parallel

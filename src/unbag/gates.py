@@ -21,7 +21,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets, comparison, numbers
 from unbag.challenge_sets.base import SCORE
-from unbag.results import Result
+from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.systems import one_asked
 from unbag.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS

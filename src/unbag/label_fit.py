@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag import challenge_sets
+from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, fold, label_space_of, two_label_orders
 from unbag.data.predictions import Answers
-from unbag.request import BuiltSet
 
 LEAST_ROWS: Final = 8
 """Rows that each of the three labels must have: a coin then fits another order once in a thousand files or less."""

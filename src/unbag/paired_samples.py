@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from unbag.challenge_sets.results import Result
 from unbag.data import parquet
-from unbag.results import Result
 from unbag.scoring.bootstrap import Sample
 from unbag.scoring.nested import estimates
 from unbag.scoring.significance import STATISTICS, value

@@ -7,10 +7,10 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
+from unbag.challenge_sets.results import Result
 from unbag.data.columns import ROWS_PER_TABLE, column
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
 from unbag.data.predictions import Answers
-from unbag.results import Result
 from unbag.utils.files import atomic_write
 
 _ABOUT: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")

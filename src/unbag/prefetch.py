@@ -4,11 +4,11 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag import requirements, sets
+from unbag.challenge_sets import loading, requirements
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.requirements import MissingError, Requirement
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
-from unbag.request import Request
-from unbag.requirements import MissingError, Requirement
 from unbag.utils import hub_files
 from unbag.utils.files import read_object
 from unbag.utils.hub import absence_of
@@ -35,7 +35,7 @@ def of_run(
     """
     requirements: list[Requirement] = []
     for request in requests:
-        builder = sets.builder(request.name, request.config, **request.options)
+        builder = loading.builder(request.name, request.config, **request.options)
         requirements += builder.requirements()
         if lexical:
             requirements += of_word_counter(builder.config.sentences_in)

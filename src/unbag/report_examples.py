@@ -6,11 +6,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import challenge_sets, schemas
+from unbag import challenge_sets
+from unbag.challenge_sets import results
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.examples import ExampleSelection, Line, Mark, ReportExample, Said
 from unbag.data.predictions import Answers
-from unbag.results import Result
 from unbag.utils.files import atomic_write
-from unbag.views.examples import ExampleSelection, Line, Mark, ReportExample, Said
 
 SCHEMA: Final = 2
 FILE: Final = "examples.json"
@@ -52,7 +53,7 @@ def read(path: Path) -> list[ExampleSelection]:
         ValueError: if the file is of another schema, or not one of these.
     """
     try:
-        record = schemas.read(path, schemas.ExamplesRecord, "examples")
+        record = results.read_record(path, results.ExamplesRecord, "examples")
         if record["schema"] != SCHEMA:
             raise ValueError(f"schema {record['schema']}")
         return [

@@ -8,18 +8,19 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, paired_samples, report_examples, result_folder, results
+from unbag import challenge_sets, paired_samples, report_examples, result_folder
+from unbag.challenge_sets import results
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.perturbations import shuffled
+from unbag.challenge_sets.request import BuiltSet
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
 from unbag.data.predictions import Answers, placed
-from unbag.failures import Failure
 from unbag.inference.predictions import Predictions
 from unbag.one_output import RANKING, Threshold, least_score, ranked, taken_from
-from unbag.perturb import shuffled
 from unbag.prediction_table import PredictionTable
-from unbag.request import BuiltSet
-from unbag.results import Result
 from unbag.utils import locks
-from unbag.views.examples import ExampleSelection
 from unbag.word_counter import Words
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")

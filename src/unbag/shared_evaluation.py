@@ -15,17 +15,17 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag import schemas
 from unbag.asked_model import AskedModel
-from unbag.failures import Failure
+from unbag.challenge_sets import results
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import BuiltSet, Request, build
+from unbag.challenge_sets.results import Result
 from unbag.inference.claims import Claims
 from unbag.inference.predictions import Predictions
 from unbag.inference.sharded import CLAIMS, Shard, predict_shard, work_of
 from unbag.inference.store import PREDICTIONS, Store, StoreError
 from unbag.inference.work import Work, asked_of, part_hashes
 from unbag.one_output import Threshold
-from unbag.request import BuiltSet, Request, build
-from unbag.results import Result
 from unbag.scored import Scored, score_predictions, write
 from unbag.utils.progress import OnProgress
 from unbag.utils.storage import Folder
@@ -198,7 +198,7 @@ class Task:
             record = json.loads(folder.read(name))
         except (ValueError, RecursionError) as error:
             raise ValueError(f"{what} ({error})") from None
-        checked = schemas.checked(record, schemas.TaskRecord, what)
+        checked = results.checked(record, results.TaskRecord, what)
         if checked["schema"] != _SCHEMA:
             raise ValueError(
                 f"{what} of version {_SCHEMA}, found version {checked['schema']}; start the shards again with this "

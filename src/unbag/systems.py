@@ -10,8 +10,9 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, TypeVar
 
-from unbag import paired_samples, results
-from unbag.results import Result
+from unbag import paired_samples
+from unbag.challenge_sets import results
+from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Sample, plain
 
 T = TypeVar("T")

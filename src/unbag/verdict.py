@@ -6,7 +6,7 @@ from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
-from unbag.results import Result
+from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.significance import t_quantile
 from unbag.scoring.skill import LEAST_ROWS

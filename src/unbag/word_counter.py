@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from unbag.challenge_sets.request import BuiltSet
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import Answers
 from unbag.inference.predictor import Predictor
@@ -13,7 +14,6 @@ from unbag.inference.run import predict_rows
 from unbag.lexical.predictors import LexicalPredictor
 from unbag.lexical.training import Progress, Recipe, fitted
 from unbag.lexical.words import ALL, PIPELINES
-from unbag.request import BuiltSet
 from unbag.utils.progress import OnProgress
 
 PAIRS: Final = {

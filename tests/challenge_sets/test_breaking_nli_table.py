@@ -4,7 +4,7 @@ from rich.console import Console
 
 from unbag.challenge_sets.breaking_nli.figures import measures
 from unbag.challenge_sets.breaking_nli.table import reading, table
-from unbag.results import Result
+from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 

@@ -5,10 +5,10 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets.breaking_nli.table import reading
+from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck.scores import gold_of
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
 from unbag.data.predictions import Answers
-from unbag.results import Result
 
 C, NOT_C = 0, 1  # columns of the answers
 

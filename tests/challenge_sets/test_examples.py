@@ -10,13 +10,13 @@ from unbag.challenge_sets.cs_lambda import examples as cs_lambda
 from unbag.challenge_sets.permuted import examples as permuted
 from unbag.challenge_sets.plain import examples as plain
 from unbag.challenge_sets.resnli import examples as resnli
+from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import examples as sicck
 from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
+from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, Said
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers
-from unbag.results import Result
-from unbag.views.examples import CANDIDATES, PER_KIND, Said
 
 
 def _answers(*said, sure=0.8):

@@ -9,13 +9,14 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import challenge_sets, demo, results, suite
+from unbag import challenge_sets, demo
+from unbag.challenge_sets import results, suite
+from unbag.challenge_sets.request import Request
 from unbag.cli import app
 from unbag.data.labels import LABELS
 from unbag.evaluation import evaluate_all
 from unbag.harness.export import export_tasks
 from unbag.report import html, terminal
-from unbag.request import Request
 
 OUTSIDE = Path(__file__).parent / "outside"
 

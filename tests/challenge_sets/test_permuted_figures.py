@@ -5,10 +5,10 @@ import pytest
 
 from unbag.challenge_sets.permuted.figures import figures
 from unbag.challenge_sets.permuted.scores import permuted_scores
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.data.labels import LABELS
 from unbag.data.predictions import Answers
-from unbag.results import Result
-from unbag.views.group import Group, Model, Scored
 
 Q = 40
 

@@ -3,9 +3,10 @@
 import numpy as np
 import pytest
 
-from unbag import challenge_sets, papers
-from unbag.builder import ChallengeSetBuilder
+from unbag import challenge_sets
+from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.permuted.scores import permuted_credits
 from unbag.data.predictions import of_labels
 from unbag.scoring.accuracy import accuracy

@@ -8,10 +8,10 @@ from rich.console import Console
 from unbag import challenge_sets
 from unbag.challenge_sets.resnli import table as resnli
 from unbag.challenge_sets.resnli.scores import join_partitions
+from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import Answers
 from unbag.report import terminal
-from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 

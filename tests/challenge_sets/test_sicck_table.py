@@ -2,9 +2,9 @@ from dataclasses import replace
 
 from rich.console import Console
 
+from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import table as sicck
 from unbag.report import terminal
-from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
 

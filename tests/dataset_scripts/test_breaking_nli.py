@@ -7,11 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from unbag import evaluate, sets
+from unbag import evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError
 from unbag.report.terminal import view
-from unbag.request import Request, build
 from unbag.scripts import module
 
 builder = module("dataset_scripts", "breaking_nli")
@@ -60,7 +61,7 @@ def official(tmp_path, monkeypatch):
 
 
 def test_pairs_are_made_from_each_different_premise(pairs):
-    rows = sets.load("breaking_nli", data=pairs)
+    rows = loading.load("breaking_nli", data=pairs)
     assert rows.features["label"].names == list(LABELS)
     assert len(set(rows["id"][:])) == len(rows)
     assert set(rows["source_id"][:]) == {"pairs-0", "pairs-2", "pairs-4"}  # a premise that is met again gives no more
@@ -80,7 +81,7 @@ def test_pairs_are_made_from_each_different_premise(pairs):
 
 
 def test_a_row_says_what_was_replaced_and_how_often_training_contradicts_so(pairs):
-    rows = sets.load("breaking_nli", data=pairs, q=9)
+    rows = loading.load("breaking_nli", data=pairs, q=9)
     by_words = {(row["replaced"], row["replacement"]): row for row in rows}
     row = by_words["Two", "Three"]
     assert (row["category"], row["relation"], row["pair_frequency"], row["similarity"]) == (
@@ -95,14 +96,14 @@ def test_what_is_attested_comes_from_the_training_corpus(pairs, tmp_path):
     training.write_text(
         json.dumps({"premise": "Three dogs run.", "hypothesis": "Two dogs.", "label": "neutral"}) + "\n"
     )
-    rows = sets.load("breaking_nli", data=pairs, training=(str(training),))
+    rows = loading.load("breaking_nli", data=pairs, training=(str(training),))
     assert rows["hypothesis"][:] == ["Three dogs run in a park."]
 
 
 def test_streaming_and_processes_change_nothing(pairs):
-    rows = sets.load("breaking_nli", data=pairs).to_list()
-    assert list(sets.load("breaking_nli", data=pairs, streaming=True)) == rows
-    assert sets.load("breaking_nli", data=pairs, num_proc=2, seed=13).to_list() == rows
+    rows = loading.load("breaking_nli", data=pairs).to_list()
+    assert list(loading.load("breaking_nli", data=pairs, streaming=True)) == rows
+    assert loading.load("breaking_nli", data=pairs, num_proc=2, seed=13).to_list() == rows
 
 
 def test_the_record_says_what_was_not_made_and_why(pairs):
@@ -116,8 +117,8 @@ def test_the_record_says_what_was_not_made_and_why(pairs):
 
 def test_the_authors_pairs_come_with_category_and_annotators(official):
     folder = str(Path(official).parent)
-    assert sets.builder("breaking_nli", "official", file=folder).official_file() == Path(official)
-    rows = sets.load("breaking_nli", "official", file=official)
+    assert loading.builder("breaking_nli", "official", file=folder).official_file() == Path(official)
+    rows = loading.load("breaking_nli", "official", file=official)
     assert rows["id"][:] == ["7", "8", "9", "10"]
     assert rows["category"][:] == ["colors", "colors", "synonyms", "drinks"]
     assert (rows[1]["replaced"], rows[1]["replacement"]) == ("red", "orange")
@@ -129,14 +130,14 @@ def test_pair_frequencies_of_the_authors_pairs_where_a_training_corpus_is_named(
     training = tmp_path / "training.jsonl"
     row = {"premise": "A red hat.", "hypothesis": "A blue hat.", "label": "contradiction"}
     training.write_text((json.dumps(row) + "\n") * 2)
-    rows = sets.load("breaking_nli", "official", file=official, training=(str(training),))
+    rows = loading.load("breaking_nli", "official", file=official, training=(str(training),))
     assert rows["pair_frequency"][:] == [2, 0, 0, 0]
 
 
 def test_similarities_come_from_a_table_of_embeddings(official, tmp_path):
     vectors = tmp_path / "vectors.txt"
     vectors.write_text("red 1 0\nblue 1 1\norange -1 0\nsofa 1 2\n")
-    rows = sets.load("breaking_nli", "official", file=official, embeddings=str(vectors))
+    rows = loading.load("breaking_nli", "official", file=official, embeddings=str(vectors))
     assert rows["similarity"][:] == [pytest.approx(0.5**0.5), -1.0, None, None]  # None: words it lacks
 
 
@@ -147,7 +148,7 @@ def test_bigrams_of_a_text_must_be_there_ten_times(pairs, tmp_path):
     assert set(made.rows["hypothesis"][:]) == {"A woman plays a guitar.", "A woman plays an accordion."}
     assert made.config["least_bigrams"] == 10
     assert made.config["bigrams_of"][0]["origin"] == "text.txt"
-    fewer = sets.load("breaking_nli", data=pairs, bigrams=(str(text),), least_bigrams=9)
+    fewer = loading.load("breaking_nli", data=pairs, bigrams=(str(text),), least_bigrams=9)
     assert "Three dogs run in a park." in fewer["hypothesis"][:]
 
 
@@ -156,19 +157,19 @@ def test_bigrams_of_pairs_and_of_another_content_are_another_set(pairs, tmp_path
     row = {"premise": "Three dogs run in a park.", "hypothesis": "-", "label": "neutral"}
     other.write_text(json.dumps(row) + "\n")
     options = {"bigrams": (str(other),), "least_bigrams": 1}
-    assert sets.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Three dogs run in a park."]
+    assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Three dogs run in a park."]
     other.write_text(json.dumps({**row, "premise": "Two animals run in a park."}) + "\n")
-    assert sets.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Two animals run in a park."]
+    assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Two animals run in a park."]
 
 
 def test_neutral_pairs_on_demand(tmp_path):
     path = tmp_path / "pairs.jsonl"
     row = {"premise": "An animal runs.", "hypothesis": "A dog runs.", "label": "neutral"}
     path.write_text(json.dumps(row) + "\n")
-    [made] = sets.load("breaking_nli", data=str(path), neutral=True)
+    [made] = loading.load("breaking_nli", data=str(path), neutral=True)
     assert (made["hypothesis"], LABELS[made["label"]], made["relation"]) == ("A dog runs.", "neutral", "hypernym")
-    with pytest.raises(sets.UnfitError, match="none of the pairs can be used"):
-        sets.load("breaking_nli", data=str(path))
+    with pytest.raises(loading.UnfitError, match="none of the pairs can be used"):
+        loading.load("breaking_nli", data=str(path))
 
 
 @pytest.mark.nightly
@@ -185,8 +186,8 @@ def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
     def made(cosine, least):
         vectors.write_text(f"beautiful 1 0\nugly {cosine} {(1 - cosine**2) ** 0.5}\n")
         try:
-            rows = sets.load("breaking_nli", least_similarity=least, **options)
-        except sets.UnfitError:
+            rows = loading.load("breaking_nli", least_similarity=least, **options)
+        except loading.UnfitError:
             return []
         return [row["replacement"] for row in rows if row["category"] == "antonyms_wordnet"]
 
@@ -198,7 +199,7 @@ def test_another_file_is_refused(official, tmp_path):
     other = tmp_path / "other.zip"
     other.write_bytes(b"something else")
     with pytest.raises(DataError, match=r"other\.zip: expected breaking_nli_dataset\.zip with the sha256"):
-        sets.load("breaking_nli", "official", file=str(other))
+        loading.load("breaking_nli", "official", file=str(other))
     with pytest.raises(DataError, match=r"expected a zip file with data/dataset\.jsonl"):
         list(builder.read_rows(other))
 
@@ -219,7 +220,7 @@ def test_another_file_is_refused(official, tmp_path):
 )
 def test_what_cannot_be_is_refused(config, options, words):
     with pytest.raises(ValueError, match=words):
-        sets.builder("breaking_nli", config, **options)
+        loading.builder("breaking_nli", config, **options)
 
 
 def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
@@ -241,7 +242,7 @@ def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
 
 def test_the_official_counts(shared):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
-    rows = sets.load("breaking_nli", "official", file=str(path))
+    rows = loading.load("breaking_nli", "official", file=str(path))
     assert len(rows) == 8193
     labels = Counter(rows.features["label"].int2str(rows["label"][:]))
     assert labels == {"contradiction": 7164, "entailment": 982, "neutral": 47}  # Table 2

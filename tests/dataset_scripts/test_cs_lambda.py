@@ -3,9 +3,10 @@ import json
 import numpy as np
 import pytest
 
-from unbag import evaluate, sets
+from unbag import evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
-from unbag.request import Request, build
 from unbag.scripts import module
 
 VERBS = {"contradiction": ("naps", "runs"), "entailment": ("runs", "runs"), "neutral": ("sings", "walks")}
@@ -44,7 +45,7 @@ def options(tmp_path):
 
 
 def test_every_example_is_scored_and_the_misled_ones_are_found(options):
-    rows = sets.load("cs_lambda", **options)
+    rows = loading.load("cs_lambda", **options)
     assert len(rows) == 30
     lms = np.array(rows["lms"][:])
     probabilities = np.array([rows[f"lexical_{label}"][:] for label in LABELS]).T
@@ -60,8 +61,8 @@ def test_every_example_is_scored_and_the_misled_ones_are_found(options):
 
 
 def test_lambda_is_a_filter(options):
-    kept = sets.load("cs_lambda", **options, least_lms=0.6)
-    scored = sets.load("cs_lambda", **options)
+    kept = loading.load("cs_lambda", **options, least_lms=0.6)
+    scored = loading.load("cs_lambda", **options)
     assert kept["id"][:] == [row["id"] for row in scored if row["lms"] >= 0.6]
     assert build(Request("cs_lambda", options=options | {"least_lms": 0.6})).data["left_out"] == {"below λ": 24}
 
@@ -74,14 +75,14 @@ def test_pairs_that_were_trained_on_are_cross_fitted(options):
 
 
 def test_other_training_pairs_are_another_set(options, tmp_path):
-    before = sets.load("cs_lambda", **options)["lms"][:]
+    before = loading.load("cs_lambda", **options)["lms"][:]
     _write(tmp_path / "train.jsonl", 60, 5)
-    assert sets.load("cs_lambda", **options)["lms"][:] != before
+    assert loading.load("cs_lambda", **options)["lms"][:] != before
 
 
 def test_processes_and_streams_give_the_same_rows(options):
-    rows = sets.load("cs_lambda", **options).to_list()
-    assert list(sets.load("cs_lambda", **options, streaming=True)) == rows
+    rows = loading.load("cs_lambda", **options).to_list()
+    assert list(loading.load("cs_lambda", **options, streaming=True)) == rows
 
 
 def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
@@ -103,7 +104,7 @@ def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
 )
 def test_an_option_that_cannot_be_is_refused(options, wrong, words):
     with pytest.raises(ValueError, match=words):
-        sets.load("cs_lambda", **options | wrong)
+        loading.load("cs_lambda", **options | wrong)
 
 
 def test_every_corpus_has_a_config():

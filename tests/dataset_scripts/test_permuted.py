@@ -10,17 +10,18 @@ import pyarrow.parquet as pq
 import pytest
 from typer.testing import CliRunner
 
-from unbag import challenge_sets, sets
-from unbag.builder_hash import builder_hash
+from unbag import challenge_sets
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.builder import builder_hash
+from unbag.challenge_sets.config import SourceConfig
+from unbag.challenge_sets.perturbations.permutation import MODES, Permuter
+from unbag.challenge_sets.request import Request, build
 from unbag.cli import app
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError
 from unbag.data.text import tokens
 from unbag.data.text.tokens import tokenize
-from unbag.perturb.permutation import MODES, Permuter
-from unbag.request import Request, build
-from unbag.source_config import SourceConfig
 from unbag.utils import parallel
 
 PAIRS = [
@@ -50,7 +51,7 @@ def own_cache(monkeypatch, tmp_path):
 
 
 def _load(pairs, **options):
-    return sets.load("permuted", data=str(pairs), cache_dir=pairs.parent / "cache", **{"q": 4, **options})
+    return loading.load("permuted", data=str(pairs), cache_dir=pairs.parent / "cache", **{"q": 4, **options})
 
 
 def test_each_used_example_gives_its_original_and_q_permutations(pairs):
@@ -152,9 +153,9 @@ def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
     data = SourceConfig.open
     monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), _spans=lambda: spans))
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
-    builder = sets.builder("permuted", **options)
+    builder = loading.builder("permuted", **options)
     with parallel.up_to(2):
-        sets.prepare(builder)
+        loading.prepare(builder)
     assert builder.unfit_otherwise() == {"with fewer than 70 different permutations": 2}
 
 
@@ -194,7 +195,7 @@ def test_what_cuts_chinese_is_on_record(chinese, own_cache):
 
 
 def test_another_segmenter_makes_the_set_anew(monkeypatch):
-    from unbag import builder_hash as hashing
+    from unbag.challenge_sets import builder as hashing
 
     def key():
         return builder_hash(inspect.getfile(cls), cls.BUILDER_CONFIG_CLASS, {})
@@ -225,7 +226,7 @@ def test_chinese_without_a_segmenter_says_what_to_install(chinese, monkeypatch):
 )
 def test_options_for_the_other_language_are_refused(pairs_of, option, words):
     with pytest.raises(ValueError, match=words):
-        sets.builder("permuted", **pairs_of, **option)
+        loading.builder("permuted", **pairs_of, **option)
 
 
 def test_what_was_built_is_not_reused_for_other_data(pairs):
@@ -265,7 +266,7 @@ def test_a_broken_row_is_named_through_the_builder(pairs):
 
 
 def test_there_is_a_config_for_every_corpus_split_and_mode():
-    configs = sets.builder("permuted", "snli").builder_configs
+    configs = loading.builder("permuted", "snli").builder_configs
     for corpus in CORPORA.values():
         for split in corpus.splits:
             for mode in MODES:
@@ -277,9 +278,9 @@ def test_there_is_a_config_for_every_corpus_split_and_mode():
 
 def test_an_unknown_config_is_named_with_those_there_are():
     with pytest.raises(ValueError, match=r"no config 'snli-dev'.*snli-validation, "):
-        sets.builder("permuted", "snli-dev")
+        loading.builder("permuted", "snli-dev")
 
 
 def test_an_unknown_set_is_named_with_those_there_are():
     with pytest.raises(ValueError, match=r"expected a challenge set of .*permuted.*, found 'shuffled'"):
-        sets.load("shuffled", "snli")
+        loading.load("shuffled", "snli")

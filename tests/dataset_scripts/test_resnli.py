@@ -7,7 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.hub_server.client_process import runs_in
-from unbag import challenge_sets, scripts, sets
+from unbag import challenge_sets, scripts
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build, export
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers
@@ -15,7 +17,6 @@ from unbag.data.readers import DataError
 from unbag.lexical import embeddings
 from unbag.lexical.averaged import fit
 from unbag.lexical.rearrangement import rearrange
-from unbag.request import Request, build, export
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
 VERBS = "runs sleeps sings waits eats drinks jumps reads".split()
@@ -54,8 +55,10 @@ def words(tmp_path):
 
 
 def _splits(pairs, words, **options):
-    made = sets.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache", **options)
-    sets.prepare(made)
+    made = loading.builder(
+        "resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache", **options
+    )
+    loading.prepare(made)
     return made.as_dataset()
 
 
@@ -112,7 +115,7 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
     path = tmp_path / "two.jsonl"
     path.write_text("".join(json.dumps(pair) + "\n" for pair in kept))
     complaint = rf"two\.jsonl: expected pairs of all three labels, .* found .*\b0 {missing}\b.*evaluate on other sets"
-    with pytest.raises(sets.UnfitError, match=complaint):
+    with pytest.raises(loading.UnfitError, match=complaint):
         build(Request("resnli", None, {"data": str(path), "embeddings": str(words)}))
 
 
@@ -134,9 +137,9 @@ def test_no_validation_split_where_none_is_asked_for(pairs, words):
 
 def test_streaming_and_processes_change_nothing(pairs, words):
     options = {"data": str(pairs), "embeddings": str(words), "cache_dir": pairs.parent / "cache"}
-    rows = sets.load("resnli", **options).to_list()
-    assert list(sets.load("resnli", streaming=True, **options)) == rows
-    assert sets.load("resnli", num_proc=2, test_size=len(rows), **options).to_list() == rows
+    rows = loading.load("resnli", **options).to_list()
+    assert list(loading.load("resnli", streaming=True, **options)) == rows
+    assert loading.load("resnli", num_proc=2, test_size=len(rows), **options).to_list() == rows
 
 
 def test_other_vectors_under_the_same_name_are_not_taken_from_the_cache(pairs, words):
@@ -162,14 +165,14 @@ def test_options_that_cannot_be_are_refused(pairs, words, options, complaint):
 
 def test_a_corpus_is_taken_whole_and_chinese_needs_embeddings():
     with pytest.raises(ValueError, match="all of snli is merged; found 'test'"):
-        sets.builder("resnli", "snli", source_split="test")
+        loading.builder("resnli", "snli", source_split="test")
     with pytest.raises(ValueError, match="default ones are English"):
-        sets.builder("resnli", "ocnli")
+        loading.builder("resnli", "ocnli")
 
 
 def test_there_is_a_config_for_every_corpus_of_three_labels_that_embeddings_were_tried_on():
     fitting = [each.name for each in CORPORA.values() if each.language in ("en", "zh") and not each.is_two_way]
-    assert list(sets.builder("resnli", "snli").builder_configs) == fitting
+    assert list(loading.builder("resnli", "snli").builder_configs) == fitting
 
 
 @pytest.mark.nightly
@@ -177,11 +180,11 @@ def test_there_is_a_config_for_every_corpus_of_three_labels_that_embeddings_were
 def test_sick_is_rearranged_from_all_its_splits(tmp_path):
     from collections import Counter
 
-    from unbag import sets
+    from unbag.challenge_sets import loading
 
     fixture = "nli-fixtures/minilm-l6-snli"
-    made = sets.builder("resnli", "sick", cache_dir=tmp_path, embeddings=fixture)
-    test = sets.prepare(made)
+    made = loading.builder("resnli", "sick", cache_dir=tmp_path, embeddings=fixture)
+    test = loading.prepare(made)
     assert {name: split.num_examples for name, split in made.info.splits.items()} == {
         "train": 4439,
         "validation": 495,
@@ -198,15 +201,15 @@ def test_sick_is_rearranged_from_all_its_splits(tmp_path):
 @pytest.mark.nightly
 @runs_in("shared_hub_client")
 def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
-    from unbag import sets
+    from unbag.challenge_sets import loading
 
     options = {
         "data": "RobZamp/sick",
         "columns": {"premise": "sentence_A", "hypothesis": "sentence_B", "label": "label"},
     }
     options |= {"embeddings": "nli-fixtures/minilm-l6-snli", "cache_dir": tmp_path, "source_split": "train+test"}
-    made = sets.builder("resnli", **options)
-    test = sets.prepare(made)
+    made = loading.builder("resnli", **options)
+    test = loading.prepare(made)
     assert len(test) == (4439 + 4906) // 10
     assert set(test["source_split"]) == {"train", "test"}
 
@@ -222,7 +225,7 @@ def test_embeddings_that_the_hub_does_not_have_are_named():
 
 
 def test_ids_must_be_unique_over_splits(pairs, words):
-    made = sets.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
+    made = loading.builder("resnli", data=str(pairs), embeddings=str(words), cache_dir=pairs.parent / "cache")
     twice = made.sources() * 2
     with pytest.raises(DataError, match="the id 'p1' was met before"):
         made.plan(twice)

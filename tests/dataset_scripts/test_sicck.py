@@ -4,10 +4,11 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from unbag import challenge_sets, evaluate, sets
+from unbag import challenge_sets, evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import Answers
-from unbag.request import Request, build
 
 PAIRS = [
     ("A black cat is eating a fish.", "A cat is eating a fish.", "entailment"),
@@ -37,7 +38,7 @@ def file(shared):
 
 
 def test_each_pair_is_there_in_both_directions(data):
-    rows = sets.load("sicck", data=data)
+    rows = loading.load("sicck", data=data)
     as_they_are = {row["pair"]: row for row in rows if not row["reverse"]}
     exchanged = {row["pair"]: row for row in rows if row["reverse"]}
     assert len(rows) == 2 * len(as_they_are) == 2 * len(exchanged)
@@ -60,28 +61,28 @@ def test_what_cannot_be_a_seed_is_counted(data):
 
 
 def test_processes_and_streaming_change_nothing(data):
-    rows = sets.load("sicck", data=data).to_list()
-    assert list(sets.load("sicck", data=data, streaming=True)) == rows
-    assert sets.load("sicck", data=data, num_proc=2, seed=5).to_list() == rows
+    rows = loading.load("sicck", data=data).to_list()
+    assert list(loading.load("sicck", data=data, streaming=True)) == rows
+    assert loading.load("sicck", data=data, num_proc=2, seed=5).to_list() == rows
 
 
 def test_combinations_are_more_pairs(data):
-    parts = set(sets.load("sicck", data=data, combinations=True)["part"])
+    parts = set(loading.load("sicck", data=data, combinations=True)["part"])
     assert parts == {"none", "subject", "verb", "object", "subject+object", "verb+object"}
 
 
 def test_equivalence_has_no_four_way_label(tmp_path):
     path = tmp_path / "same.jsonl"
     path.write_text(json.dumps({"premise": "a cat is up", "hypothesis": "a cat is up", "label": "entailment"}) + "\n")
-    four = sets.load("sicck", data=str(path))
-    seven = sets.load("sicck", data=str(path), space="seven_way")
+    four = loading.load("sicck", data=str(path))
+    seven = loading.load("sicck", data=str(path), space="seven_way")
     assert "equivalence" in seven["target"]
     assert "equivalence" not in four["relation"]
-    assert len(four) < len(seven) == len(sets.load("sicck", data=str(path), space="three_way"))
+    assert len(four) < len(seven) == len(loading.load("sicck", data=str(path), space="three_way"))
 
 
 def test_the_official_set(file):
-    rows = sets.load("sicck", "official", file=file)
+    rows = loading.load("sicck", "official", file=file)
     pairs = rows.filter(lambda row: not row["reverse"])
     assert len(rows) == 2 * 1304
     assert len(pairs) == 1304
@@ -97,15 +98,15 @@ def test_the_official_set(file):
 
 
 def test_the_official_set_in_other_labels(file):
-    seven = sets.load("sicck", "official-seven_way", file=file)
+    seven = loading.load("sicck", "official-seven_way", file=file)
     assert Counter(seven.filter(lambda row: not row["reverse"])["target"])["negation|alternation"] == 252
-    three = sets.load("sicck", "official-three_way", file=file)
+    three = loading.load("sicck", "official-three_way", file=file)
     assert set(three["target"]) == set(LABELS)
     assert [LABELS[label] for label in three["label"]] == list(three["target"])
 
 
 def test_seeds_can_be_kept_in_one_fold(file):
-    rows = sets.load("sicck", "official", file=file, folding="whole_seeds")
+    rows = loading.load("sicck", "official", file=file, folding="whole_seeds")
     folds = {}
     for row in rows:
         folds.setdefault(row["source_id"], set()).add(row["fold"])
@@ -114,7 +115,7 @@ def test_seeds_can_be_kept_in_one_fold(file):
 
 
 def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
-    rows = sets.load("sicck", "official", file=file)
+    rows = loading.load("sicck", "official", file=file)
     known = {}
     for row in rows:  # three pairs come twice in the file, with the same labels
         known[row["premise"], row["hypothesis"]] = row["label"]
@@ -143,7 +144,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
 
 
 def test_two_label_models_are_scored_on_three(file):
-    rows = sets.load("sicck", "official", file=file)
+    rows = loading.load("sicck", "official", file=file)
     answers = Answers(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
     scores = challenge_sets.get("sicck").score_rows(rows, answers)
     assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
@@ -163,4 +164,4 @@ def test_two_label_models_are_scored_on_three(file):
 )
 def test_options_that_cannot_be_are_refused(config, options, words):
     with pytest.raises(ValueError, match=words):
-        sets.builder("sicck", config, **options)
+        loading.builder("sicck", config, **options)

@@ -2,10 +2,11 @@ import json
 
 import pytest
 
-from unbag import evaluate, sets
+from unbag import evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations.soswap_addamod import KINDS
+from unbag.challenge_sets.request import Request, build
 from unbag.data.corpora import CORPORA
-from unbag.perturb.soswap_addamod import KINDS
-from unbag.request import Request, build
 
 PAIRS = [
     ("A man is pushing an old car.", "An old man has a car.", "neutral"),
@@ -27,7 +28,7 @@ def options(shared, tmp_path, monkeypatch):
 
 
 def test_both_kinds_are_made_from_each_distinct_labelled_premise(options):
-    rows = sets.load("soswap_addamod", **options)
+    rows = loading.load("soswap_addamod", **options)
     made = [(row["id"], row["hypothesis"], row["label"]) for row in rows if row["kind"] == "soswap"]
     assert made == [
         ("pairs-0#soswap", "An old car is pushing a man.", 2),
@@ -43,10 +44,10 @@ def test_both_kinds_are_made_from_each_distinct_labelled_premise(options):
 
 
 def test_a_kind_is_asked_for_and_processes_and_streaming_change_nothing(options):
-    rows = sets.load("soswap_addamod", kind="soswap", **options).to_list()
+    rows = loading.load("soswap_addamod", kind="soswap", **options).to_list()
     assert [row["kind"] for row in rows] == ["soswap", "soswap"]
-    assert list(sets.load("soswap_addamod", kind="soswap", streaming=True, **options)) == rows
-    assert sets.load("soswap_addamod", kind="soswap", num_proc=2, seed=5, **options).to_list() == rows
+    assert list(loading.load("soswap_addamod", kind="soswap", streaming=True, **options)) == rows
+    assert loading.load("soswap_addamod", kind="soswap", num_proc=2, seed=5, **options).to_list() == rows
 
 
 def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
@@ -91,11 +92,11 @@ def test_the_scores_by_hand(options, tmp_path):
 )
 def test_options_that_cannot_be_are_refused(options, option, words):
     with pytest.raises(ValueError, match=words):
-        sets.load("soswap_addamod", **options, **option)
+        loading.load("soswap_addamod", **options, **option)
 
 
 def test_there_is_a_config_for_every_english_split_and_kind():
-    configs = sets.builder("soswap_addamod", "snli").builder_configs
+    configs = loading.builder("soswap_addamod", "snli").builder_configs
     english = [corpus for corpus in CORPORA.values() if corpus.language == "en" and not corpus.is_two_way]
     assert 0 < len(english) < len(CORPORA)
     for corpus in english:

@@ -3,10 +3,11 @@ import json
 import numpy as np
 import pytest
 
-from unbag import evaluate, sets
+from unbag import evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations.swapped import swapped_tables
+from unbag.challenge_sets.request import Request
 from unbag.lexical.features import features
-from unbag.perturb.swap import swapped_tables
-from unbag.request import Request
 
 ROWS = [
     ("A man sleeps.", "A person sleeps.", "entailment"),
@@ -29,7 +30,7 @@ def data(tmp_path):
 
 
 def test_neutral_and_contradicting_pairs_are_exchanged_and_entailment_is_not(data):
-    rows = sets.load("swapped", data=data)
+    rows = loading.load("swapped", data=data)
     assert [(row["source_id"], row["swapped"]) for row in rows] == [
         ("pairs-0", False),
         *(("pairs-" + str(n), swapped) for n in (1, 2, 3) for swapped in (False, True)),

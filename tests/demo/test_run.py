@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, demo, prefetch, results, suite
+from unbag import challenge_sets, demo, prefetch
+from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.demo.reader import ReaderPredictor
 from unbag.demo.run import MODELS, fill, fitted_to, requests, sets

@@ -4,8 +4,8 @@ import pytest
 
 from tools.demo_corpus.soswap_addamod import request
 from unbag import demo
+from unbag.challenge_sets.request import build, read_back
 from unbag.data.text.tagging import PIPELINE
-from unbag.request import build, read_back
 from unbag.utils.hashing import file_hash
 
 
@@ -32,8 +32,8 @@ def test_demo_record_names_no_place_of_the_machine_that_built_it():
 
 
 def test_demo_swaps_of_some_premises_are_those_of_the_operator(pipeline):
+    from unbag.challenge_sets.perturbations.soswap import Swap, soswap
     from unbag.data.text.parses import Parser
-    from unbag.perturb.soswap import Swap, soswap
 
     shipped = {row["source_premise"]: row for row in read_back(demo.SOSWAP_ADDAMOD).rows if row["kind"] == "soswap"}
     premises = list(dict.fromkeys(pair.premise for pair in demo.pairs("validation")))[:120]

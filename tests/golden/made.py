@@ -27,7 +27,10 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from unbag import challenge_sets, comparison, results
+from unbag import challenge_sets, comparison
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request, export
+from unbag.challenge_sets.results import Result
 from unbag.cli import app
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS
@@ -37,8 +40,6 @@ from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
 from unbag.llm.prompts import Prompt
 from unbag.report import compared, html, terminal
-from unbag.request import Request, export
-from unbag.results import Result
 from unbag.wordnet.predictor import WordNetPredictor
 
 HERE = Path(__file__).parent

@@ -13,8 +13,8 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 from tests.harness.test_export import PAIRS
 from tests.llm.tiny_lm import save_tiny_lm
 from unbag import challenge_sets, evaluate
+from unbag.challenge_sets.request import Request
 from unbag.harness.export import export_tasks
-from unbag.request import Request
 
 pytestmark = pytest.mark.nightly
 

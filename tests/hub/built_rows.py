@@ -4,7 +4,7 @@ import json
 import sys
 
 from tests.hub.plain_reader import described
-from unbag import sets
+from unbag.challenge_sets import loading
 
 _OPTIONS = {
     "cs_lambda": {"training": ("snli",), "pipeline": "all", "pairs": 200, "folds": 2},
@@ -15,7 +15,7 @@ if __name__ == "__main__":
     configs, vectors = json.load(sys.stdin)
     for name, config in configs.items():
         options = {"embeddings": vectors} if name == "resnli" else _OPTIONS.get(name, {})
-        builder = sets.builder(name, config, **options)
-        sets.prepare(builder)
+        builder = loading.builder(name, config, **options)
+        loading.prepare(builder)
         for split, rows in builder.as_dataset().items():
             print(json.dumps({"set": name, "config": config, "split": split, **described(rows)}))  # noqa: T201

@@ -16,9 +16,9 @@ from tests.hub_server.accounts import ALICE, BOB
 from tests.hub_server.client_process import runs_in
 from tests.hub_server.running import RunningHub
 from tests.test_hub_server.callers import alice
-from unbag import results
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request
 from unbag.hub.benchmark_file import merged_tasks
-from unbag.request import Request
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 

@@ -6,6 +6,7 @@ import sys
 import numpy as np
 import pytest
 
+from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
@@ -13,7 +14,6 @@ from unbag.hub.pair_page import Asked, Lexical, html, summary, variants
 from unbag.hub.pair_space import pair_space
 from unbag.lexical.bag import all_words
 from unbag.lexical.model import LexicalModel, fit_lexical_model
-from unbag.perturb.permutation import Permuter
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
 RECORD = {

@@ -5,7 +5,8 @@ import json
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, cli, scripts, suite
+from unbag import challenge_sets, cli, scripts
+from unbag.challenge_sets import suite
 from unbag.cli import publishing_all
 from unbag.data.corpora import OF_PAPERS
 

@@ -9,8 +9,8 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.inference.conftest import WORDS, make_model, tiny_bert  # noqa: F401  (fixtures)
+from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
-from unbag.request import Request
 
 
 @pytest.fixture(scope="session")

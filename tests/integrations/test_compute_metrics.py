@@ -5,10 +5,10 @@ import pytest
 
 import unbag
 from unbag.api import evaluate
+from unbag.challenge_sets.request import build
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference.function import CallablePredictor
 from unbag.integrations.asked import requested
-from unbag.request import build
 
 ORDER = ("contradiction", "entailment", "neutral")
 ID2LABEL = dict(enumerate(ORDER))

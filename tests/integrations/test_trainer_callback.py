@@ -11,8 +11,8 @@ transformers = pytest.importorskip("transformers", reason="needs unbag[models]")
 import unbag  # noqa: E402
 from tests.fork_server import PYTHON  # noqa: E402
 from tests.integrations.made import trainer_of  # noqa: E402
+from unbag.challenge_sets.request import Request  # noqa: E402
 from unbag.data.labels import LabelError  # noqa: E402
-from unbag.request import Request  # noqa: E402
 
 ROOT = Path(__file__).parents[2]
 P_C = "eval_unbag_permuted_p_c"

@@ -10,9 +10,9 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 import unbag
 from tests.inference.conftest import ORDER, PAIRS
 from tests.integrations.made import trainer_of
+from unbag.challenge_sets.request import Request
 from unbag.inference.live import LiveClassifier
 from unbag.inference.process_group import destroy_process_group, process_group
-from unbag.request import Request
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from tests.fork_server import PYTHON
 from tests.llm_server import answer_by_letters
 from tests.llm_server.app import WORDS, EndpointApp
 from tests.patience import wait_until
-from unbag import results
+from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.inference import BatchPredictor, probe
 from unbag.inference.probe_pairs import PAIRS
@@ -311,8 +311,8 @@ def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm)
     import unbag
 
     (tmp_path / "pairs.csv").write_text(ROWS)
+    from unbag.challenge_sets.request import Request
     from unbag.evaluation import evaluate_all
-    from unbag.request import Request
 
     request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
     models = [f"causal:{make_lm()}", "endpoint:tiny"]

@@ -9,9 +9,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from unbag import demo
+from unbag.challenge_sets.request import Request, export
 from unbag.data.readers import DataError
 from unbag.on_ray.building import build
-from unbag.request import Request, export
 
 pytestmark = pytest.mark.nightly
 

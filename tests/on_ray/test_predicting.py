@@ -7,7 +7,8 @@ import pytest
 
 import unbag
 from tests.inference.conftest import PAIRS
-from unbag import cli, results
+from unbag import cli
+from unbag.challenge_sets import results
 from unbag.cli.running import run
 from unbag.inference.loading import ModelError
 from unbag.inference.run import predict_rows

@@ -6,8 +6,9 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from unbag import challenge_sets, cli, papers, scripts
-from unbag.papers.counterparts import published
+from unbag import challenge_sets, cli, scripts
+from unbag.challenge_sets import papers
+from unbag.challenge_sets.papers.counterparts import published
 from unbag.report.published import cells, view
 
 TABLES = papers.tables()

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.perturb.conftest import parse_of
+from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, Refusal, addamod
 from unbag.data.text.grammar import rank
 from unbag.data.text.parses import Parse
-from unbag.perturb.addamod import Addition, AdjectiveCounts, Refusal, addamod
 
 ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
 

@@ -4,15 +4,14 @@ from collections import Counter
 
 import pytest
 
+from unbag.challenge_sets.perturbations.augmentation import UNBALANCED, Made, SoswapAddamod, drawn, kind_of
+from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
+from unbag.challenge_sets.perturbations.soswap_addamod import swapped, tables
+from unbag.challenge_sets.perturbations.substitution import Substituted, Substituter
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
 from unbag.data.text.grammar import replacement
-from unbag.perturb.augmentation import UNBALANCED, Made, SoswapAddamod, drawn, kind_of
-from unbag.perturb.corpus_counts import count_corpus
-from unbag.perturb.halves import HELD_OUT, TRAINING
-from unbag.perturb.soswap_addamod import swapped, tables
-from unbag.perturb.substituting import Substituted
-from unbag.perturb.substitution import Substituter
-from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
 
 
 class Letters:
@@ -57,7 +56,7 @@ def test_a_pair_tells_its_kind():
 
 @pytest.fixture(scope="module")
 def adjectives(real_parses):
-    from unbag.perturb.addamod import AdjectiveCounts
+    from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts
 
     return AdjectiveCounts(real_parses)
 
@@ -84,7 +83,7 @@ def of_half(parser, real_premises, adjectives):
 
 
 def _nouns(parser, row):
-    from unbag.perturb.soswap import words_of
+    from unbag.challenge_sets.perturbations.soswap import words_of
 
     [parse] = parser.parses([row["premise"]])
     return words_of(parse)

@@ -3,10 +3,9 @@ from collections import Counter
 
 import pytest
 
+from unbag.challenge_sets.perturbations.corpus_counts import EDGE, Bigrams, of_examples, of_file, together
 from unbag.data.readers import DataError
 from unbag.data.sources import Example
-from unbag.perturb.bigrams import Bigrams, of_examples, of_file, together
-from unbag.perturb.corpus_counts import EDGE
 
 
 def test_bigrams_of_pairs():

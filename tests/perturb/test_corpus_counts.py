@@ -1,5 +1,5 @@
+from unbag.challenge_sets.perturbations.corpus_counts import EDGE, count_corpus, with_edges
 from unbag.data.sources import Example
-from unbag.perturb.corpus_counts import EDGE, count_corpus, with_edges
 
 EXAMPLES = [
     Example("a", "A red dog runs.", "A dog is asleep.", "contradiction"),

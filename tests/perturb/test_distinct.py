@@ -1,7 +1,7 @@
 import subprocess
 import sys
 
-from unbag.perturb.distinct import distinct
+from unbag.challenge_sets.perturbations.swapped import distinct
 
 
 def test_the_first_item_with_each_sentence_is_kept():
@@ -24,7 +24,7 @@ def test_items_are_taken_as_they_are_asked_for():
 
 def test_a_hundred_thousand_sentences_take_a_few_megabytes():
     code = (
-        "import tracemalloc; from unbag.perturb.distinct import distinct\n"
+        "import tracemalloc; from unbag.challenge_sets.perturbations.swapped import distinct\n"
         "tracemalloc.start()\n"
         "n = sum(1 for _ in distinct((f'{i} {\"long \" * 40}' for i in range(100_000)), str))\n"
         "print(n, tracemalloc.get_traced_memory()[1])"

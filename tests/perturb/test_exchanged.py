@@ -1,8 +1,15 @@
+from unbag.challenge_sets.perturbations.augmentation import (
+    MAY_FOLLOW,
+    NO_PROOF,
+    NOT_KNOWN,
+    Reversed,
+    Swapped,
+    drawn,
+    proved,
+)
 from unbag.data.sources import Example
 from unbag.natlog.relations import Relation
 from unbag.natlog.sentences import Verdict
-from unbag.perturb.augmentation import drawn
-from unbag.perturb.exchanged import MAY_FOLLOW, NO_PROOF, NOT_KNOWN, Reversed, Swapped, proved
 
 PAIRS = [
     Example("a", "A man sleeps in a bed.", "A man is awake.", "contradiction"),

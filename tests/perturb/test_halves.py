@@ -1,10 +1,10 @@
 import pytest
 
+from unbag.challenge_sets.perturbations import vocabulary_split
+from unbag.challenge_sets.perturbations.negation import TEMPLATES
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, are_in, half, stem
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.text.grammar import plural
-from unbag.perturb import halves
-from unbag.perturb.halves import HELD_OUT, TRAINING, are_in, half, stem
-from unbag.perturb.negation import TEMPLATES
-from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
 
 
 def test_the_halves_are_the_same_for_ever():
@@ -56,4 +56,4 @@ def test_a_pair_of_both_halves_is_of_neither():
 
 def test_what_is_no_half_is_refused():
     with pytest.raises(ValueError, match="expected words of all, training, held_out, found 'test'"):
-        halves.check("test")
+        vocabulary_split.check("test")

@@ -2,9 +2,7 @@ from collections import Counter
 
 import pytest
 
-from unbag.natlog.relations import Relation, three_way
-from unbag.natlog.seeds import parts
-from unbag.perturb.modifiers import (
+from unbag.challenge_sets.perturbations.modifiers import (
     BOTH,
     BY_NAME,
     MODIFIERS,
@@ -17,6 +15,8 @@ from unbag.perturb.modifiers import (
     modify,
     sentence,
 )
+from unbag.natlog.relations import Relation, three_way
+from unbag.natlog.seeds import parts
 
 SEED = Seed.of("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
 

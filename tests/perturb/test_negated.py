@@ -4,12 +4,8 @@ import re
 
 import pytest
 
-from unbag.natlog.sentences import Labeller
-from unbag.perturb.augmentation import drawn
-from unbag.perturb.exchanged import proved
-from unbag.perturb.halves import HELD_OUT, TRAINING, half
-from unbag.perturb.negated import Negated
-from unbag.perturb.negation import (
+from unbag.challenge_sets.perturbations.augmentation import drawn, proved
+from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
     NO,
     NOBODY,
@@ -17,10 +13,13 @@ from unbag.perturb.negation import (
     NOT_TRUE,
     TEMPLATES,
     THERE_IS_NO,
+    Negated,
     negations,
     plain_clause,
+    shortenings,
 )
-from unbag.perturb.shortening import shortenings
+from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, half
+from unbag.natlog.sentences import Labeller
 
 
 @pytest.fixture(scope="module")

@@ -1,8 +1,8 @@
 import numpy as np
 import pytest
 
-from unbag.perturb.augmentation import OFFICIAL, Made, drawn
-from unbag.perturb.official import HASHES, hashes, is_official
+from unbag.challenge_sets.perturbations.augmentation import OFFICIAL, Made, drawn
+from unbag.challenge_sets.perturbations.vocabulary_split import HASHES, hashes, is_official
 
 
 @pytest.mark.nightly
@@ -39,7 +39,9 @@ class Three:
 
 
 def test_no_pair_has_an_official_sentence(monkeypatch):
-    monkeypatch.setattr("unbag.perturb.augmentation.is_official", lambda text: text == "A dog number 1.")
+    monkeypatch.setattr(
+        "unbag.challenge_sets.perturbations.augmentation.is_official", lambda text: text == "A dog number 1."
+    )
     from collections import Counter
 
     counts = Counter()

@@ -6,10 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.data.corpora import CORPORA
-from unbag.data.sources import open_data
-from unbag.data.text.tokens import tokenize
-from unbag.perturb.permutation import (
+from unbag.challenge_sets.perturbations.permutation import (
     CLUMPS,
     DEFAULT_MIN_WORDS,
     MODES,
@@ -19,6 +16,9 @@ from unbag.perturb.permutation import (
     _placements,
     derangement,
 )
+from unbag.data.corpora import CORPORA
+from unbag.data.sources import open_data
+from unbag.data.text.tokens import tokenize
 
 PREMISE = tokenize("Two young dogs, and a cat, chase a red ball in the park.")
 HYPOTHESIS = tokenize("Some small animals aren't playing with a toy outside today!")
@@ -244,7 +244,7 @@ def test_the_orders_of_a_document_are_not_counted_to_draw_one(monkeypatch):
     def count(*_):
         raise AssertionError("their number has 60,000 digits, and took minutes")
 
-    monkeypatch.setattr("unbag.perturb.permutation._placements", count)
+    monkeypatch.setattr("unbag.challenge_sets.perturbations.permutation._placements", count)
     words = [f"w{number}" for number in range(16_000)]
     shuffled = derangement(tokenize(" ".join(words)), ("document",), 0).split()
     assert sorted(shuffled) == sorted(words)

@@ -2,12 +2,20 @@
 
 import pytest
 
+from unbag.challenge_sets.perturbations.modifiers import BY_NAME, sentence
+from unbag.challenge_sets.perturbations.sicck import Row, read
+from unbag.challenge_sets.perturbations.sicck_rows import (
+    ELSE,
+    SAME,
+    Disagreement,
+    _cause,
+    agreement,
+    official_shapes,
+    reproduced,
+)
 from unbag.natlog.models import outcomes
 from unbag.natlog.relations import Relation
 from unbag.natlog.seeds import parts
-from unbag.perturb.modifiers import BY_NAME, sentence
-from unbag.perturb.sicck import Row, read
-from unbag.perturb.sicck_agreement import ELSE, SAME, Disagreement, _cause, agreement, official_shapes, reproduced
 
 
 @pytest.fixture(scope="module")

@@ -6,9 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.perturb.conftest import parse_of
+from unbag.challenge_sets.perturbations.soswap import Refusal, Swap, soswap
 from unbag.data.text.parses import Parse
 from unbag.data.text.tokens import tokenize
-from unbag.perturb.soswap import Refusal, Swap, soswap
 
 BE = {"is", "are", "was", "were", "am", "be"}
 CASES = [{"he", "him"}, {"she", "her"}, {"they", "them"}, {"i", "me"}, {"we", "us"}]

@@ -3,10 +3,10 @@ from collections import Counter
 import pyarrow as pa
 import pytest
 
+from unbag.challenge_sets.perturbations.augmentation import SoswapAddamod, drawn
+from unbag.challenge_sets.perturbations.soswap_addamod import SCHEMA, adjective_counts, tables
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example, open_data
-from unbag.perturb.augmentation import SoswapAddamod, drawn
-from unbag.perturb.soswap_addamod import SCHEMA, adjective_counts, tables
 
 PREMISES = [
     "A man is pushing a red car.",
@@ -84,7 +84,7 @@ def test_swaps_of_snli_dev_are_as_many_as_the_card_says(shared, parser):
 
 @pytest.fixture(scope="module")
 def real_adjectives(real_parses):
-    from unbag.perturb.addamod import AdjectiveCounts
+    from unbag.challenge_sets.perturbations.addamod import AdjectiveCounts
 
     return AdjectiveCounts(real_parses)
 

@@ -4,13 +4,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbag.challenge_sets.perturbations import substitution as sub
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, count_corpus
+from unbag.challenge_sets.perturbations.substitution import Candidate, Substituter
+from unbag.challenge_sets.perturbations.word_lists import WordList
 from unbag.data.sources import Example
 from unbag.data.text.grammar import replacement
-from unbag.perturb import substitution as sub
-from unbag.perturb.bigrams import Bigrams
-from unbag.perturb.corpus_counts import count_corpus
-from unbag.perturb.substitution import Candidate, Substituter
-from unbag.perturb.word_lists import WordList
 from unbag.wordnet.relations import Relation
 
 LISTS = (

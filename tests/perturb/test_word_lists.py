@@ -2,8 +2,7 @@ from collections import defaultdict
 
 import pytest
 
-from unbag.data.text.tokens import words
-from unbag.perturb.word_lists import (
+from unbag.challenge_sets.perturbations.word_lists import (
     CATEGORIES,
     FIXED_PHRASES,
     LABEL_OF,
@@ -11,6 +10,7 @@ from unbag.perturb.word_lists import (
     PREPOSITION_OF,
     WORD_LISTS,
 )
+from unbag.data.text.tokens import words
 from unbag.wordnet.relations import Relation
 
 OFFICIAL = {

@@ -1,6 +1,6 @@
 import pytest
 
-from unbag.perturb.wordnet_candidates import WordNetCandidates
+from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 from unbag.wordnet.relations import Relation
 
 

@@ -10,11 +10,12 @@ import pytest
 
 import unbag
 from tests.inference.conftest import ORDER, make_model, tiny_bert  # noqa: F401  (fixtures)
-from unbag import cli, results, sets
+from unbag import cli
+from unbag.challenge_sets import loading, results
+from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
 from unbag.lexical.words import ALL
 from unbag.report.rerun import rerun
-from unbag.request import Request
 
 FILE = Path("out") / results.FILE
 ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
@@ -253,7 +254,7 @@ def test_a_table_of_embeddings_is_recorded_by_its_content(here):
         "breaking_nli",
         options={"data": "pairs.csv", "embeddings": str(here / "table.txt"), "training": ("pairs.csv",)},
     )
-    made = sets.builder(request.name, request.config, **request.options).made_with()
+    made = loading.builder(request.name, request.config, **request.options).made_with()
     assert made["embeddings"].startswith("sha256:")
 
 

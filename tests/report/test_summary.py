@@ -3,9 +3,9 @@ from dataclasses import replace
 from rich.console import Console
 
 from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.results import Result
 from unbag.report import terminal
 from unbag.report.remarks import remarks
-from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 

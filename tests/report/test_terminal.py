@@ -4,8 +4,8 @@ import pytest
 from rich.console import Console
 
 from unbag.challenge_sets.permuted import table as permuted
+from unbag.challenge_sets.results import Result
 from unbag.report import terminal
-from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 
 SCORES = {

@@ -61,7 +61,7 @@ def test_a_constant_answer():
 
 def test_table_8_and_11_to_17_of_the_paper(shared):
     """The third system of these tables, ELMo-DAM, has the figures of one that answers entailment to every pair."""
-    from unbag.perturb.sicck import read
+    from unbag.challenge_sets.perturbations.sicck import read
 
     rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     scores = natural_logic(
@@ -159,7 +159,7 @@ def test_crossed_groups_are_those_of_the_values_together():
 
 def test_table_10_and_the_shares_of_section_5(shared):
     """Gold alone decides Table 10; 34 wrong answers to the 49 neutral pairs of section 5.2 are its 69.4 %."""
-    from unbag.perturb.sicck import read
+    from unbag.challenge_sets.perturbations.sicck import read
 
     rows, _ = read(shared / "data/sicck/SICCK-Ground-Truth-apr24.csv")
     gold = [row.four_way for row in rows]

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
+from unbag.challenge_sets.perturbations.minitrees import MiniTrees, Ratios
 from unbag.data.text.tagging import Tagger
 from unbag.scoring.pos_minitree import TAGS, neighbourhoods, numbered, sentence_signature
-from unbag.text.minitrees import MiniTrees, Ratios
 
 CAT = (("The", "DET"), ("cat", "NOUN"), ("sees", "VERB"), ("the", "DET"), ("old", "ADJ"), ("dog", "NOUN"))
 DOG = (("A", "DET"), ("dog", "NOUN"), ("sleeps", "VERB"))
@@ -128,8 +128,8 @@ def test_a_corpus_is_streamed(shared, tmp_path):
 
 
 def test_the_permuted_sets_texts_can_be_read(shared, tmp_path):
+    from unbag.challenge_sets.perturbations.permutation import Permuter
     from unbag.data.text.tokens import tokenize
-    from unbag.perturb.permutation import Permuter
 
     tagger = Tagger(shared / "hub" / "models" / "spacy" / "en_core_web_sm", cache=tmp_path)
     pair = ["Two dogs, both brown, don't chase the red ball.", "Some animals play with the toy today."]

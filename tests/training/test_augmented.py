@@ -8,9 +8,9 @@ import sys
 import pytest
 
 from tests.training.conftest import write_pairs
+from unbag.challenge_sets.perturbations.augmentation import kind_of
+from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in
 from unbag.data.sources import Example
-from unbag.perturb.augmentation import kind_of
-from unbag.perturb.halves import TRAINING, are_in
 from unbag.training import augmented
 from unbag.training.augment_option import KINDS
 from unbag.training.augmented import Augmented

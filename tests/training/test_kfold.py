@@ -19,6 +19,8 @@ from rich.console import Console
 
 from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli, scripts
+from unbag.challenge_sets.perturbations import sicck_rows
+from unbag.challenge_sets.request import BuiltSet, Request
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.predictions import Answers
 from unbag.inference import TransformerPredictor
@@ -26,9 +28,7 @@ from unbag.inference.model_error import ModelError
 from unbag.inference.probe import ProbeReport
 from unbag.inference.revision import folder_revision
 from unbag.natlog.relations import Relation
-from unbag.perturb import modified
 from unbag.report.kfold import table
-from unbag.request import BuiltSet, Request
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
@@ -48,7 +48,7 @@ FOLDS = 3
 def built():
     """Give 72 pairs in both directions, of three folds."""
     pairs = [
-        modified.Pair(
+        sicck_rows.Pair(
             id=f"pair-{number}",
             source_id=f"seed-{number % 5}",
             premise=premise,
@@ -62,7 +62,7 @@ def built():
         )
         for number, (premise, hypothesis, label) in enumerate(PAIRS)
     ]
-    rows = datasets.Dataset(pa.concat_tables(modified.tables(pairs, modified.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.tables(pairs, sicck_rows.FOUR_WAY)))
     return BuiltSet(Request("sicck"), rows, "en", {"folds": FOLDS}, {"origin": "made up", "revision": "1"})
 
 
@@ -139,14 +139,14 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
 
 def test_the_authors_protocol_learns_reverse_entailment_as_entailment(built):
     def of(relation, number):
-        return modified.Pair(
+        return sicck_rows.Pair(
             *(f"pair-{number}", "seed-0", f"a {number}", f"b {number}", "no", "negation", "both", "verb", (relation,)),
             fold=number % 2,
         )
 
     relations = [Relation.FORWARD_ENTAILMENT, Relation.REVERSE_ENTAILMENT, Relation.NEGATION, Relation.INDEPENDENCE]
     pairs = [of(relation, number) for number, relation in enumerate(each for each in relations for _ in range(2))]
-    rows = datasets.Dataset(pa.concat_tables(modified.tables(pairs, modified.FOUR_WAY)))
+    rows = datasets.Dataset(pa.concat_tables(sicck_rows.tables(pairs, sicck_rows.FOUR_WAY)))
     two = BuiltSet(built.request, rows, "en", {}, built.data)
     data = fold_data(two, 0, seed=1)
     examples = sorted(example for part in (*data.training, *data.held_out) for example in part.examples)

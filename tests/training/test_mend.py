@@ -13,11 +13,12 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.training.test_finetune import same
-from unbag import asked_model, results, word_counter
+from unbag import asked_model, word_counter
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.selection import OptionError
 from unbag.data.labels import LABELS
 from unbag.inference.probe import ProbeReport
-from unbag.request import Request
-from unbag.selection import OptionError
 from unbag.training import mended
 from unbag.training.mend_config import MendConfig
 from unbag.training.recipes import named

@@ -5,9 +5,9 @@ import pytest
 
 from tests import made_runs
 from unbag import challenge_sets, evaluation
+from unbag.challenge_sets.failures import Failure
 from unbag.cli import training
 from unbag.cli.training import _show
-from unbag.failures import Failure
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
 from unbag.training.recipe import PLAIN

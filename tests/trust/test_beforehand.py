@@ -23,7 +23,7 @@ EXPENSIVE = (
     "unbag.data.readers.open_hub",  # a corpus
     "unbag.data.readers.hub_commit",
     "unbag.data.sources.Source.examples",  # all of somebody's pairs
-    "unbag.sets.prepare",
+    "unbag.challenge_sets.loading.prepare",
     "unbag.lexical.training._gathered",
     "unbag.inference.loading.network_of",
     "unbag.inference.origin._commit",

@@ -10,7 +10,7 @@ import pytest
 
 from tests.trust.command import ALL, some
 from tests.trust.damage import DAMAGES, SEEDS, do, flipped, truncated
-from unbag import sets
+from unbag.challenge_sets import loading
 from unbag.lexical.model import LexicalModel
 from unbag.lexical.training import Recipe, fitted
 from unbag.llm.answers import Answer, AnswerCache
@@ -24,7 +24,7 @@ EVERY = pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: d
 @pytest.mark.parametrize("ending", [".arrow", "dataset_info.json", checksums.FILE])
 def test_a_built_set_is_built_again(sixty_pairs, tmp_path, caplog, damage, ending):
     def build():
-        rows = sets.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets")
+        rows = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets")
         return rows.to_list(), rows.cache_files[0]["filename"]
 
     expected, file = build()
@@ -37,11 +37,11 @@ def test_a_built_set_is_built_again(sixty_pairs, tmp_path, caplog, damage, endin
 
 
 def test_a_built_set_without_one_of_its_files_is_built_again(sixty_pairs, tmp_path):
-    expected = sets.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list()
+    expected = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list()
     for ending in ("*.arrow", "dataset_info.json", checksums.FILE):
         [path] = [path for path in (tmp_path / "sets").rglob(ending) if ".damaged" not in str(path)]
         path.unlink()
-        assert sets.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list() == expected
+        assert loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list() == expected
 
 
 @EVERY

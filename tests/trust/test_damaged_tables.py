@@ -13,11 +13,11 @@ from safetensors.numpy import save_file
 from tests.trust.command import ask, refused, some
 from tests.trust.conftest import write_pairs
 from tests.trust.damage import DAMAGES, do
+from unbag.challenge_sets.request import Request, export, read_back
 from unbag.cli.environment import settle
 from unbag.data.readers import DataError
 from unbag.lexical import embeddings
 from unbag.prediction_files import read_predictions
-from unbag.request import Request, export, read_back
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

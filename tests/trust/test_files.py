@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.trust.command import ask, files_below, refused, some
-from unbag import sets
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations import corpus_counts
+from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
 from unbag.data.readers import open_file
 from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
 from unbag.lexical import word_vectors
 from unbag.lexical.word_vectors import read_word_vectors
-from unbag.perturb import bigrams
-from unbag.request import Request, build
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 
@@ -307,7 +307,7 @@ def test_a_line_without_end_takes_no_memory(tmp_path, ending):
             for _ in range(size >> 20):
                 packed.write(b"a" * (1 << 20))
     before = peak()
-    read = {".zip": read_word_vectors, ".txt.gz": bigrams.of_file}.get(ending, open_file)
+    read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.of_file}.get(ending, open_file)
     with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {safe_io.LONGEST_LINE:,} bytes"):
         read(path)
     assert peak() - before < 200
@@ -484,7 +484,7 @@ def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, sh
     options |= {"min_words": 2} if name == "permuted" else {}
     try:
         built = build(Request(name, options={"data": str(long_pairs), **options}))
-    except sets.UnfitError:  # of the few that are left
+    except loading.UnfitError:  # of the few that are left
         assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
     else:
         assert built.data["left_out"][TOO_LONG] == 4 * len(ENDLESS)

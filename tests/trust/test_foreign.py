@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.made_runs import result
 from tests.trust.command import ask, refused, some
-from unbag import results
+from unbag.challenge_sets import results
 from unbag.report.in_python import Report
 from unbag.utils.terminal import console, json_shown, shown
 

@@ -198,7 +198,7 @@ def test_what_is_no_file_is_refused_and_not_waited_for(model, make):
 def test_chance_on_the_probe_stands_in_the_results(tiny_bert, tmp_path, caplog):  # noqa: F811
     data = tmp_path / "pairs.csv"
     data.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
-    from unbag.request import Request
+    from unbag.challenge_sets.request import Request
 
     right = probe(TransformerPredictor.load(tiny_bert)).right_declared
     [result] = evaluate(tiny_bert, [Request("plain", options={"data": str(data)})], out=tmp_path, lexical=False)

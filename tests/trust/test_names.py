@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trust.command import files_below, refused, some
+from unbag.challenge_sets.request import Request
 from unbag.hub import publishing
 from unbag.hub.dataset import publication
 from unbag.hub.publication import Publication
 from unbag.hub.publishing import Plan
-from unbag.request import Request
 from unbag.utils.hub_names import require_config, require_path, require_repo
 
 CONFIGS = (

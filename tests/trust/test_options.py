@@ -8,14 +8,15 @@ from pathlib import Path
 import pytest
 
 from tests.trust.command import ask, files_below, refused, some
-from unbag import challenge_sets, sets
+from unbag import challenge_sets
 from unbag.api import evaluate
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.selection import Pairs
 from unbag.comparison import compare
 from unbag.data.sources import DataError, open_data
 from unbag.harness.export import export_tasks
 from unbag.lexical.training import Recipe
-from unbag.request import Request
-from unbag.selection import Pairs
 from unbag.training.config import TrainConfig
 
 WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())
@@ -47,7 +48,7 @@ def test_no_option_of_a_set_takes_what_is_not_of_its_kind(pairs, tmp_path, name,
         if option == "columns" and value == {"a": 1}:
             continue
         with pytest.raises(ValueError, match=f"{option}|least LMS"):
-            sets.builder(name, cache_dir=tmp_path / "sets", **given)
+            loading.builder(name, cache_dir=tmp_path / "sets", **given)
 
 
 TRAIN = "train finetune --model org/model --out out --validation"
@@ -106,7 +107,7 @@ def test_there_are_no_other_languages(pairs, language):
         open_data(pairs, language=language)
     if language is not None:
         with pytest.raises(ValueError, match="language"):
-            sets.builder("plain", data=str(pairs), language=language)
+            loading.builder("plain", data=str(pairs), language=language)
 
 
 TWICE = (
@@ -201,7 +202,11 @@ def test_no_value_of_another_kind_is_a_name_or_a_path(value):
             evaluate(lambda p, h: ["neutral"] * len(p), [], lexical=False, **{name: value})
     with pytest.raises(ValueError, match="expected sets to be"):
         evaluate("majority", value, lexical=False)
-    for call in (lambda: sets.builder(value), lambda: sets.builder("plain", value), lambda: compare("run", value)):
+    for call in (
+        lambda: loading.builder(value),
+        lambda: loading.builder("plain", value),
+        lambda: compare("run", value),
+    ):
         with pytest.raises(ValueError, match="expected"):
             call()
 

@@ -13,12 +13,13 @@ import pytest
 from tests.trust.command import ALL, ask, refused, some
 from tests.trust.conftest import LABELS, write_pairs
 from tests.trust.damage import DAMAGES, do
-from unbag import paired_samples, report_examples, results
+from unbag import paired_samples, report_examples
 from unbag.api import evaluate
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.results import whole
 from unbag.hub import results_dataset
 from unbag.hub.checkpoint import checkpoint
-from unbag.request import Request
-from unbag.schemas import whole
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())

@@ -77,8 +77,8 @@ def test_every_file_that_is_fetched_has_its_hash_and_an_address_that_does_not_ch
                 pinned[path, call.lineno] = {each.arg for each in call.keywords}
     assert pinned, "no file is fetched"
     assert all({"url", "sha256", "name"} <= given for given in pinned.values())
+    from unbag.challenge_sets.perturbations import sicck
     from unbag.data.downloads import PinnedFile
-    from unbag.perturb import sicck
     from unbag.scripts import module
 
     breaking_nli = module("dataset_scripts", "breaking_nli")

@@ -13,7 +13,8 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
 from tests.models.tiny import tiny_model
 from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
-from unbag import results, scripts
+from unbag import scripts
+from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
 from unbag.inference.model_error import ModelError
 from unbag.lexical import embeddings
@@ -109,7 +110,7 @@ def test_all_above_the_embeddings_is_drawn_and_nothing_is_what_was_in_memory(nam
 @pytest.mark.parametrize("recipe", ["finetune", "hex", "max_entropy"])
 def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_path):  # noqa: F811
     from unbag.api import evaluate
-    from unbag.request import Request
+    from unbag.challenge_sets.request import Request
 
     make("infersent", [str(pairs_file)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"})
     record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
@@ -123,7 +124,7 @@ def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_pa
 def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_file, tmp_path):  # noqa: F811
     """P^c = 1, and Ω_max = A: the law that permutation acceptance is read by."""
     from unbag.api import evaluate
-    from unbag.request import Request
+    from unbag.challenge_sets.request import Request
 
     make("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
     train(tmp_path / "model", tmp_path / "run", pairs_file)

@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.views.marks import kept_together, marked
+from unbag.challenge_sets.views.examples import kept_together, marked
 
 
 def _words(text, marks):

@@ -5,8 +5,8 @@ change of what the set's builder makes.
 """
 
 from unbag import demo
+from unbag.challenge_sets.request import Request, export
 from unbag.data.text.tagging import PIPELINE
-from unbag.request import Request, export
 
 
 def request(pipeline: str = PIPELINE) -> Request:

@@ -9,8 +9,8 @@ from typing import Any, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.predictions import Answers
-from unbag.papers.counterparts import Counterpart
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import estimates
 from unbag.scoring.skill import Credits, beyond_words

@@ -19,9 +19,9 @@ from unbag.cli.set_selection import Full
 from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
     from unbag.gates import Bound, Side
-    from unbag.request import Request
 
 
 @with_shared_options
@@ -98,10 +98,9 @@ def check(
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
     from unbag import gates
+    from unbag.challenge_sets.results import FILE, read, whole
     from unbag.inference.process_group import process_group
     from unbag.report import badges, gated
-    from unbag.results import FILE, read
-    from unbag.schemas import whole
     from unbag.verdict import of_model
 
     if not (least or most or no_worse_than):
@@ -147,7 +146,7 @@ def _bounds(texts: Sequence[str] | None, side: "Side") -> "list[Bound]":
 
 def _file(path: Path) -> Path | None:
     """Return the results file that a path names; None if it names none, and so a model."""
-    from unbag.results import FILE
+    from unbag.challenge_sets.results import FILE
 
     if path.is_dir():
         path = path / FILE
@@ -179,9 +178,9 @@ def _evaluated(
 ) -> Path:
     """Evaluate a model on what gates are on, and return the folder where the first process leaves its results."""
     from unbag import prefetch
+    from unbag.challenge_sets.results import read
     from unbag.inference.process_group import process_group
     from unbag.inference.store import PREDICTIONS
-    from unbag.results import read
 
     asked.check([model])
     found = None if before is None else before.parent / config_file.FILE
@@ -222,7 +221,7 @@ def _requests(
     sets: Sequence[str], pairs: PairOptions, run: config_file.Recorded | None, *, full: bool
 ) -> "list[Request]":
     """Return samples of sets, or all of each; or as an earlier run asked them."""
-    from unbag import suite
+    from unbag.challenge_sets import suite
 
     if run is None:
         whole = sets if full else ()

@@ -42,8 +42,8 @@ def compare(
     """
     require_one_form(form, as_json=as_json)
     from unbag import comparison
+    from unbag.challenge_sets.results import whole
     from unbag.report.compared import exported, view
-    from unbag.schemas import whole
 
     with whole(*paths):
         compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)

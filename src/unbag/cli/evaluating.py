@@ -21,12 +21,12 @@ from unbag.cli.watching import watch
 from unbag.data.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
+    from unbag.challenge_sets.results import Result
     from unbag.engine import Engine as EvaluationEngine
     from unbag.evaluation import OnFailure
-    from unbag.failures import Failure
     from unbag.inference.sharded import Shard
-    from unbag.request import Request
-    from unbag.results import Result
 
 # ReSNLI paper, Table 2
 _CROSS: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
@@ -275,8 +275,8 @@ def ask(
 def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]":
     """Return the sets of which nothing is missing on this machine, and the others; tell at once what is of these."""
     from unbag import prefetch
-    from unbag.failures import Failure
-    from unbag.requirements import MissingError
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.requirements import MissingError
 
     available, absent = [], []
     for request in requests:
@@ -292,8 +292,8 @@ def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]"
 
 
 def _plain(name: str, examples: int | None) -> Any:
-    from unbag import sets
-    from unbag.request import Request
+    from unbag.challenge_sets import loading
+    from unbag.challenge_sets.request import Request
 
     corpus, _, split = name.strip().partition("-")
-    return Request("plain", sets.config_name("plain", corpus, split or None, {})[0], examples=examples)
+    return Request("plain", loading.config_name("plain", corpus, split or None, {})[0], examples=examples)

@@ -49,10 +49,10 @@ def build(
     was stopped goes on from the files that are there.
     """
     from unbag import prefetch
-    from unbag.request import export
+    from unbag.challenge_sets.request import export
+    from unbag.challenge_sets.views.tables import left_out
     from unbag.utils import parallel
     from unbag.utils.storage import is_address, local_copy
-    from unbag.views.cells import left_out
 
     [request] = pairs.requests([name])
     if offline:
@@ -84,8 +84,8 @@ def list_sets(
     as_json: AsJson = False,
 ) -> None:
     """List the challenge sets and the corpora they can be built from; or the options of one set."""
+    from unbag.challenge_sets.loading import described_options, summaries
     from unbag.data.corpora import CORPORA
-    from unbag.sets import described_options, summaries
 
     if name is not None:
         options = described_options(name)

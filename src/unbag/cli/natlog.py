@@ -7,13 +7,13 @@ import typer
 from unbag.cli.output import AsJson, console, print_json
 
 if TYPE_CHECKING:
-    from unbag.perturb.modifiers import Modified, Seed
+    from unbag.challenge_sets.perturbations.modifiers import Modified, Seed
 
 app = typer.Typer(
     no_args_is_help=True,
     help="What follows from what: label two sentences with a proof, or modify a pair and prove what that does.",
 )
-# As in `unbag.perturb.modifiers`; a test holds them together.
+# As in `unbag.challenge_sets.perturbations.modifiers`; a test holds them together.
 Part = Literal["subject", "verb", "object"]
 Position = Literal["premise", "hypothesis", "both"]
 Premise = Annotated[str, typer.Option(help="The first sentence, unmodified: subject, verb, object.")]
@@ -60,7 +60,7 @@ def modify(
 
     unbag natlog modify --premise "a poodle is chasing a cat" --hypothesis "a dog is chasing a cat" --label entailment
     """
-    from unbag.perturb.modifiers import modify as modified
+    from unbag.challenge_sets.perturbations.modifiers import modify as modified
 
     pairs = modified(_seed(premise, hypothesis, label), combinations=combinations)
     if as_json:
@@ -89,8 +89,8 @@ def prove(
     unbag natlog prove --premise "a poodle is chasing a cat" --hypothesis "a dog is chasing a cat" --label entailment
     --modifier every --part subject --position both
     """
-    from unbag.perturb.modifiers import NONE, proof
-    from unbag.perturb.modifiers import modify as modified
+    from unbag.challenge_sets.perturbations.modifiers import NONE, proof
+    from unbag.challenge_sets.perturbations.modifiers import modify as modified
 
     seed = _seed(premise, hypothesis, label)
     pairs = {(pair.modifier, pair.part, pair.position): pair for pair in modified(seed)}
@@ -111,8 +111,8 @@ def prove(
 
 
 def _seed(premise: str, hypothesis: str, label: str) -> "Seed":
+    from unbag.challenge_sets.perturbations.modifiers import Seed
     from unbag.data.labels import canonical
-    from unbag.perturb.modifiers import Seed
 
     seed = Seed.of(premise, hypothesis, canonical(label))
     if seed is None:

@@ -15,8 +15,8 @@ from unbag.utils.redaction import blotted
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
+    from unbag.challenge_sets.failures import Failure
     from unbag.evaluation import OnProgress
-    from unbag.failures import Failure
     from unbag.report.tables import Exported, Format
 
 _COLUMNS: Final = 80
@@ -108,8 +108,8 @@ def report(
 
     views, together = leave(results, folder, cross=cross)
     if as_json:
+        from unbag.challenge_sets.results import FILE, read
         from unbag.numbers import told, verdicts
-        from unbag.results import FILE, read
 
         file = folder / FILE
         print_json(json.loads(file.read_text(encoding="utf-8")) | told(verdicts(read(file))))
@@ -128,9 +128,9 @@ def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[Ren
         folder: where they are, with those of earlier runs.
         cross: give those of the run one table, of models by corpora.
     """
+    from unbag.challenge_sets.results import FILE, read
     from unbag.report import html, terminal
     from unbag.result_folder import combined
-    from unbag.results import FILE, read
 
     views = terminal.views(results, crossed=cross)
     # Those of this run as they were scored, and those of earlier runs as they are in the file.

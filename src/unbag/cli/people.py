@@ -40,12 +40,12 @@ def draw(
       unbag people score people people/sheet.csv
     """
     from unbag import people
+    from unbag.challenge_sets.request import build, check
     from unbag.data.predictions import Answers
     from unbag.inference.probe import require_meant
     from unbag.inference.run import predict_rows
     from unbag.inference.store import PREDICTIONS
     from unbag.predictors import predictor_of
-    from unbag.request import build, check
 
     people.require_number(number)
     [request] = pairs.requests(["permuted"])
@@ -78,9 +78,10 @@ def score(
     """
     from rich.table import Table
 
-    from unbag import papers, people
+    from unbag import people
+    from unbag.challenge_sets import papers
+    from unbag.challenge_sets.views.tables import interval
     from unbag.scoring.bootstrap import plain
-    from unbag.views.cells import interval
 
     scored: dict[str, Any] = {sheet.stem: people.score(folder, sheet) for sheet in sheets}
     if as_json:

@@ -12,7 +12,7 @@ from unbag.cli.set_selection import Full, Sets, selected
 from unbag.cli.shared_options import Offline, with_shared_options
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
+    from unbag.challenge_sets.failures import Failure
 
 
 @with_shared_options
@@ -57,9 +57,9 @@ def prefetch(
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
     from unbag import prefetch
+    from unbag.challenge_sets.requirements import MissingError
     from unbag.data.sources import require_pairs
     from unbag.predictors import require_model
-    from unbag.requirements import MissingError
 
     if training and not models:
         raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")

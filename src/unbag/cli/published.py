@@ -22,7 +22,7 @@ def papers(
     unbag papers cs_lambda
     unbag papers --json
     """
-    from unbag.papers import tables
+    from unbag.challenge_sets.papers import tables
     from unbag.report.published import record, view
 
     paper_tables = tables(name)
@@ -61,8 +61,8 @@ def report(
       unbag report runs/my-model/suite-snli-validation --format latex --out table.tex
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
+    from unbag.challenge_sets.results import whole
     from unbag.report import badges, html, run_tables
-    from unbag.schemas import whole
     from unbag.utils.files import atomic_write
 
     require_one_form(form, as_json=as_json)

@@ -20,9 +20,9 @@ from unbag.cli.shared_options import with_shared_options
 from unbag.data.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
     from unbag.hub.publication import Publication
-    from unbag.request import Request
 
 logger = logging.getLogger(__name__)
 
@@ -56,9 +56,9 @@ def everything(
     one: unbag publish model.
     """
     from unbag import challenge_sets, scripts
-    from unbag.failures import Failure
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.results import whole
     from unbag.hub import leaderboard, metric_space, pair_space, results_dataset
-    from unbag.schemas import whole
 
     if "/" in options.to:
         raise typer.BadParameter(f"expected --to ORG, since there are many repositories; found {options.to!r}")
@@ -123,7 +123,7 @@ def _of_set(requests: "Sequence[Request]", repo: str, folder: Path, failures: "l
         folder: for their files.
         failures: gets the configs that cannot be made.
     """
-    from unbag.failures import Failure
+    from unbag.challenge_sets.failures import Failure
     from unbag.hub.dataset import publication
 
     try:

@@ -61,8 +61,8 @@ def dataset(
     was published is the default one. The set is built first, also without
     --yes; it is kept in the cache.
     """
+    from unbag.challenge_sets.loading import config_name
     from unbag.hub.dataset import publication
-    from unbag.sets import config_name
     from unbag.utils import parallel
 
     [request] = pairs.requests([name])

@@ -69,10 +69,10 @@ def trained(
     with_code: bool = False,
 ) -> "Publication":
     """Return the repository of a trained model; what is what, the command's options say."""
+    from unbag.challenge_sets.results import whole
     from unbag.hub.checkpoint import base_of, checkpoint
     from unbag.hub.eval_results import known
     from unbag.hub.inherited_licence import of_model
-    from unbag.schemas import whole
 
     base = base_of(folder)
     if results is None:

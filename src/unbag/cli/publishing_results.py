@@ -10,7 +10,7 @@ from unbag.cli.publishing import PublishingOptions, carry_out
 from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
-    from unbag.results import Result
+    from unbag.challenge_sets.results import Result
 
 Files = Annotated[
     list[Path], typer.Argument(metavar="RESULTS...", help="A results.json, or the folder that `unbag evaluate` left.")
@@ -35,7 +35,7 @@ def results(
 
     if "/" not in options.to:
         raise typer.BadParameter(f"expected --to ORG/MODEL, the model that the results are of; found {options.to!r}")
-    from unbag.schemas import whole
+    from unbag.challenge_sets.results import whole
 
     with whole(*files):
         found = read_results(files)
@@ -57,8 +57,8 @@ def results_dataset(
 
     unbag publish results-dataset runs/results.json --to ORG --yes
     """
+    from unbag.challenge_sets.results import whole
     from unbag.hub.results_dataset import NAME, publication
-    from unbag.schemas import whole
 
     with whole(*files):
         made = publication(options.repo(NAME), read_results(files), model=model)
@@ -67,13 +67,13 @@ def results_dataset(
 
 def read_results(paths: Iterable[Path]) -> "list[Result]":
     """Return the results in files, or in folders that an evaluation left."""
-    from unbag.results import read
+    from unbag.challenge_sets.results import read
 
     return [result for path in paths for result in read(results_file(path))]
 
 
 def results_file(path: Path) -> Path:
     """Return the file of results: the path, or the one in it."""
-    from unbag.results import FILE
+    from unbag.challenge_sets.results import FILE
 
     return path / FILE if path.is_dir() else path

@@ -9,8 +9,8 @@ import typer
 from unbag.cli.publishing import repo_of, report
 
 if TYPE_CHECKING:
+    from unbag.challenge_sets.results import Result
     from unbag.hub.publication import Publication
-    from unbag.results import Result
 
 OPTION: Final = "--push-results"
 

@@ -12,8 +12,8 @@ from unbag.cli.lists import comma_separated, comma_separated_names
 from unbag.cli.output import echo
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
-    from unbag.request import Request
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
 
 FILE: Final = "file"
 """The option of sets that names the authors' own pairs, which the config `official` holds."""
@@ -23,11 +23,12 @@ _WHICH: Final = "Which pairs"
 
 def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
     """Return the options of the sets that are named before, or of all sets, as a shell completes them."""
-    from unbag import challenge_sets, sets
+    from unbag import challenge_sets
+    from unbag.challenge_sets import loading
 
     # What is being typed cuts click's reading short: arguments may still be among the words it has left.
     named = {*(ctx.params.get("sets") or ()), ctx.params.get("name"), *ctx.args}.intersection(challenge_sets.names())
-    options = [option for name in named or challenge_sets.names() for option in sets.described_options(name)]
+    options = [option for name in named or challenge_sets.names() for option in loading.described_options(name)]
     meanings = {f"{option.name}=": option.meaning for option in options}
     return [(option, meaning) for option, meaning in sorted(meanings.items()) if option.startswith(incomplete)]
 
@@ -121,8 +122,8 @@ class PairOptions:
             typer.BadParameter: if an option is none of any of the sets, or what is given cannot be read.
             ValueError: if there is no such set, corpus or split.
         """
-        from unbag import sets
-        from unbag.selection import OptionError, Pairs
+        from unbag.challenge_sets import loading
+        from unbag.challenge_sets.selection import OptionError, Pairs
         from unbag.utils.options import COLUMNS_GIVEN
 
         columns = _by_name(self.columns or (), COLUMNS_GIVEN)
@@ -145,7 +146,7 @@ class PairOptions:
         for option, takers in pairs.shared_options(names).items():
             _say(f"-o {option} is set on {', '.join(takers)}; -o {takers[0]}.{option}=VALUE sets it on one")
         for request in found:
-            if pairs.corpus and sets.official_config(request.name) not in (None, request.config):
+            if pairs.corpus and loading.official_config(request.name) not in (None, request.config):
                 _say(f"{request.name}: generated from {pairs.corpus}; without --corpus it is the authors' own pairs")
         return found
 
@@ -171,10 +172,10 @@ class PairOptions:
 
 def _lists(names: Sequence[str]) -> frozenset[str]:
     """Return the options of some sets that are lists."""
-    from unbag import sets
+    from unbag.challenge_sets import loading
     from unbag.utils.options import LIST
 
-    described = (option for name in names for option in sets.described_options(name))
+    described = (option for name in names for option in loading.described_options(name))
     return frozenset(option.name for option in described if option.expected == LIST)
 
 
@@ -206,9 +207,9 @@ def _by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozen
 
 
 def _value(name: str, option: str, text: str) -> Any:
-    from unbag import sets
+    from unbag.challenge_sets import loading
 
     try:
-        return sets.option_value(name, option, text)
+        return loading.option_value(name, option, text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None

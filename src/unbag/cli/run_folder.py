@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 if TYPE_CHECKING:
-    from unbag.request import Request
+    from unbag.challenge_sets.request import Request
 
 RUNS: Final = Path("runs")
 CROSS: Final = "cross"
@@ -46,7 +46,7 @@ def run_folder(names: Sequence[str], requests: "Sequence[Request]", options: Map
 
 def _pairs(requests: "Sequence[Request]") -> str:
     """Return what the pairs are called."""
-    from unbag import suite
+    from unbag.challenge_sets import suite
 
     first, *_ = requests
     if "data" in first.options:
@@ -64,13 +64,13 @@ def _pairs(requests: "Sequence[Request]") -> str:
 
 def _not_by_default(request: "Request", *, in_suite: bool) -> dict[str, Any]:
     """Return the options of a set that decide its rows and are not as by default."""
-    from unbag import sets, suite
-    from unbag.request import Request
+    from unbag.challenge_sets import loading, suite
+    from unbag.challenge_sets.request import Request
 
     where = {"data": request.options["data"]} if "data" in request.options else {}
     plain = Request(request.name, request.config, where)
     plain = suite.sampled(plain) if in_suite else plain
-    defaults = {option.name: option.default for option in sets.described_options(request.name)} | {"language": "en"}
+    defaults = {option.name: option.default for option in loading.described_options(request.name)} | {"language": "en"}
     non_defaults = {}
     if request.options != plain.options:
         for name, value in request.options.items():

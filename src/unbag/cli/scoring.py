@@ -14,8 +14,8 @@ from unbag.cli.run_folder import RUNS, run_folder
 from unbag.cli.shared_options import Offline, with_shared_options
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
-    from unbag.request import Request
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
 
 
 @with_shared_options
@@ -69,8 +69,8 @@ def score(
     parts that are missing of others.
     """
     from unbag import evaluation, prefetch
+    from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
     from unbag.inference.store import PREDICTIONS
-    from unbag.request import BuiltSet, is_exported, read_back
     from unbag.result_folder import local_folder
 
     if shards is not None:

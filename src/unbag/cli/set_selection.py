@@ -12,8 +12,8 @@ from unbag.cli.request_options import FILE, PairOptions
 from unbag.data.corpora import OF_PAPERS, corpus
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
-    from unbag.request import Request
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
 
 ALL: Final = "all"
 """What stands for the corpora of the papers, where a command takes several (`corpora.OF_PAPERS`)."""
@@ -47,7 +47,7 @@ def selected(
         full: whether to take all of each, where none is named.
         on_failure: told of what is left out.
     """
-    from unbag import suite
+    from unbag.challenge_sets import suite
 
     corpora = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
     if len(corpora) > 1:

@@ -20,7 +20,7 @@ from unbag.training.recipe import Recipe
 from unbag.training.recipes import recipes
 
 if TYPE_CHECKING:
-    from unbag.failures import Failure
+    from unbag.challenge_sets.failures import Failure
     from unbag.training.loop import OnStep
 
 _RUN: Final = "Checkpoints and records"
@@ -240,8 +240,8 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
 
 def _show_evaluations(done: Any) -> None:
     """Show the score of each model on each set, and its verdict, as `unbag evaluate` does."""
+    from unbag.challenge_sets.results import FILE, read
     from unbag.report import terminal
-    from unbag.results import FILE, read
 
     for run in done["runs"]:
         file = Path(run["evaluation"]) / FILE
@@ -290,8 +290,8 @@ def _bars(*, visible: bool) -> "Iterator[Callable[[str], OnStep | None] | None]"
 def _show(done: Any, out: Path) -> None:
     from rich.table import Table
 
+    from unbag.challenge_sets.views.tables import interval
     from unbag.scoring.bootstrap import Estimate
-    from unbag.views.cells import interval
 
     several = len(done["runs"]) > 1
     table = Table("", *(["mean", "standard deviation"] if several else ["value [95 %]"]), box=None, pad_edge=False)

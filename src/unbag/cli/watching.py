@@ -10,7 +10,7 @@ from unbag.cli.verbosity import is_quiet
 from unbag.utils.terminal import shown
 
 if TYPE_CHECKING:
-    from unbag.results import Result
+    from unbag.challenge_sets.results import Result
 
 
 class Watch:
@@ -46,7 +46,7 @@ class _Display(Watch):
         self._show(f"making {name}", None)
 
     def on_progress(self, name: str, done: int, total: int) -> None:
-        from unbag.request import BUILDING
+        from unbag.challenge_sets.request import BUILDING
 
         if name == BUILDING:  # before the first set
             self._building.update(name, done, total)

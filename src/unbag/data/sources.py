@@ -189,7 +189,7 @@ def open_corpus(
             raise DataError(
                 f"{corpus.hub_id}, split {split}, has other rows than the ones this version of unbag was built on "
                 f"(expected sha256 {corpus.contents[split]}, found {sha256}); clear it from the cache of the Hub and "
-                "try again, or name the revision that you mean from Python (unbag.sets.load(…, revision=…))"
+                "try again, or name the revision that you mean from Python (unbag.load(…, revision=…))"
             )
 
     def parse(row: readers.Row) -> Example | str:

@@ -6,13 +6,14 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import demo, suite
+from unbag import demo
+from unbag.challenge_sets import suite
+from unbag.challenge_sets.request import BuiltSet, Request, read_back
+from unbag.challenge_sets.results import Result
 from unbag.data import readers
 from unbag.demo.reader import ReaderPredictor
 from unbag.evaluation import OnProgress, OnResult, OnSet, evaluate_all
 from unbag.lexical.words import ALL
-from unbag.request import BuiltSet, Request, read_back
-from unbag.results import Result
 from unbag.utils.files import atomic_write
 from unbag.utils.offline import go_offline
 

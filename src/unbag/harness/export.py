@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from unbag.challenge_sets.request import Request, export
 from unbag.data.corpora import CORPORA
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
 from unbag.llm.prompts import Prompt
-from unbag.request import Request, export
 from unbag.utils.files import atomic_write
 from unbag.utils.hub_names import require_target
 
@@ -89,7 +89,7 @@ def _built(request: Request, folder: Path) -> Task:
 
 
 def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
-    from unbag import sets
+    from unbag.challenge_sets import loading
 
     if "/" in hub and len(names) > 1:
         raise ValueError(f"expected an organisation for {len(names)} sets, found the repository {hub}")
@@ -98,6 +98,6 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
             "expected a config of the set as it is on the Hub, found data of your own or a part of the examples; leave "
             "out --hub to have the rows beside the tasks"
         )
-    builder = sets.builder(request.name, request.config, **request.options)
+    builder = loading.builder(request.name, request.config, **request.options)
     split = builder.EVALUATED or builder.split_name(next(iter(builder.sources())))
     return Task(request.name, hub if "/" in hub else f"{hub}/{request.name}", request.config, split)

@@ -3,10 +3,10 @@
 import json
 from typing import Any, NamedTuple
 
-from unbag import sets
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
 from unbag.hub.local_paths import without_folders
-from unbag.results import Result
 
 _DRAWN = "examples"  # in a result's config where not all examples were asked
 
@@ -38,7 +38,7 @@ def config_of(result: Result) -> str | None:
     # A set that merges the splits of a corpus has one config for all of them.
     single = split if split and "+" not in split else None
     try:
-        return sets.config_name(result.set, name, single, chosen)[0]
+        return loading.config_name(result.set, name, single, chosen)[0]
     except ValueError:
         return None
 
@@ -59,7 +59,7 @@ def deviations(result: Result) -> dict[str, Any]:
     if result.data["name"] == OFFICIAL:
         return drawn
     config = config_of(result) or ""
-    defaults = {option.name: option.default for option in sets.described_options(result.set) if option.default != ""}
+    defaults = {option.name: option.default for option in loading.described_options(result.set) if option.default != ""}
     changed = {
         name: value
         for name, value in result.config.items()
@@ -73,7 +73,7 @@ def options(result: Result) -> dict[str, Any]:
 
     Files are named without the folder they lie in: where that is says nothing to others.
     """
-    own = {option.name for option in sets.described_options(result.set)}
+    own = {option.name for option in loading.described_options(result.set)}
     kept = {name: value for name, value in result.config.items() if name in own or name.startswith(_DRAWN)}
     return {name: without_folders(value) for name, value in sorted(kept.items()) if value is not None}
 

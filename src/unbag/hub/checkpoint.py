@@ -5,7 +5,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import schemas
+from unbag.challenge_sets import results as schemas
+from unbag.challenge_sets.results import Result
 from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import About, card
@@ -13,7 +14,6 @@ from unbag.hub.ownership import FOLDER, is_own_head, model_of
 from unbag.hub.publication import Publication
 from unbag.inference.revision import folder_revision
 from unbag.inference.store import PREDICTIONS
-from unbag.results import Result
 from unbag.utils import checksums
 from unbag.utils.files import read_object
 
@@ -101,7 +101,7 @@ def _record(folder: Path) -> Mapping[str, Any]:
     if not (folder / RECORD).exists():
         contents = sorted(path.name for path in folder.iterdir())[:10] if folder.is_dir() else "no such folder"
         raise ValueError(f"expected a folder that `unbag train` left, with a {RECORD}; found {contents} in {folder}")
-    record = schemas.read(folder / RECORD, schemas.TrainingRecord, "the record of a finished training")
+    record = schemas.read_record(folder / RECORD, schemas.TrainingRecord, "the record of a finished training")
     missing = [name for name in (_CONFIG, "tokenizer_config.json") if not (folder / name).is_file()]
     if missing or not list(folder.glob("model*.safetensors")):
         raise ValueError(f"expected a whole model in {folder}, found no {', '.join(missing) or 'model.safetensors'}")

@@ -11,7 +11,9 @@ from typing import Any, Final
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag import sets
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request, build, check, splits_of
+from unbag.challenge_sets.results import environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
@@ -21,8 +23,6 @@ from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Merge, Publication
 from unbag.hub.statistics import Statistics
-from unbag.request import Request, build, check, splits_of
-from unbag.results import environment
 from unbag.utils.hub_names import require_config, require_repo
 
 _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
@@ -82,7 +82,7 @@ def config_name(request: Request) -> str:
     ('snli-test', 'my')
     """
     if "data" not in request.options:
-        return request.config or sets.config_name(request.name, None, None, {})[0]
+        return request.config or loading.config_name(request.name, None, None, {})[0]
     if request.config:
         return request.config
     data = str(request.options["data"])

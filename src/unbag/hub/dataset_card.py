@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
-from unbag import challenge_sets, sets
+from unbag import challenge_sets
+from unbag.challenge_sets import loading
 from unbag.hub.card import blocks, joined, parted, with_block
 from unbag.hub.config_card import ConfigCard, config_text
 from unbag.hub.home import arxiv_tags, what_it_is, without_relative_links
@@ -129,7 +130,7 @@ def _recounted(old: Any, before: Sequence[str], after: Sequence[str]) -> list[st
 def _set_text(repo: str, set_name: str, metadata: Mapping[str, Any]) -> str:
     [entry] = [entry for entry in metadata["configs"] if entry.get("default")][:1]
     default, splits = entry["config_name"], [files["split"] for files in entry["data_files"]]
-    own = _of_repository(without_relative_links(sets.card(set_name)).strip(), repo, set_name, default, splits)
+    own = _of_repository(without_relative_links(loading.card(set_name)).strip(), repo, set_name, default, splits)
     mixed = ""
     if not isinstance(metadata["license"], str):
         mixed = (

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 from unbag import challenge_sets, verdict
 from unbag.challenge_sets.base import Measured
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.hub import eval_results
 from unbag.hub.home import arxiv_tags, what_it_is
 from unbag.hub.inherited_licence import OTHER, inherited
 from unbag.hub.ownership import FOLDER
-from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.command import command
 from unbag.training.recipes import named
-from unbag.views.cells import interval
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData

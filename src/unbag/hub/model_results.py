@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from typing import Final
 
+from unbag.challenge_sets.results import Result
 from unbag.hub import eval_results, front_matter
 from unbag.hub.card import parted
 from unbag.hub.ownership import is_own_head, results_of
 from unbag.hub.publication import Publication
-from unbag.results import Result
 
 MESSAGE: Final = "Add results on challenge sets that are held against bags of words"
 """Of the commit; the title by which one's own open pull request is found again."""

@@ -4,11 +4,11 @@ import hashlib
 from collections.abc import Iterable
 from typing import Final
 
+from unbag.challenge_sets.results import Result
 from unbag.hub import model_code
 from unbag.hub.refusals import explained
 from unbag.hub.remote import look
 from unbag.inference.revision import is_of_model, revision_of
-from unbag.results import Result
 
 FOLDER: Final = "folder"
 """What is named as the model where it came from a folder."""

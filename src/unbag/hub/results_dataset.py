@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
+from unbag.challenge_sets.results import Result
 from unbag.data import parquet
 from unbag.hub import front_matter
 from unbag.hub.benchmarks import config_of, options
@@ -18,7 +19,6 @@ from unbag.hub.card import parted
 from unbag.hub.home import what_it_is
 from unbag.hub.ownership import is_own_head, model_of, results_of
 from unbag.hub.publication import Publication
-from unbag.results import Result
 
 NAME: Final = "unbag-results"
 FILE: Final = "data/train-00000-of-00001.parquet"

@@ -8,12 +8,13 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, suite
+from unbag import challenge_sets
+from unbag.challenge_sets import suite
 from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
+from unbag.challenge_sets.request import Request, build
 from unbag.data.columns import column, distinct
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
 from unbag.data.predictions import Answers, placed
-from unbag.request import Request, build
 
 DEFAULT_EXAMPLES: Final = 100
 """Source examples of each set that is asked for by its name: seconds of a small model at each evaluation."""

@@ -16,11 +16,11 @@ except ImportError as error:
         f"CrossEncoderEvaluator needs sentence-transformers 6 or newer: pip install sentence-transformers ({error})"
     ) from error
 
+from unbag.challenge_sets.request import Request
 from unbag.data.labels import label_space_of
 from unbag.data.predictions import Answers
 from unbag.inference.predictor import checked_probabilities
 from unbag.integrations.asked import DEFAULT_EXAMPLES, built, order_of, quantities, requested
-from unbag.request import Request
 from unbag.utils.files import atomic_write
 
 _STEP: Final = ("epoch", "steps")
@@ -43,7 +43,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
     are built once, here.
 
     Args:
-        sets: names of challenge sets, a sample of each of its default corpus being asked; a `unbag.request.Request`
+        sets: names of challenge sets, a sample of each of its default corpus being asked; a `unbag.challenge_sets.request.Request`
             says which pairs, options (`{"q": 10}`: ten orders of each permuted example) and how many examples.
         examples: how many source examples of a set that is named.
         name: what the names of all numbers begin with.

@@ -10,11 +10,11 @@ try:
 except ImportError as error:
     raise ImportError("UnbagCallback needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
+from unbag.challenge_sets.request import Request
 from unbag.inference.encoding import EncodedPairs
 from unbag.inference.live import LiveClassifier, unwrapped
 from unbag.inference.process_group import process_group
 from unbag.integrations.asked import DEFAULT_EXAMPLES, AskedSet, bounded, order_of, quantities, requested
-from unbag.request import Request
 from unbag.utils.options import whole
 
 PREFIX: Final = "eval_unbag_"
@@ -48,7 +48,7 @@ class UnbagCallback(TrainerCallback):
 
     Args:
         trainer: the `Trainer`, with `processing_class=tokenizer`.
-        sets: names of challenge sets, a sample of each of its default corpus being asked; a `unbag.request.Request`
+        sets: names of challenge sets, a sample of each of its default corpus being asked; a `unbag.challenge_sets.request.Request`
             says which pairs, options (`{"q": 10}`: ten orders of each permuted example) and how many examples.
         examples: how many source examples of a set that is named.
         max_rows: the most rows that one evaluation asks, of all sets together, those with shuffled words included;

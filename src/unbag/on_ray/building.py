@@ -18,12 +18,12 @@ from typing import Any, Final, NamedTuple
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from unbag import noted, sets
+from unbag.challenge_sets import build_stats, loading
+from unbag.challenge_sets.request import Request, check, described, records
 from unbag.data.columns import distinct
 from unbag.data.sources import Source
 from unbag.on_ray.cluster import caught, cluster, require_ray, told
 from unbag.on_ray.rows_in_parts import META, RowsInParts, meta_of
-from unbag.request import Request, check, described, records
 from unbag.utils.storage import Folder
 
 RECORD: Final = "record.json"
@@ -83,10 +83,10 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
         _require_seen(folder, wanted)
         for number, notes in enumerate(said):
             for kind in _NOTES:
-                noted.keep(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
+                build_stats.keep(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
         _require_unique(builder, said, rows)
-        sets.require_rows(builder, map(len, rows.values()))
+        loading.require_rows(builder, map(len, rows.values()))
         built = described(request, builder, rows[builder.EVALUATED or splits[0].name])
         _, record = records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
@@ -135,8 +135,8 @@ def _notes(asked: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> d
         builder._output_dir = _prepared(tmp)
         tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
         for source in sources:
-            noted.require_unique_ids(source, Path(builder._output_dir))
-        notes = {kind: dict(noted.kept(Path(builder._output_dir), kind)) for kind in _NOTES}
+            build_stats.require_unique_ids(source, Path(builder._output_dir))
+        notes = {kind: dict(build_stats.kept(Path(builder._output_dir), kind)) for kind in _NOTES}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()
     notes[_USED] = {_USED: len(table.column("source_id").unique())}
@@ -152,7 +152,7 @@ def _notes(asked: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> d
 def _opened(asked: str) -> tuple[Any, tuple[Source, ...]]:
     """Return a builder and its sources, opened once a process."""
     name, config, options = json.loads(asked)
-    builder = sets.builder(name, config, **options)
+    builder = loading.builder(name, config, **options)
     sources = tuple(builder.sources())
     for source in sources:
         _ = source.spans  # where the rows of a text file begin, or each part would read all lines before its own

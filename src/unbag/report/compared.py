@@ -9,10 +9,10 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
+from unbag.challenge_sets.views.tables import directed
 from unbag.comparison import Comparison, Difference
 from unbag.report.tables import Exported, Table
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.cells import directed
 
 _TESTS = {
     "mcnemar": "McNemar's mid-p test",

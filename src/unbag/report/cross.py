@@ -7,9 +7,9 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import interval
 from unbag.report.remarks import remarks
-from unbag.results import Result
-from unbag.views.cells import interval
 
 
 def view(results: Sequence[Result]) -> RenderableType:

@@ -8,11 +8,11 @@ from rich.table import Table
 from rich.text import Text
 
 from unbag import challenge_sets
+from unbag.challenge_sets.views.tables import count, interval
 from unbag.gates import Checked
 from unbag.report.compared import gap, p_value
 from unbag.report.tables import Exported
 from unbag.report.tables import Table as ToPaste
-from unbag.views.cells import count, interval
 
 _STYLES = {"passes": "green", "fails": "bold red", "cannot be told": "yellow"}
 

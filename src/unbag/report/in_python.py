@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, overload
 
 from rich.console import RenderableType
 
-from unbag import numbers, paired_samples, report_examples, results, verdict
+from unbag import numbers, paired_samples, report_examples, verdict
+from unbag.challenge_sets import results
+from unbag.challenge_sets.results import LeftOut, Result
 from unbag.report import html, notebook, terminal
-from unbag.results import LeftOut, Result
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import console, shown
 

@@ -5,8 +5,8 @@ from typing import Any, Final
 
 from rich.table import Table
 
+from unbag.challenge_sets.views.tables import titled
 from unbag.scoring.natural_logic import MEASURES
-from unbag.views.cells import titled
 
 _PROTOCOLS: Final = {
     "authors": "the authors' protocol",

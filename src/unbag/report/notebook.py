@@ -5,10 +5,10 @@ from html import escape
 from typing import Final
 
 from unbag import challenge_sets, numbers, verdict
+from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.views.tables import count, interval
 from unbag.report import summary
-from unbag.results import LeftOut, Result
 from unbag.verdict import SetVerdict, Standing
-from unbag.views.cells import count, interval
 
 # Of a lightness that can be told from white and from black.
 _GREY: Final = "#7d868e"

@@ -8,7 +8,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from unbag.papers import Cell, PaperTable
+from unbag.challenge_sets.papers import Cell, PaperTable
 
 DEVIATION: Final = " ±"
 """What the name of a column of standard deviations ends in."""

@@ -6,8 +6,8 @@ from typing import Any, Final
 from rich.table import Table
 from rich.text import Text
 
+from unbag.challenge_sets.views.tables import interval, titled
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.cells import interval, titled
 
 _NAMES: Final = {
     "finetune": "fine-tuned",

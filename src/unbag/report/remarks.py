@@ -1,8 +1,8 @@
 """What is to be said of a model beside its scores on a set: how its output was read, and what code it ran."""
 
+from unbag.challenge_sets.results import Result
 from unbag.data.labels import positive_of
 from unbag.one_output import sentence
-from unbag.results import Result
 from unbag.verdict import percentage
 
 

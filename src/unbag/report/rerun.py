@@ -3,11 +3,12 @@
 import shlex
 from typing import Any, Final, NamedTuple
 
-from unbag import challenge_sets, sets
+from unbag import challenge_sets
+from unbag.challenge_sets import loading
 from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
+from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
-from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.results import Result
 
 _COMMIT: Final = 40  # hexadecimal digits
 _VALUES: Final = ("dtype", "head", "label_map", "threshold", "shots", "base_url")
@@ -107,7 +108,7 @@ def _pairs(result: Result) -> list[str]:
         words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]
-        words += ["--split", data["split"]] if sets.takes_split(result.set, data["name"]) else []
+        words += ["--split", data["split"]] if loading.takes_split(result.set, data["name"]) else []
     if "columns" in read_as:
         words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in read_as["columns"].items())]
     if "labels" in read_as:
@@ -121,9 +122,9 @@ def _pairs(result: Result) -> list[str]:
 
 def _options(result: Result) -> list[str]:
     """Return what a command says of the set's own options and of what a built-in model is fitted to."""
-    defaults: dict[str, Any] = {option.name: option.default for option in sets.described_options(result.set)}
+    defaults: dict[str, Any] = {option.name: option.default for option in loading.described_options(result.set)}
     defaults["seed"] = result.config.get("examples_seed", DEFAULT_SEED)  # --seed is for all that is drawn
-    options = {name: _listed(value) for name, value in result.config.items() if name in sets.options(result.set)}
+    options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
     words: list[str] = []
     training = result.model.get("options", {}).get("training")
     if training is not None:

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from unbag import challenge_sets, numbers
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.figures import Group, Model
+from unbag.challenge_sets.views.tables import directed, interval
 from unbag.numbers import Number
 from unbag.report.compared import LOWER
 from unbag.report.html.gathered import Gathered, gather
 from unbag.report.tables import Exported, Table
-from unbag.results import Result
 from unbag.verdict import SetVerdict, of_model, scale
-from unbag.views.cells import directed, interval
-from unbag.views.group import Group, Model
 
 
 def exported(folders: Sequence[Path]) -> Exported:

@@ -9,10 +9,10 @@ from rich.table import Table
 from rich.text import Text
 
 from unbag import challenge_sets
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import count, interval, value
 from unbag.numbers import verdicts
-from unbag.results import Result
 from unbag.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
-from unbag.views.cells import count, interval, value
 
 _ACROSS: Final = 5  # models beside each other in 80 columns
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())

@@ -8,9 +8,9 @@ from rich.console import Console, Group, RenderableType
 from rich.text import Text
 
 from unbag import challenge_sets
+from unbag.challenge_sets.results import Result
 from unbag.report import cross, summary
 from unbag.report.remarks import remarks
-from unbag.results import Result
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import console
 

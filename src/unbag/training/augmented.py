@@ -4,17 +4,15 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from unbag.challenge_sets.perturbations.augmentation import Maker, Reversed, SoswapAddamod, Swapped, drawn
+from unbag.challenge_sets.perturbations.corpus_counts import count_corpus
+from unbag.challenge_sets.perturbations.negation import Negated
+from unbag.challenge_sets.perturbations.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
+from unbag.challenge_sets.perturbations.substitution import Substituted, Substituter
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL
+from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
-from unbag.perturb.augmentation import Maker, SoswapAddamod, drawn
-from unbag.perturb.corpus_counts import count_corpus
-from unbag.perturb.exchanged import Reversed, Swapped
-from unbag.perturb.halves import ALL
-from unbag.perturb.negated import Negated
-from unbag.perturb.soswap_addamod import ADDAMOD, SOSWAP, adjective_counts
-from unbag.perturb.substituting import Substituted
-from unbag.perturb.substitution import Substituter
-from unbag.perturb.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.training.augment_option import asks_wordnet
 from unbag.training.data import Part
 
@@ -92,7 +90,7 @@ def _maker(kind: str, examples: list[Example], premises: list[str], parser: Pars
     if kind == Swapped.kind:
         return Swapped(examples, parser)
     if kind == Substituted.kind:
-        from unbag.perturb.wordnet_candidates import WordNetCandidates
+        from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
 
         lists = (*WORD_LISTS, *NEUTRAL_LISTS)
         return Substituted(

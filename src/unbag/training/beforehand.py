@@ -3,7 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from unbag import suite
+from unbag.challenge_sets import suite
+from unbag.challenge_sets.request import check as check_set
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import parse_label_map
 from unbag.data.readers import is_hub_id
@@ -11,7 +12,6 @@ from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.lexical import embeddings
 from unbag.predictors import require_model
-from unbag.request import check as check_set
 from unbag.training import augment_option
 from unbag.training.config import TrainConfig, weighted
 from unbag.training.data import require_readable

@@ -14,7 +14,7 @@ from unbag.training import augment_option
 from unbag.utils.options import COLUMNS_GIVEN, by_name, require
 
 if TYPE_CHECKING:
-    from unbag.requirements import Requirement
+    from unbag.challenge_sets.requirements import Requirement
 
 _MODEL: Final = "Which model"
 _PAIRS: Final = "Which pairs"
@@ -215,7 +215,8 @@ class TrainConfig:
 
     def requirements(self) -> "list[Requirement]":
         """Return what training reads from elsewhere: the model, the corpora, and what cuts up sentences to augment."""
-        from unbag import prefetch, requirements
+        from unbag import prefetch
+        from unbag.challenge_sets import requirements
 
         corpora = [weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [

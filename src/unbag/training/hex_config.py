@@ -9,7 +9,7 @@ from unbag.training.config import TrainConfig, own_name
 from unbag.training.options import HexOptions
 
 if TYPE_CHECKING:
-    from unbag.requirements import Requirement
+    from unbag.challenge_sets.requirements import Requirement
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,6 +32,6 @@ class HexConfig(TrainConfig, HexOptions):
 
     def requirements(self) -> "list[Requirement]":
         """Return what training reads from elsewhere: model and corpora, and g's embeddings."""
-        from unbag import requirements
+        from unbag.challenge_sets import requirements
 
         return [*super().requirements(), *([requirements.embeddings(self.embeddings)] if self.embeddings else [])]

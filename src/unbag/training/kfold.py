@@ -9,7 +9,10 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, results
+from unbag import challenge_sets
+from unbag.challenge_sets import results
+from unbag.challenge_sets.perturbations.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
+from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
@@ -19,8 +22,6 @@ from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.store import PREDICTIONS
 from unbag.inference.transformer import TransformerPredictor
-from unbag.perturb.sicck import CONTIGUOUS, SPREAD, WHOLE_SEEDS
-from unbag.request import BuiltSet, Request, build
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import beforehand

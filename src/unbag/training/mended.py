@@ -7,15 +7,15 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import suite
+from unbag.challenge_sets import suite
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import Request, check
+from unbag.challenge_sets.selection import Pairs
 from unbag.comparison import Comparison, compare_two
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError, parse_label_map
-from unbag.failures import Failure
 from unbag.inference.process_group import process_group
 from unbag.inference.store import PREDICTIONS
-from unbag.request import Request, check
-from unbag.selection import Pairs
 from unbag.training.config import weighted
 from unbag.training.loop import OnStep
 from unbag.training.mend_config import MendConfig

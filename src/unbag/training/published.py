@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from accelerate import Accelerator
 
-from unbag import schemas
+from unbag.challenge_sets import results
 from unbag.inference.loading import Classifier
 from unbag.inference.process_group import process_group
 from unbag.inference.revision import folder_revision
@@ -109,14 +109,14 @@ def finished(out: Path, wanted: dict[str, Any], *, model: str, files: Iterable[P
     """
     if not (out / FILE).is_file():
         raise ValueError(f"{out} exists and holds no {FILE}; name another folder with --out")
-    record: Record = schemas.read(out / FILE, schemas.TrainingRecord, "the record of a finished training")
+    record: Record = results.read_record(out / FILE, results.TrainingRecord, "the record of a finished training")
     if checksums.is_sealed(out) and (damage := checksums.damage(out)):
         raise ValueError(f"{damage}; remove {out} to train it again, or name another folder with --out")
     recorded = {"recipe": record["recipe"], "config": {name: record["config"].get(name) for name in wanted["config"]}}
     others = differences(recorded, wanted)
     if Path(model).is_dir() and folder_revision(Path(model)) != record["model"]["revision"]:
         others.append(f"the model in {model} has changed")
-    with schemas.whole(out / FILE):
+    with results.whole(out / FILE):
         read = {revision for parts in record["data"].values() for part in parts for revision in part["revisions"]}
     read.add(record.get("embeddings", "").removeprefix("sha256:"))
     others += [f"{path} has changed" for path in files if file_hash(path) not in read]

@@ -8,7 +8,10 @@ import datasets
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import papers, results, scripts, sets
+from unbag import scripts
+from unbag.challenge_sets import loading, papers, results
+from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
+from unbag.challenge_sets.request import Request, build, draw_examples
 from unbag.data.columns import column, numbers
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
@@ -17,8 +20,6 @@ from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
 from unbag.inference.store import PREDICTIONS
 from unbag.inference.transformer import TransformerPredictor
-from unbag.perturb.permutation import DEFAULT_SEED
-from unbag.request import Request, build, draw_examples
 from unbag.scoring.bootstrap import named_estimates, plain
 from unbag.training import beforehand
 from unbag.training.answered import answered, path_of
@@ -106,7 +107,7 @@ def train_rearranged(
         "config": config.plain() | {"out": config.out.name},
         "seeds": seeds,
         "arrangements": arrangements,
-        "published": _published() if corpus == sets.DEFAULT_CORPUS else [],
+        "published": _published() if corpus == loading.DEFAULT_CORPUS else [],
         "environment": results.environment(),
     }
     record = dict(plain(record))
@@ -132,8 +133,8 @@ def _as_it_is(config: RearrangedConfig) -> Arrangement:
 def _rearranged(config: RearrangedConfig) -> Arrangement:
     """Return the splits of the set `resnli`."""
     [corpus] = config.corpus
-    builder = sets.builder("resnli", corpus, **config.rearrangement())
-    test = sets.prepare(builder)
+    builder = loading.builder("resnli", corpus, **config.rearrangement())
+    test = loading.prepare(builder)
     splits = builder.as_dataset()
     made_with = {
         "revisions": sorted({source.revision for source in builder.sources()}),

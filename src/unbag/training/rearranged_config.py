@@ -12,7 +12,7 @@ from unbag.training.hex_config import HexConfig
 from unbag.training.protocol_config import ProtocolConfig
 
 if TYPE_CHECKING:
-    from unbag.requirements import Requirement
+    from unbag.challenge_sets.requirements import Requirement
 
 _PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
 
@@ -78,6 +78,6 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
     def requirements(self) -> "list[Requirement]":
         """Return what training reads from elsewhere, and what the rearranged corpus is made of."""
         from unbag import prefetch
-        from unbag.request import Request
+        from unbag.challenge_sets.request import Request
 
         return [*super().requirements(), *prefetch.of_run([Request("resnli", self.corpus[0], self.rearrangement())])]

@@ -6,9 +6,9 @@ from typing import Final, Protocol
 
 import numpy as np
 
+from unbag.challenge_sets.perturbations.permutation import Permuter, TooFewPermutationsError
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
-from unbag.perturb.permutation import Permuter, TooFewPermutationsError
 from unbag.training.data import Part, left_out
 from unbag.utils import rng
 

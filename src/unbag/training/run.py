@@ -13,7 +13,7 @@ try:
 except ImportError as error:
     raise ImportError("training needs PyTorch, transformers and accelerate: pip install 'unbag[models]'") from error
 
-from unbag import results
+from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.loading import load_to_train
 from unbag.inference.process_group import process_group

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from unbag import demo
+from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
 from unbag.evaluation import evaluate_all
 from unbag.lexical.words import ALL
 from unbag.report import html
-from unbag.request import Request
 
 HOSTILE = (
     "<img src=x onerror=\"alert('premise')\"> & </script><script>alert('in a sentence')</script> two dogs run today"

@@ -3,7 +3,8 @@ import json
 import pytest
 from typer.testing import CliRunner
 
-from unbag import cli, results
+from unbag import cli
+from unbag.challenge_sets import results
 from unbag.cli import output
 from unbag.report import html
 

@@ -6,17 +6,17 @@ from dataclasses import replace
 import pytest
 
 from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
-from unbag import challenge_sets, results
+from unbag import challenge_sets
+from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
-from unbag.papers.counterparts import published
+from unbag.challenge_sets.papers.counterparts import published
+from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.views import figures
+from unbag.challenge_sets.views.figures import Figure, Group, Model, Point, Scored, Series
 from unbag.report import html
 from unbag.report.html import profile
 from unbag.report.html.gathered import gather
-from unbag.results import LeftOut, Result
 from unbag.scoring.bootstrap import Estimate
-from unbag.views import figures
-from unbag.views.figures import Figure, Point, Series
-from unbag.views.group import Group, Model, Scored
 
 page = pytest.importorskip("unbag.report.html.page")
 beside_papers = pytest.importorskip("unbag.report.html.beside_papers").beside_papers

@@ -31,7 +31,14 @@ WARM = (
         "unbag.training.run",
     ),
     *("unbag.report.html", "unbag.harness.export", "unbag.hub.dataset", "unbag.hub.checkpoint", "unbag.comparison"),
-    *("unbag.untrained.making", "unbag.lexical.training", "unbag.schemas", "unbag.people", "jinja2", "sklearn"),
+    *(
+        "unbag.untrained.making",
+        "unbag.lexical.training",
+        "unbag.challenge_sets.results",
+        "unbag.people",
+        "jinja2",
+        "sklearn",
+    ),
     *("tests.trust.attack.inputs", "accelerate", "transformers.models.bert.modeling_bert"),
 )
 """What the processes are forked with, so that an input takes a fraction of a second."""

@@ -10,7 +10,8 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from unbag import people, report_examples, results, schemas
+from unbag import people, report_examples
+from unbag.challenge_sets import results
 from unbag.data.sources import open_data
 from unbag.lexical.word_vectors import read_word_vectors
 from unbag.prediction_files import read_predictions
@@ -71,7 +72,7 @@ PARSERS: dict[str, tuple[str, Parse]] = {
     "vectors.zip": ("words.zip", read_word_vectors),
     "results.json": (results.FILE, results.read),
     "examples.json": (report_examples.FILE, report_examples.read),
-    "training.json": ("training.json", lambda path: schemas.read(path, schemas.TrainingRecord, "the record")),
+    "training.json": ("training.json", lambda path: results.read_record(path, results.TrainingRecord, "the record")),
     "config.yaml": ("run.yaml", _config),
     "sheet.csv": ("sheet.csv", _sheet),
     "lexical.json": ("given.json", _lexical),

@@ -3,9 +3,9 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Scores, roles
+from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
-from unbag.papers.counterparts import Counterpart
 from unbag.scoring.bootstrap import Estimate
 
 _PAPER: Final = "Glockner et al. 2018"

@@ -5,10 +5,9 @@ from typing import Any, Final
 
 import numpy as np
 
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import column
 from unbag.data.predictions import Answers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
-from unbag.views.marks import marked
 
 _OF_A_CATEGORY: Final = 2
 RULE: Final = (

@@ -7,10 +7,9 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.breaking_nli import SET
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import headed, interval, left_out, share, value
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
-from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out, value
-from unbag.views.changes import share
 
 _PLURAL: Final = {
     ENTAILMENT: "entailments",

@@ -6,11 +6,10 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.cs_lambda.scores import MISLED
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS
 from unbag.data.predictions import Answers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
-from unbag.views.marks import marked
 
 RULE: Final = (
     f"Up to {PER_KIND} examples of each kind, by how surely the lexical model points to a wrong label (LMS), where the "

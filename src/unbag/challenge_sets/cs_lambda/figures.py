@@ -3,9 +3,8 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, figure_of
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.figures import Figure, Point, Series, figure_of
-from unbag.views.group import Group
 
 _REFERENCES: Final = {"human": "one annotator", "majority": "majority vote"}
 

@@ -7,9 +7,8 @@ from rich.text import Text
 
 from unbag.challenge_sets.cs_lambda import SET
 from unbag.challenge_sets.cs_lambda.scores import MISLED
-from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out, value
-from unbag.views.changes import change, points, share
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
 
 _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
 

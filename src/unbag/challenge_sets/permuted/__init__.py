@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
-from unbag.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 _PAPER: Final = "Sinha et al. 2021"

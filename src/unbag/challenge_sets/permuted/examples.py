@@ -7,11 +7,18 @@ import numpy as np
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from unbag.challenge_sets.views.examples import (
+    PER_KIND,
+    Line,
+    Pairs,
+    ReportExample,
+    kept_together,
+    rounded_probability,
+    top,
+)
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
 from unbag.scoring.permutation_acceptance import ORIGINAL
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
-from unbag.views.marks import kept_together
 
 RULE: Final = (
     f"Up to {PER_KIND} examples of each kind. Most accepted: right in order, by the share of orders accepted, then by "

@@ -5,10 +5,9 @@ from math import log
 from typing import Any, Final
 
 from unbag.challenge_sets.permuted.table import MEANINGS
-from unbag.perturb.permutation import CLUMPS
+from unbag.challenge_sets.perturbations.permutation import CLUMPS
+from unbag.challenge_sets.views.figures import Figure, Group, bare, figure_of
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.figures import Figure, bare, figure_of
-from unbag.views.group import Group
 
 _ENOUGH: Final = 10  # examples' worth of orders in a bin: with fewer it is the luck of an example or two
 _OF_CLUMPS: Final = frozenset({"by_bleu_3", "by_bleu_4"})  # near 0 for all where every word moves alone

@@ -7,9 +7,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.permuted import SET
-from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out, value
-from unbag.views.changes import points, share
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import headed, interval, left_out, points, share, value
 
 MEANINGS: Final = {
     "accuracy": ("A", "right in order"),

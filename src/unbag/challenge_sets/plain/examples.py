@@ -5,8 +5,8 @@ from typing import Any, Final
 
 import numpy as np
 
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.data.predictions import Answers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 
 RULE: Final = f"Up to {PER_KIND} mistakes for each gold label, by the probability of the answer."
 MARKS: Final[Mapping[str, str]] = {}

@@ -3,9 +3,8 @@
 from collections.abc import Iterator
 from typing import Any
 
+from unbag.challenge_sets.views.figures import Figure, Group, bare, figure_of
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.figures import Figure, bare, figure_of
-from unbag.views.group import Group
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:

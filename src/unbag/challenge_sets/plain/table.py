@@ -4,9 +4,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.plain import SET
-from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out
-from unbag.views.changes import points, share
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import headed, interval, left_out, points, share
 
 
 def table(result: Result) -> RenderableType:

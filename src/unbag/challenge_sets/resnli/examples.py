@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.resnli.scores import unseen_pairs
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 
 RULE: Final = f"Up to {PER_KIND} examples of each kind, by how little the words give the label away (u')."
 MARKS: Final[Mapping[str, str]] = {}

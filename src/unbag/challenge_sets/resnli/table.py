@@ -7,11 +7,10 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from unbag.challenge_sets.resnli import SET
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
 from unbag.lexical.predictors import BASELINES
-from unbag.results import Result
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.cells import headed, interval, left_out, value
-from unbag.views.changes import change, points, share
 
 _UNKNOWN: Final = "What the model was trained on is not known: it may have seen any of these pairs."
 _BAR: Final = 30  # characters that stand for an accuracy of 1

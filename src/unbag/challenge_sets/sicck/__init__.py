@@ -3,8 +3,8 @@
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet, Quantity, Role, roles
+from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.corpora import OFFICIAL
-from unbag.papers.counterparts import Counterpart
 
 _PAPER: Final = "Akoju et al. 2023"
 

@@ -6,11 +6,10 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.sicck.scores import gold_of
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
 from unbag.scoring.natural_logic import four_way
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
-from unbag.views.marks import marked
 
 _OF_A_MODIFIER: Final = 2
 RULE: Final = (

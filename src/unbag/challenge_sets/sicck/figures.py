@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
+from unbag.challenge_sets.views.figures import Figure, Group, figure_of
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
-from unbag.views.figures import Figure, figure_of
-from unbag.views.group import Group
 
 _GROUPS: Final = {"modifier_type": "type of modifier", "part": "modified part", "modifier": "modifier"}
 _NONE: Final = "none"

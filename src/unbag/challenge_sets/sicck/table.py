@@ -7,11 +7,11 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import SET
+from unbag.challenge_sets.views.tables import headed, interval, left_out, titled, value
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
-from unbag.results import Result
 from unbag.scoring.natural_logic import MEASURES
-from unbag.views.cells import headed, interval, left_out, titled, value
 
 _TYPES: Final = {
     "universal": "universal quantifiers",

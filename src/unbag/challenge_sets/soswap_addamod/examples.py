@@ -6,10 +6,9 @@ from typing import Any, Final
 import numpy as np
 
 from unbag.challenge_sets.soswap_addamod import KINDS
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import column
 from unbag.data.predictions import Answers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, top
-from unbag.views.marks import marked
 
 RULE: Final = (
     f"Up to {PER_KIND} pairs of each kind, by the probability of the answer. Marked are the phrases that changed "

@@ -4,9 +4,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from unbag.challenge_sets.soswap_addamod import KINDS
+from unbag.challenge_sets.views.figures import Figure, Group, figure_of
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.figures import Figure, figure_of
-from unbag.views.group import Group
 
 
 def measures(scores: Any) -> Iterator[tuple[str, str, Estimate]]:

@@ -6,11 +6,10 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
+from unbag.challenge_sets.views.tables import headed, interval, left_out, share
 from unbag.data.labels import ENTAILMENT
-from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out
-from unbag.views.changes import share
 
 
 def table(result: Result) -> RenderableType:

@@ -3,7 +3,7 @@
 from typing import Final
 
 from unbag.challenge_sets.base import DIFFERENCE, ChallengeSet, Quantity, roles
-from unbag.papers.counterparts import Counterpart
+from unbag.challenge_sets.papers.counterparts import Counterpart
 
 _PAPER: Final = "ReSNLI 2019"
 

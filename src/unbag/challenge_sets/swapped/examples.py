@@ -6,9 +6,9 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
-from unbag.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 
 RULE: Final = (
     f"Up to {PER_KIND} examples of each kind, by the mean probability of the two answers. Shown is the pair as it was "

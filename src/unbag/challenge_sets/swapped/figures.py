@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from unbag.challenge_sets.swapped import SET
+from unbag.challenge_sets.views.figures import Figure, Group, figure_of
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.figures import Figure, figure_of
-from unbag.views.group import Group
 
 _MEANINGS: Final = {
     "accuracy_before": "of neutral pairs and contradictions",

@@ -3,10 +3,9 @@
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.swapped import SET
-from unbag.results import Result
-from unbag.views.cells import headed, interval, left_out, value
-from unbag.views.changes import change, points, share
+from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
 
 
 def table(result: Result) -> RenderableType:

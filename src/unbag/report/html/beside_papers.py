@@ -4,9 +4,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet
-from unbag.papers.counterparts import published
-from unbag.views.figures import Figure, Point, Series, bare
-from unbag.views.group import Group
+from unbag.challenge_sets.papers.counterparts import published
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, bare
 
 _SAME: Final = "published, same rows"
 _OTHER: Final = "published, other rows or training"

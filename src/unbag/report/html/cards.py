@@ -6,15 +6,14 @@ from dataclasses import dataclass, replace
 from markupsafe import Markup
 
 from unbag import challenge_sets
+from unbag.challenge_sets.views.examples import ReportExample, shortened
+from unbag.challenge_sets.views.figures import Group, Series
 from unbag.report.html.charts import swatch
 from unbag.report.html.gathered import Gathered
 from unbag.report.html.profile import Standings, subject_of
 from unbag.report.html.telling import SHORT, Telling, how_telling, telling
 from unbag.report.html.told import Answer, Told, told
 from unbag.scoring.bootstrap import Estimate
-from unbag.views.examples import ReportExample, shortened
-from unbag.views.figures import Series
-from unbag.views.group import Group
 
 
 @dataclass(frozen=True)

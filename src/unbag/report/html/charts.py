@@ -13,7 +13,7 @@ from typing import Any, Final
 import vl_convert
 from markupsafe import Markup
 
-from unbag.views.figures import Figure, Series
+from unbag.challenge_sets.views.figures import Figure, Series
 
 _COLOURS: Final = 6  # of models in the style sheet; not as many as shapes, so that two of one colour differ in shape
 SHAPES: Final = ("circle", "square", "triangle-up", "diamond", "cross", "triangle-down", "triangle-right")

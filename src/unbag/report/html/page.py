@@ -10,8 +10,12 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from unbag import challenge_sets, papers, verdict
+from unbag import challenge_sets, verdict
+from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
+from unbag.challenge_sets.results import Result
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, table
+from unbag.challenge_sets.views.tables import interval, left_out
 from unbag.report import published
 from unbag.report.html import told
 from unbag.report.html.beside_papers import beside_papers
@@ -21,10 +25,6 @@ from unbag.report.html.gathered import Gathered
 from unbag.report.html.profile import Standings, standings, subject_of
 from unbag.report.remarks import remarks
 from unbag.report.rerun import rerun
-from unbag.results import Result
-from unbag.views.cells import interval, left_out
-from unbag.views.figures import Figure, Point, Series, TextTable, table
-from unbag.views.group import Group
 
 _BESIDE: Final = 2  # models whose numbers fit beside the figures
 _COLUMNS: Final = 3  # of figures, on a wide screen

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Final, NamedTuple
 
 from unbag import challenge_sets
+from unbag.challenge_sets.views.examples import ReportExample
+from unbag.challenge_sets.views.figures import Group
 from unbag.report.html.gathered import Gathered
 from unbag.report.html.profile import subject_of
-from unbag.views.examples import ReportExample
-from unbag.views.group import Group
 
 SHORT: Final = 240
 """Characters of a pair up to which it is short."""

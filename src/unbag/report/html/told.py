@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final
 
 from unbag import challenge_sets
+from unbag.challenge_sets.views.examples import Line, ReportExample
+from unbag.challenge_sets.views.figures import Group, Scored
 from unbag.report.html.gathered import Gathered
-from unbag.views.examples import Line, ReportExample
-from unbag.views.group import Group, Scored
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
 
@@ -62,7 +62,7 @@ def told(example: ReportExample) -> Told:
 def pieces(line: Line) -> tuple[Piece, ...]:
     """Return a sentence cut where its marks begin and end: text and kind of mark, "" for none.
 
-    >>> from unbag.views.examples import Mark
+    >>> from unbag.challenge_sets.views.examples import Mark
     >>> pieces(Line("premise", "An old man", (Mark(3, 6, "moved"),)))
     (('An ', ''), ('old', 'moved'), (' man', ''))
     """

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import datasets
 import pyarrow as pa
 
-from unbag.builder import ChallengeSetBuilder
+from unbag.challenge_sets.builder import ChallengeSetBuilder
+from unbag.challenge_sets.config import SourceConfig, source_configs
 from unbag.data.columns import PAIR, tables
 from unbag.data.labels import label_id
-from unbag.source_config import SourceConfig, source_configs
 
 
 @dataclass

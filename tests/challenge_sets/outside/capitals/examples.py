@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from unbag.views.examples import Line, Pairs, top
+from unbag.challenge_sets.views.examples import Line, Pairs, top
 
 RULE = "Up to twelve shouted pairs."
 MARKS = {}

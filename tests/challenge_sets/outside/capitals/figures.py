@@ -1,6 +1,6 @@
 """What the report shows."""
 
-from unbag.views.figures import figure_of
+from unbag.challenge_sets.views.figures import figure_of
 
 
 def measures(scores):

@@ -1,7 +1,7 @@
 """The table."""
 
 from capitals import SET
-from unbag.views.cells import headed, interval
+from unbag.challenge_sets.views.tables import headed, interval
 
 
 def table(result):

@@ -1,0 +1,124 @@
+"""The rows of the permuted set: each used example unpermuted, then its q permutations."""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+
+from unbag.challenge_sets.perturbations.minitrees import Ratios
+from unbag.challenge_sets.perturbations.permutation import BLEU_ORDERS, Permuter, Side, TooFewPermutationsError
+from unbag.data.columns import real, rounded
+from unbag.data.labels import gold_id
+from unbag.data.sources import Example
+from unbag.data.text.tokens import Tokens, tokenize
+from unbag.scoring.permutation_acceptance import ORIGINAL
+
+_SIDES: Final = ("premise", "hypothesis")
+BLEU_COLUMNS: Final = tuple(f"{side}_bleu_{n}" for side in _SIDES for n in BLEU_ORDERS)
+MINITREE_COLUMNS: Final = tuple(f"{side}_minitree" for side in _SIDES)
+SCHEMA: Final = pa.schema(
+    [
+        ("id", pa.string()),  # unique: the source's id and the permutation's index
+        ("source_id", pa.string()),
+        ("permutation", pa.int32()),
+        ("premise", pa.string()),
+        ("hypothesis", pa.string()),
+        ("label", pa.int64()),
+        *((f"{side}_words", pa.int32()) for side in _SIDES),
+        *(real(name, 6) for name in BLEU_COLUMNS),
+        *(real(name, 6) for name in MINITREE_COLUMNS),  # β^k; null where not asked for, or not defined
+    ]
+)
+TOO_FEW: Final = "too few permutations"
+_ROWS_PER_TABLE: Final = 10_000  # what is held in memory at a time: some MB
+
+
+def permuted_tables(
+    examples: Iterable[Example],
+    permuter: Permuter,
+    *,
+    min_words: int,
+    language: str,
+    characters: bool = False,
+    ratios: Ratios | None = None,
+    counts: Counter[str] | None = None,
+) -> Iterator[pa.Table]:
+    """Yield the permuted set of some examples as Arrow tables of `SCHEMA`, about 10,000 rows each.
+
+    An example is used if both sentences have at least `min_words` tokens that are not punctuation, and if it has q
+    different permutations; it then gives q + 1 rows, the unpermuted pair (permutation -1) first.
+
+    Args:
+        examples: the pairs.
+        permuter: how they are permuted.
+        min_words: words that both sentences must have.
+        language: of the sentences, as `text.tokens` knows them.
+        characters: cut Chinese into characters, not into words.
+        ratios: with these, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
+        counts: counts up, while tables are taken, under `TOO_FEW` the examples of enough words that have no q
+            different permutations.
+
+    Raises:
+        ImportError: for Chinese words without jieba.
+    """
+    counts = Counter() if counts is None else counts
+    blocks: list[dict[str, Any]] = []
+    for example in examples:
+        premise, hypothesis = (
+            tokenize(text, language, characters=characters) for text in (example.premise, example.hypothesis)
+        )
+        if min(premise.length, hypothesis.length) < min_words:
+            continue
+        try:
+            sides = permuter.pair(example.source_id, premise, hypothesis)
+        except TooFewPermutationsError:
+            counts[TOO_FEW] += 1
+            continue
+        blocks.append(_block(example, (premise, hypothesis), sides))
+        if len(blocks) * (permuter.q + 1) >= _ROWS_PER_TABLE:
+            yield _table(blocks, ratios)
+            blocks = []
+    if blocks:
+        yield _table(blocks, ratios)
+
+
+def _block(example: Example, tokens: tuple[Tokens, Tokens], sides: tuple[Side, Side]) -> dict[str, Any]:
+    """Return the columns of one example's rows."""
+    numbers = np.arange(ORIGINAL, len(sides[0].texts))
+    rows = len(numbers)
+    bleu = np.concatenate([side.bleu for side in sides], axis=1)  # (q, 6)
+    bleu = np.concatenate([np.ones((1, bleu.shape[1])), bleu])  # the original is itself
+    return {
+        "id": [f"{example.source_id}#{number}" for number in numbers.tolist()],
+        "source_id": [example.source_id] * rows,
+        "permutation": numbers,
+        "premise": [example.premise, *sides[0].texts],
+        "hypothesis": [example.hypothesis, *sides[1].texts],
+        "label": np.full(rows, gold_id(example.label)),
+        **{f"{name}_words": np.full(rows, side.length) for name, side in zip(_SIDES, tokens, strict=True)},
+        **dict(zip(BLEU_COLUMNS, bleu.T, strict=True)),
+        **{name: np.full(rows, np.nan) for name in MINITREE_COLUMNS},
+        "orders": [side.orders for side in sides],
+    }
+
+
+def _table(blocks: list[dict[str, Any]], ratios: Ratios | None) -> pa.Table:
+    if ratios is not None:
+        for number, (side, name) in enumerate(zip(_SIDES, MINITREE_COLUMNS, strict=True)):
+            texts = [block[side] for block in blocks]
+            orders = [block["orders"][number] for block in blocks]
+            overlaps = ratios.terms([text[0] for text in texts], [text[1:] for text in texts], orders)
+            for block, overlap in zip(blocks, overlaps, strict=True):
+                block[name] = overlap
+    columns = []
+    for field in SCHEMA:
+        parts = [block[field.name] for block in blocks]
+        values = (
+            np.concatenate(parts) if isinstance(parts[0], np.ndarray) else [cell for part in parts for cell in part]
+        )
+        if pa.types.is_floating(field.type):
+            values = rounded(values, field)
+        columns.append(pa.array(values, from_pandas=field.name in MINITREE_COLUMNS).cast(field.type))
+    return pa.table(columns, schema=SCHEMA)

@@ -1,0 +1,329 @@
+"""The rows of the SICCK set: each pair twice, as it is and with premise and hypothesis exchanged.
+
+How the labeller's relations agree with the labels that people gave to the official SICCK.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, combinations, islice
+from typing import Any, Final, NamedTuple
+
+import pyarrow as pa
+
+from unbag.challenge_sets.perturbations.modifiers import (
+    ADJECTIVE_ADVERB,
+    BOTH,
+    BY_NAME,
+    HYPOTHESIS,
+    NONE,
+    VERB,
+    Change,
+    Seed,
+    modified_shape,
+    modify,
+    sentence,
+    sides,
+)
+from unbag.challenge_sets.perturbations.sicck import Row
+from unbag.data import columns
+from unbag.data.columns import PAIR
+from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, label_id
+from unbag.data.sources import Example
+from unbag.data.text.tagging import Tagger
+from unbag.natlog.clauses import Shape
+from unbag.natlog.labeller import relate
+from unbag.natlog.relations import Relation, four_way, three_way
+from unbag.natlog.seeds import Parts
+
+FOUR_WAY: Final = "four_way"
+SEVEN_WAY: Final = "seven_way"
+THREE_WAY: Final = "three_way"
+SPACES: Final = (FOUR_WAY, SEVEN_WAY, THREE_WAY)
+
+SCHEMA: Final = pa.schema(
+    [
+        *PAIR,  # the source is the seed
+        ("pair", pa.string()),  # the id of the pair as it is, for both of its rows
+        ("reverse", pa.bool_()),  # whether premise and hypothesis are exchanged
+        ("modifier", pa.string()),
+        ("modifier_type", pa.string()),
+        ("position", pa.string()),  # which sentences are modified, by their names in the pair as it is
+        ("part", pa.string()),
+        ("relation", pa.string()),  # of this row's premise to its hypothesis; two where annotators did not agree
+        ("four_way", pa.string()),  # null where the four have no label for it
+        ("target", pa.string()),  # the label in the space asked for
+        ("fold", pa.int32()),  # null in generated sets
+    ]
+)
+_TAGGED_AT_ONCE: Final = 1_000  # examples
+
+
+class Pair(NamedTuple):
+    """A pair as it is."""
+
+    id: str
+    source_id: str
+    premise: str
+    hypothesis: str
+    modifier: str
+    modifier_type: str
+    position: str
+    part: str
+    relations: tuple[Relation, ...]
+    fold: int | None = None
+
+
+def official(rows: Sequence[Row], folds: Sequence[int]) -> Iterator[Pair]:
+    """Yield the pairs of the authors' file."""
+    for row, fold in zip(rows, folds, strict=True):
+        yield Pair(
+            id=f"sicck-{row.number}",
+            source_id=source_id(row),
+            premise=row.premise,
+            hypothesis=row.hypothesis,
+            modifier=row.modifier,
+            modifier_type=row.type,
+            position=row.position,
+            part=row.part,
+            relations=row.relations,
+            fold=fold,
+        )
+
+
+def source_id(row: Row) -> str:
+    """Return the id of the seed that a row of the authors' file was made from."""
+    return f"sick-{row.seed}"
+
+
+def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[Pair]:
+    """Yield every example that can be read as a seed, as it is and modified (`perturb.modifiers`).
+
+    Args:
+        examples: pairs with their labels.
+        combinations: also modify two parts at a time.
+        tagger: tags sentences whose verb has no auxiliary; without one these are no seeds.
+    """
+    stream = iter(examples)
+    while some := list(islice(stream, _TAGGED_AT_ONCE)):
+        tags = None if tagger is None else tagger.tags(text for example in some for text in example[1:3])
+        for example in some:
+            seed = Seed.of(
+                example.premise,
+                example.hypothesis,
+                example.label,
+                tags=None if tags is None else [tags[example.premise], tags[example.hypothesis]],
+            )
+            if seed is None:
+                continue
+            for number, modified in enumerate(modify(seed, combinations=combinations)):
+                yield Pair(
+                    id=f"{example.source_id}#{number}",
+                    source_id=example.source_id,
+                    premise=modified.premise,
+                    hypothesis=modified.hypothesis,
+                    modifier=modified.modifier,
+                    modifier_type=modified.type,
+                    position=modified.position,
+                    part=modified.part,
+                    relations=(modified.relation,),
+                )
+
+
+def tables(pairs: Iterable[Pair], space: str) -> Iterator[pa.Table]:
+    """Yield two rows a pair as tables of `SCHEMA`; pairs that the space has no label for are left out.
+
+    Args:
+        pairs: the pairs.
+        space: one of `SPACES`.
+    """
+    return columns.tables((row for pair in pairs for row in _both(pair, space)), SCHEMA)
+
+
+def _both(pair: Pair, space: str) -> list[dict[str, Any]]:
+    converse = tuple(relation.converse for relation in pair.relations)
+    sides = [
+        _record(pair, pair.id, pair.premise, pair.hypothesis, pair.relations, reverse=False),
+        _record(pair, f"{pair.id}-reverse", pair.hypothesis, pair.premise, converse, reverse=True),
+    ]
+    return [{**row, "label": label_id(row[THREE_WAY]), "target": row[space]} for row in sides if row[space] is not None]
+
+
+def _record(
+    pair: Pair, name: str, premise: str, hypothesis: str, relations: tuple[Relation, ...], *, reverse: bool
+) -> dict[str, Any]:
+    four = {four_way(relation) for relation in relations}
+    seven = "|".join(relation.value for relation in relations)
+    return {
+        **pair._asdict(),
+        "id": name,
+        "pair": pair.id,
+        "premise": premise,
+        "hypothesis": hypothesis,
+        "reverse": reverse,
+        "relation": seven,
+        SEVEN_WAY: seven,
+        FOUR_WAY: four.pop() if len(four) == 1 else None,
+        THREE_WAY: three_way(relations[0]),
+    }
+
+
+def official_seeds(rows: Iterable[Row]) -> dict[str, Seed]:
+    """Return the seeds of the file: its pairs without modifier, with the labels they have there.
+
+    Raises:
+        ValueError: if a seed cannot be read.
+    """
+    seeds = {}
+    for row in rows:
+        if row.type == NONE:
+            seed = Seed.of(row.premise, row.hypothesis, row.label)
+            if seed is None:
+                raise ValueError(f"row {row.number}: expected a seed that can be read, found {row.premise!r}")
+            seeds[row.seed] = seed
+    return seeds
+
+
+def official_shapes(rows: Sequence[Row]) -> list[Shape]:
+    """Return what natural logic sees of each row: its seed, with the row's modifier put to the row's part."""
+    seeds = official_seeds(rows)
+    return [modified_shape(seeds[row.seed].shape, *_changes(row)) for row in rows]
+
+
+def _changes(row: Row) -> tuple[Change, Change]:
+    """Return what was done to the premise of a row and to its hypothesis."""
+    return sides(() if row.type == NONE else ((row.part, BY_NAME[row.modifier]),), row.position)
+
+
+class Disagreement(NamedTuple):
+    """A class of rows with another four-way label by the annotators than by the labeller, for one reason.
+
+    A modifier on the hypothesis is the mirror image of one on the premise, and counts as that with both labels
+    converted; modifiers that are read alike count as one.
+
+    Attributes:
+        part: `subject`, `verb` or `object`.
+        reading: what the modifier is to natural logic: a quantifier, `not`, `always`, `never`, `adjective`, `adverb`.
+        sentences: `one` or `both` of the sentences are modified.
+        annotators: their four-way label; None for two that differ.
+        labeller: the labeller's; None for equivalence.
+    """
+
+    part: str
+    reading: str
+    sentences: str
+    annotators: str | None
+    labeller: str | None
+
+
+def _disagreement(row: Row, labelled: str | None) -> Disagreement:
+    modifier = BY_NAME[row.modifier]
+    reading = modifier.name if modifier.quantifier is None else modifier.quantifier.value
+    if modifier.type == ADJECTIVE_ADVERB:
+        reading = "adverb" if row.part == VERB else "adjective"
+    turned = {FORWARD_ENTAILMENT: REVERSE_ENTAILMENT, REVERSE_ENTAILMENT: FORWARD_ENTAILMENT}
+    annotators, labeller = (
+        turned.get(label, label) if label is not None and row.position == HYPOTHESIS else label
+        for label in (row.four_way, labelled)
+    )
+    return Disagreement(row.part, reading, BOTH if row.position == BOTH else "one", annotators, labeller)
+
+
+def agreement(rows: Sequence[Row]) -> dict[str, Any]:
+    """Return how many of the rows the labeller gives the annotators' label.
+
+    Returns:
+        `n`; `seven_way`, either label of a double one counting; `four_way`; `confusion`, how often each pair of the
+        annotators' relations and the labeller's comes; `disagreements`, how many rows differ four-way, by class.
+    """
+    both = [(row, relate(shape)) for row, shape in zip(rows, official_shapes(rows), strict=True)]
+    return {
+        "n": len(rows),
+        "seven_way": sum(relation in row.relations for row, relation in both),
+        "four_way": sum(four_way(relation) == row.four_way for row, relation in both),
+        "confusion": Counter(("|".join(one.value for one in row.relations), relation.value) for row, relation in both),
+        "disagreements": Counter(
+            _disagreement(row, four_way(relation)) for row, relation in both if four_way(relation) != row.four_way
+        ),
+    }
+
+
+SAME: Final = "to the letter"
+ELSE: Final = "anything else"
+NOT_MADE: Final = "not made by us (isn't never, exactly one waves)"
+
+_ADJECTIVES: Final = "green|happy|sad|good|bad"
+_CAUSES: Final[dict[str, tuple[tuple[str, str], ...]]] = {
+    "no article before an adjective (green man)": ((rf"^(?:an?|the) (?=(?:{_ADJECTIVES}) )", ""),),
+    "two articles (a an abnormal)": (
+        (r"\ban (?=abnormal|elegant)", "a an "),
+        (r"\bthe (?=abnormal|elegant)", "the an "),
+    ),
+    "an for the or for no article (an elegant waves)": ((r"\b(?:the|(of)) (?=abnormal|elegant)", r"\1 an "),),
+    "the article of the next word (an good empty)": ((rf"\ba (?=(?:{_ADJECTIVES}) [aeiou])", "an "),),
+    "is n't in two words": ((r"(?<=\w)n't", " n't"),),
+    "is not for isn't": ((r"n't", " not"),),
+    "at least without number (at least man)": ((r"\bat least one ", "at least "),),
+    "at least before an article (at least a man)": ((r"\bat least one ", "at least a "),),
+    "of without article (exactly two of children)": ((r"\b(exactly|all but) two ", r"\1 two of "),),
+    "the modifier before the verb (not is full)": ((r"\b(is|are) (not|never|always|\w+ly) ", r"\2 \1 "),),
+    "every before a plural (every waves)": ((r"\ball (?!but )", "every "),),
+    "an article lost inside a noun phrase (girl with black bag)": ((r" with an? ", " with "),),
+}
+"""What the authors' sentences have that ours have not: patterns that turn ours into theirs."""
+EVERYONE: Final = "everyone of man"
+
+
+def reproduced(rows: Sequence[Row]) -> Counter[str]:
+    """Return how many of the modified pairs of the file our operator makes to the letter, and why not the others.
+
+    Case and white space do not count. A cause is one only where it, or two together, turn our sentences into theirs.
+    """
+    seeds = official_seeds(rows)
+    generated = {name: {pair[:2] for pair in modify(seed)} for name, seed in seeds.items()}
+    counts: Counter[str] = Counter()
+    for row in rows:
+        if row.type != NONE:
+            seed = seeds[row.seed]
+            ours = [
+                (parts, sentence(parts, change))
+                for parts, change in zip((seed.premise, seed.hypothesis), _changes(row), strict=True)
+            ]
+            cause = _cause(ours, (row.premise, row.hypothesis))
+            if cause == SAME and tuple(text for _, text in ours) not in generated[row.seed]:
+                cause = NOT_MADE
+            counts[cause] += 1
+    return counts
+
+
+def _cause(ours: Sequence[tuple[Parts, str]], theirs: Sequence[str]) -> str:
+    """Return the fewest of the causes that turn our sentences into the authors'."""
+    names = (EVERYONE, *_CAUSES)
+    for causes in chain([()], combinations(names, 1), combinations(names, 2)):
+        if all(
+            any(_plain(_with(some, parts, text)) == _plain(other) for some in _some_of(causes))
+            for (parts, text), other in zip(ours, theirs, strict=True)
+        ):
+            return " and ".join(causes) or SAME
+    return ELSE
+
+
+def _some_of(causes: Sequence[str]) -> Iterable[tuple[str, ...]]:
+    """Return the causes that may be at work in one of the two sentences."""
+    return chain.from_iterable(combinations(causes, n) for n in range(len(causes) + 1))
+
+
+def _with(causes: Sequence[str], parts: Parts, text: str) -> str:
+    for cause in causes:
+        if cause == EVERYONE:
+            if text.startswith("every one of the "):
+                # The authors put it before the seed's sentence, whose noun and verb stay as they are.
+                text = "everyone of " + re.sub(r"^(?:an?|the) ", "", sentence(parts))
+        else:
+            for pattern, instead in _CAUSES[cause]:
+                text = re.sub(pattern, instead, text)
+    return text
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.lower().split())

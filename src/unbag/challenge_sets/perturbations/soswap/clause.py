@@ -1,0 +1,181 @@
+"""The first clause of a sentence with a subject and a direct object, or what the sentence is instead.
+
+Kinds of nouns and pronouns: who is animate, what is a part of the body.
+
+Why a premise cannot be swapped.
+"""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+from unbag.data.text.grammar import ANIMALS, BODY_PARTS, CATENATIVE, INTRANSITIVE, PEOPLE
+from unbag.data.text.parses import OBJECTIVE, Parse
+
+PERSONAL: Final = frozenset(word.lower() for pair in OBJECTIVE.items() for word in pair)
+"""Personal pronouns, as subjects and as objects."""
+ANIMATE: Final = PEOPLE | ANIMALS | {"him", "her", "me", "them", "us", "you"}
+"""What people and animals are called: lemmas of nouns, and pronouns as objects."""
+
+
+def is_animate(parse: Parse, head: int) -> bool:
+    """Tell whether a noun or pronoun is of people or animals, or a name of one."""
+    if parse.pos[head] == "PROPN":
+        return not any(parse.deps[i] == "det" for i in parse.children(head))  # but a Frisbee
+    return parse.lemmas[head].lower() in ANIMATE or parse.lower_words[head] in ANIMATE
+
+
+def is_of_the_body(parse: Parse, preposition: int) -> bool:
+    """Tell whether a token is a preposition before a part of the body: in its mouth, on her head, with both hands."""
+    inner = parse.child(preposition, "pobj")
+    return inner is not None and parse.lemmas[inner].lower() in BODY_PARTS
+
+
+class Refusal(StrEnum):
+    """Why a premise cannot be swapped."""
+
+    DETERMINER = "a determiner that does not fit its noun"
+    QUESTION = "a question"
+    IMPERATIVE = "an imperative"
+    EXPLETIVE = "an expletive (there is, here we have)"
+    PASSIVE = "a passive"
+    COPULA = "a copula"
+    NO_VERB = "a noun phrase, or another phrase without a verb at its top"
+    NO_SUBJECT = "a verb without a subject"
+    PREPOSITIONAL = "objects of prepositions only"
+    NO_OBJECT = "a verb without an object"
+    LATER_VERB = "an object of another verb than the subject's (sits and reads)"
+    PLACE = "an object that is a preposition's (walks down the road)"
+    BROKEN = "a phrase with a gap, out of order, or cut off"
+    ATTACHED = "a phrase that may be the object's or the verb's (carries a plate with food)"
+    DISAGREES = "a verb that does not agree with its subject"
+    PUNCTUATED = "punctuation within a phrase"
+    HEAD = "a phrase that is not headed by a noun or pronoun"
+    BARE = "a phrase that lacks its determiner"
+    CAPITAL = "a first word that may be a name"
+    PRONOUN = "a pronoun that cannot move"
+    REFLEXIVE = "a reflexive or reciprocal"
+    REFERS_BACK = "a phrase that refers to the other (another, own)"
+    HAPPENING = "an object that is no thing (play a game, take a nap)"
+    BODY = "an object that is a part of the body (raise a hand)"
+    TWO_OBJECTS = "an indirect object before the direct one"
+    CONTRACTED = "a contracted verb"
+    MODAL = "a modal verb"
+    NEGATED = "a negation"
+    SAME_WORDS = "both phrases have the same words"
+    BOTH_WAYS = "a verb that may hold both ways"
+
+
+_ADVERBIAL: Final = frozenset(
+    "downstairs downtown home indoors inside midair outdoors outside overhead underwater upstairs".split()
+)
+"""Words that parsers take for an object."""
+
+
+class Clause(NamedTuple):
+    """The tokens of a clause: its verb, the heads of its subject and object, and all verbs that share the subject."""
+
+    verb: int
+    subject: int
+    object: int
+    verbs: tuple[int, ...]
+
+
+def find_clause(parse: Parse) -> Clause | Refusal:
+    """Find the first clause with a subject and a direct object."""
+    root = parse.deps.index("ROOT") if "ROOT" in parse.deps else 0
+    if refusal := _other_structure(parse, root):
+        return refusal
+    top = _together(parse, root, ("conj", "xcomp"))
+    scenes = [child for verb in top for child in parse.children(verb) if _is_scene(parse, child)]
+    later = False
+    for verbs in (top, *([scene] for scene in scenes)):
+        bearer, subject = verbs[0], None
+        for verb in verbs:
+            own = parse.child(verb, "nsubj")
+            if own is not None:
+                bearer, subject = verb, own
+            object_ = parse.child(verb, "dobj")
+            if object_ is None or _is_adverbial(parse, object_) or parse.pos[verb] not in ("VERB", "AUX"):
+                continue
+            if subject is not None and _is_one_action(parse, bearer, verb):
+                sharing = [v for v in _together(parse, bearer, ("conj",))[1:] if not _has_subject(parse, v)]
+                return Clause(verb, subject, object_, (bearer, *sharing))
+            later = later or subject is not None
+    return Refusal.LATER_VERB if later else _without(parse, root)
+
+
+def _is_one_action(parse: Parse, bearer: int, verb: int) -> bool:
+    """Tell whether a verb is a subject's own, or one that it has as well (sits and reads, tries to open)."""
+    while verb != bearer:
+        above = parse.heads[verb]
+        if _is_coordinated(parse, above, verb):
+            verb = above
+            continue
+        before = [i for i in parse.children(verb) if i < verb]
+        leads = parse.lemmas[above].lower() in CATENATIVE or any(parse.lower_words[i] == "to" for i in before)
+        if parse.deps[verb] != "xcomp" or above > verb or not leads:
+            return False
+        if any(parse.deps[i] == "advmod" for i in before):
+            return False  # learn how to open
+        verb = above
+    return True
+
+
+def _is_coordinated(parse: Parse, above: int, verb: int) -> bool:
+    """Tell whether two verbs plainly have one subject: of one form, with an "and", and no pronoun that tells of it."""
+    return (
+        parse.deps[verb] == "conj"
+        and above < verb
+        and parse.tags[above].replace("VBP", "VB") == parse.tags[verb].replace("VBP", "VB")
+        and "and" in (parse.lower_words[verb - 1], parse.lower_words[verb - 2])
+        and not any(parse.pos[i] in ("PRON", "PUNCT") or parse.tags[i] == "VBG" for i in range(above + 1, verb))
+    )
+
+
+def _without(parse: Parse, root: int) -> Refusal:
+    """Say what a sentence lacks in which no verb has a subject and a direct object."""
+    if parse.pos[root] not in ("VERB", "AUX"):
+        return Refusal.NO_VERB
+    deps = {parse.deps[child] for child in parse.children(root)}
+    if "nsubj" not in deps:
+        return Refusal.NO_SUBJECT
+    return Refusal.PREPOSITIONAL if deps & {"prep", "prt"} else Refusal.NO_OBJECT
+
+
+def _is_adverbial(parse: Parse, object_: int) -> bool:
+    """Tell whether what is read as a direct object is none: swims underwater, sits Indian style."""
+    return parse.lower_words[object_] in _ADVERBIAL or parse.lemmas[parse.heads[object_]].lower() in INTRANSITIVE
+
+
+def _has_subject(parse: Parse, verb: int) -> bool:
+    return any(parse.deps[i] in ("nsubj", "nsubjpass", "csubj", "expl") for i in parse.children(verb))
+
+
+def _is_scene(parse: Parse, verb: int) -> bool:
+    """Tell whether a verb is that of a clause that goes on at the same time: as, while or when."""
+    return parse.deps[verb] == "advcl" and any(
+        parse.deps[i] in ("mark", "advmod") and parse.lower_words[i] in ("as", "while", "when")
+        for i in parse.children(verb)
+    )
+
+
+def _other_structure(parse: Parse, root: int) -> Refusal | None:
+    """Say what a sentence is that has no active clause at its top."""
+    deps = {parse.deps[child] for child in parse.children(root)}
+    if "expl" in deps or "here" in parse.lower_words[: parse.first_word + 1]:
+        return Refusal.EXPLETIVE
+    if "nsubjpass" in deps or "csubjpass" in deps:
+        return Refusal.PASSIVE
+    if deps & {"attr", "acomp"} or parse.lemmas[root] == "be":
+        return Refusal.COPULA
+    if parse.tags[root] == "VB" and not deps & {"nsubj", "csubj", "aux"}:
+        return Refusal.IMPERATIVE
+    return None
+
+
+def _together(parse: Parse, verb: int, deps: tuple[str, ...]) -> list[int]:
+    """Return a verb and the verbs that depend on it, or on one of these, in one of some ways, in order."""
+    verbs = [verb]
+    for above in verbs:  # which grows: a list of three is a chain of two
+        verbs += [i for i in parse.children(above) if parse.deps[i] in deps and parse.pos[i] in ("VERB", "AUX")]
+    return sorted(verbs)

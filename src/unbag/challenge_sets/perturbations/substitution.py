@@ -1,0 +1,475 @@
+"""One word of a sentence replaced by another that makes it false, or leaves it true (Glockner et al. 2018).
+
+The rows of the Breaking NLI set: pairs that differ in one word or phrase (Glockner et al. 2018).
+
+Pairs for training that differ in one word, as those of Breaking NLI do (`perturb.substitution`).
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from operator import attrgetter
+from typing import Any, Final, NamedTuple, Protocol
+
+import pyarrow as pa
+
+from unbag.challenge_sets.perturbations.augmentation import Made
+from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
+from unbag.challenge_sets.perturbations.swapped import distinct
+from unbag.challenge_sets.perturbations.vocabulary_split import ALL, are_in
+from unbag.challenge_sets.perturbations.word_lists import FIXED_PHRASES, LABEL_OF, PREPOSITION_OF, WORD_LISTS, WordList
+from unbag.data import columns
+from unbag.data.columns import PAIR, real
+from unbag.data.labels import label_id
+from unbag.data.sources import Example
+from unbag.data.text.grammar import agree, replacement
+from unbag.data.text.tokens import Word, words
+from unbag.utils import rng
+from unbag.wordnet.relations import Relation
+
+DEFAULT_SEED: Final = 13
+DEFAULT_Q: Final = 3
+
+WORDNET_ANTONYMS: Final = "antonyms_wordnet"
+"""The category of WordNet's antonyms."""
+
+MOST_WORDS: Final = 300
+"""Words and marks of the longest sentence that is read: it is read again for each candidate of each of its words."""
+
+LONG: Final = f"in a sentence of more than {MOST_WORDS} words"
+FIXED: Final = "in a fixed phrase"
+REPEATED: Final = "there twice"
+PRESENT: Final = "new word there already"
+PRONOUN: Final = "pronoun of the other gender"
+SCOPE: Final = "under a negation, a quantifier or an alternative"
+NO_NOUN: Final = "no noun after an adjective"
+COUNTED: Final = "its things are told apart elsewhere"
+NO_ARTICLE: Final = "no article or number before what is made more special"
+DISSIMILAR: Final = "antonym of WordNet too dissimilar"
+PREPOSITION: Final = "wants another preposition"
+OTHER_WORDS: Final = "not of the half of the vocabulary asked for"
+UNSEEN: Final = "word not in the training corpus"
+UNSEEN_BIGRAM: Final = "new bigram too rare"
+REASONS: Final = (
+    *(LONG, OTHER_WORDS, FIXED, REPEATED, PRESENT, PRONOUN, COUNTED, NO_NOUN, NO_ARTICLE, SCOPE, DISSIMILAR),
+    *(PREPOSITION, UNSEEN, UNSEEN_BIGRAM),
+)
+"""Why a replacement, or any of a sentence, is not made, in the order in which they are looked for."""
+
+_PRONOUNS: Final = frozenset("he she him her his hers himself herself".split())
+_SCOPE: Final = frozenset(
+    "no not never nobody none neither nor without nothing cannot hardly every each all any everyone everybody anyone "
+    "or only most few fewer less more than unless if except but".split()
+)
+"""Words in whose sentences a hypernym need not follow and a co-hyponym need not contradict."""
+_COUNTS: Final = frozenset({"cardinals", "ordinals"})
+_TOLD_APART: Final = frozenset("one other others another both each".split())
+"""Words that count on: two men, one with a hat and the other without."""
+_JOINED: Final = frozenset("-/'’")
+_DETERMINERS: Final = frozenset(
+    "a an the this that these those some several many his her its their two three four five six seven eight nine ten "
+    "eleven twelve".split()
+)
+_OTHER_SIDE: Final = {"in": "on", "on": "in", "into": "onto", "onto": "into"}
+_KIND_OF: Final = {"in": "in", "into": "in", "on": "on", "onto": "on"}
+_OF_PLACE: Final = frozenset({*_KIND_OF, "inside", "out", "off", "at", "aboard", "upon"})
+_NEAR: Final = 4  # words before a noun that may hold its preposition: "in his big red truck"
+
+
+class Candidate(NamedTuple):
+    """Something that may come in the place of a word."""
+
+    category: str
+    relation: Relation
+    new: str
+
+
+class Substitute(NamedTuple):
+    """A sentence with one word or phrase replaced.
+
+    Attributes:
+        hypothesis: the sentence.
+        category: of the word lists, or `…_wordnet`.
+        relation: what the replaced word is to the new one.
+        label: what follows for the pair of the old and the new sentence.
+        old: what was replaced, as in the word list.
+        new: what by.
+    """
+
+    hypothesis: str
+    category: str
+    relation: Relation
+    label: str
+    old: str
+    new: str
+
+
+class Candidates(Protocol):
+    """What may come in the place of a word beside the word lists' (`perturbations.wordnet_candidates`)."""
+
+    def of(self, word: str) -> Sequence[Candidate]:
+        """Return what may come in the place of a word in lower case."""
+        ...
+
+
+@dataclass(frozen=True)
+class Substituter:
+    """How words are replaced.
+
+    Attributes:
+        counts: of the training corpus.
+        q: replacements of each premise at most, each of another word of it.
+        least_bigrams: how often the training corpus must have every bigram that a replacement makes.
+        seed: decides, together with the premise, what is replaced and by what.
+        lists: the word lists.
+        more: candidates for single words that are in no list.
+        bigrams: counts that bigrams must be in, where they are not the training corpus's.
+        prepositions: whether a preposition is adapted ("in the kitchen", "on the balcony"); else such a replacement is
+            not made.
+        similarity: the similarity of two words, None where it is not known.
+        least_similarity: what WordNet's antonyms must have of it; None for no matter.
+        words: `all`, or the half of the vocabulary that the old and the new word are of (`perturb.halves`).
+    """
+
+    counts: CorpusCounts
+    q: int = DEFAULT_Q
+    least_bigrams: int = 1
+    seed: int = DEFAULT_SEED
+    lists: Sequence[WordList] = WORD_LISTS
+    more: Candidates | None = None
+    bigrams: Bigrams | None = None
+    prepositions: bool = True
+    similarity: Callable[[str, str], float | None] | None = None
+    least_similarity: float | None = None
+    words: str = ALL
+    _candidates: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.q < 1 or self.least_bigrams < 1:
+            raise ValueError(
+                f"expected at least 1 replacement a premise and 1 occurrence of a bigram, found q = {self.q} and "
+                f"least_bigrams = {self.least_bigrams}"
+            )
+        object.__setattr__(self, "_candidates", _by_phrase(self.lists))
+
+    def of(self, premise: str, rejected: Counter[str] | None = None) -> list[Substitute]:
+        """Return the replacements of a premise, in the order of their positions; nothing else decides them.
+
+        Only what needs no other change is replaced: the word lists hold words of one inflection, and of the words
+        around only a/an and a preposition of place are adapted. Of each replaceable word, a category is drawn, and one
+        of its candidates; of the replaceable words, q. A premise of more than `MOST_WORDS` words has no replacements.
+
+        Args:
+            premise: a sentence.
+            rejected: counts the candidates that were not used, by reason.
+        """
+        rejected = Counter() if rejected is None else rejected  # not `or`: an empty one is the caller's too
+        sentence = words(premise)
+        if len(sentence) > MOST_WORDS:
+            rejected[LONG] += 1
+            return []
+        lowered = [word.text.lower() for word in sentence]
+        old_bigrams = frozenset(pairwise(with_edges(premise)))
+        options = []
+        for start, length, phrase, candidates in self._replaceable(premise, sentence, lowered):
+            usable: dict[str, list[Substitute]] = defaultdict(list)
+            for candidate in candidates:
+                if not are_in(self.words, (phrase, candidate.new)):
+                    rejected[OTHER_WORDS] += 1
+                    continue
+                reason = self._reason(lowered, start, length, candidate)
+                adapted = _preposition(lowered, start, phrase, candidate.new)
+                if reason is None and (adapted is None or (adapted and not self.prepositions)):
+                    reason = PREPOSITION
+                hypothesis = _replaced(premise, sentence, start, length, candidate.new, adapted or {})
+                reason = reason or self._unattested(hypothesis, old_bigrams, candidate.new)
+                if reason is not None:
+                    rejected[reason] += 1
+                    continue
+                label = LABEL_OF[candidate.relation]
+                usable[candidate.category].append(
+                    Substitute(hypothesis, candidate.category, candidate.relation, label, phrase, candidate.new)
+                )
+            if usable:
+                category = self._first(premise, start, sorted(usable))
+                by_new = {substitute.new: substitute for substitute in usable[category]}
+                options.append((start, by_new[self._first(premise, start, sorted(by_new))]))
+        chosen = sorted(options, key=lambda option: self._lot(premise, option[0], ""))[: self.q]
+        return [substitute for _, substitute in sorted(chosen, key=lambda option: option[0])]
+
+    def _replaceable(
+        self, premise: str, sentence: Sequence[Word], lowered: Sequence[str]
+    ) -> Iterator[tuple[int, int, str, list[Candidate]]]:
+        """Yield first word, length, phrase and candidates of what can be replaced, the longest phrase at a place."""
+        longest = max((len(phrase) for phrase in self._candidates), default=1)
+        start = 0
+        while start < len(sentence):
+            length = 1
+            for size in range(min(longest, len(sentence) - start), 0, -1):
+                phrase = self._phrase(premise, sentence[start : start + size], first=start == 0)
+                if phrase in self._candidates:
+                    yield start, size, " ".join(phrase), self._candidates[phrase]
+                    length = size
+                    break
+            else:
+                word = sentence[start].text
+                if self.more and not _is_joined(premise, sentence[start]) and (start == 0 or word == lowered[start]):
+                    if more := self.more.of(lowered[start]):
+                        yield start, 1, lowered[start], list(more)
+            start += length
+
+    def _phrase(self, premise: str, run: Sequence[Word], *, first: bool) -> tuple[str, ...]:
+        """Return a run of words as the lists would have it; nothing if a mark is in it or joined to it."""
+        if any(word.is_mark for word in run) or _is_joined(premise, run[0]) or _is_joined(premise, run[-1]):
+            return ()
+        texts = tuple(word.text for word in run)
+        lower = (texts[0][:1].lower() + texts[0][1:], *texts[1:])
+        # A capital elsewhere makes it a name: "the Red Sox".
+        return lower if first and texts not in self._candidates else texts
+
+    def _reason(self, lowered: Sequence[str], start: int, length: int, candidate: Candidate) -> str | None:
+        """Return why a candidate cannot be used in this sentence, whatever the training corpus has."""
+        old, new = list(lowered[start : start + length]), candidate.new.lower().split()
+        made = [*lowered[:start], *new, *lowered[start + length :]]
+        if _in_fixed_phrase(lowered, start, length) or _in_fixed_phrase(made, start, len(new)):
+            return FIXED
+        if _occurrences(lowered, old) > 1:
+            return REPEATED
+        if _occurrences(lowered, new):
+            return PRESENT
+        gendered = {Relation.ANTONYM: old, Relation.HYPERNYM: new}.get(candidate.relation, ())
+        if _is_gendered(gendered) and not _PRONOUNS.isdisjoint(lowered):
+            return PRONOUN
+        if (candidate.category in _COUNTS or _is_gendered(old)) and not _TOLD_APART.isdisjoint(lowered):
+            return COUNTED
+        after = lowered[start + length :]
+        if candidate.category == "nationalities" and not (after and after[0].isalpha()):
+            return NO_NOUN
+        if candidate.relation is Relation.HYPERNYM:
+            # Another word before it may be half of its name: "waiting room".
+            before = lowered[start - 1 : start]
+            if not before or not (before[0] in _DETERMINERS or before[0].isdecimal()):
+                return NO_ARTICLE
+        if candidate.relation is not Relation.SYNONYM and any(map(_is_scope, [*lowered[:start], *after])):
+            return SCOPE
+        if candidate.category == WORDNET_ANTONYMS and not self._is_similar(" ".join(old), candidate.new.lower()):
+            return DISSIMILAR
+        return None
+
+    def _is_similar(self, old: str, new: str) -> bool:
+        if self.least_similarity is None or self.similarity is None:
+            return True
+        similarity = self.similarity(old, new)
+        return similarity is not None and similarity >= self.least_similarity
+
+    def _unattested(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
+        """Return what the corpora lack of a hypothesis: its new words, or a bigram that its premise has not."""
+        if any(word not in self.counts.words for word in with_edges(new)[1:-1]):
+            return UNSEEN
+        bigrams = self.bigrams or Bigrams(self.counts.bigrams)
+        new_bigrams = (pair for pair in pairwise(with_edges(hypothesis)) if pair not in old_bigrams)
+        return None if all(bigrams.attests(pair, self.least_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
+
+    def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
+        return min(names, key=lambda name: self._lot(premise, start, name))
+
+    def _lot(self, premise: str, start: int, name: str) -> int:
+        return int(rng.key(self.seed, "substitution", premise, start, name))
+
+
+_GENDERED: Final = frozenset(
+    "man woman men women boy girl boys girls mother father son daughter brother sister grandmother grandfather husband "
+    "wife bride groom king queen male female".split()
+)
+
+
+def _is_gendered(old: Sequence[str]) -> bool:
+    return not _GENDERED.isdisjoint(old)
+
+
+def _is_scope(word: str) -> bool:
+    return word in _SCOPE or word.endswith(("n't", "n’t"))
+
+
+def _by_phrase(lists: Sequence[WordList]) -> dict[tuple[str, ...], list[Candidate]]:
+    by_phrase: dict[tuple[str, ...], list[Candidate]] = defaultdict(list)
+    for group in lists:
+        for old in group.old:
+            candidates = [Candidate(group.category, group.relation, new) for new in group.new if new != old]
+            by_phrase[tuple(words_of(old))] += candidates
+    return dict(by_phrase)
+
+
+def words_of(phrase: str) -> list[str]:
+    """Return the words of a phrase, as `unbag.data.text.tokens` cuts it."""
+    return [word.text for word in words(phrase)]
+
+
+def _preposition(lowered: Sequence[str], start: int, old: str, new: str) -> dict[int, str] | None:
+    """Return the preposition to be changed, by its place in the sentence; None if it cannot be told which it is.
+
+    >>> _preposition("he sits in the kitchen".split(), 4, "kitchen", "balcony")
+    {2: 'on'}
+    """
+    wanted = {PREPOSITION_OF.get(old), PREPOSITION_OF.get(new)}
+    if None in wanted or len(wanted) == 1:
+        return {}
+    near = range(max(0, start - _NEAR), start)
+    ends = [place for place in near if not lowered[place][0].isalnum()]
+    found = [place for place in near if lowered[place] in _OF_PLACE and place > max(ends, default=-1)]
+    if not found:
+        return {}
+    between = lowered[found[-1] + 1 : start]
+    kind = _KIND_OF.get(lowered[found[-1]])
+    if len(found) > 1 or len(between) > 1 or not _DETERMINERS.issuperset(between) or kind != PREPOSITION_OF[old]:
+        return None
+    return {found[0]: _OTHER_SIDE[lowered[found[0]]]}
+
+
+def _replaced(
+    premise: str, sentence: Sequence[Word], start: int, length: int, new: str, others: Mapping[int, str]
+) -> str:
+    """Return the sentence with a phrase and some other words replaced, capitals kept and an article adapted."""
+    old_start, old_end = sentence[start].start, sentence[start + length - 1].end
+    if start == 0 and premise[old_start].isupper():
+        new = new[0].upper() + new[1:]
+    head = premise[:old_start]
+    if start and premise[sentence[start - 1].end : old_start] == " ":
+        article = sentence[start - 1]
+        head = premise[: article.start] + agree(article.text, new.split()[0]) + " "
+    for place, word in others.items():  # before the article
+        old = sentence[place]
+        word = word.capitalize() if old.text[0].isupper() else word
+        head = head[: old.start] + word + head[old.end :]
+    return head + new + premise[old_end:]
+
+
+def _is_joined(premise: str, word: Word) -> bool:
+    """Tell whether a hyphen, slash or apostrophe ties a word to a neighbour: "four-wheeled"."""
+    return premise[word.start - 1 : word.start] in _JOINED or premise[word.end : word.end + 1] in _JOINED
+
+
+def _occurrences(lowered: Sequence[str], phrase: Sequence[str]) -> int:
+    size = len(phrase)
+    return sum(list(lowered[i : i + size]) == list(phrase) for i in range(len(lowered) - size + 1))
+
+
+def _in_fixed_phrase(lowered: Sequence[str], start: int, length: int) -> bool:
+    for size in range(2, 5):
+        for first in range(max(0, start + length - size), start + 1):
+            if " ".join(lowered[first : first + size]) in FIXED_PHRASES:
+                return True
+    return False
+
+
+SIMILARITY: Final = real("similarity", 6)
+SCHEMA: Final = pa.schema(
+    [
+        *PAIR,  # the source is the example whose premise it is; the official pairs' own
+        ("category", pa.string()),
+        ("replaced", pa.string()),  # by the difference of the sentences, which may be less than the phrase: "living"
+        ("replacement", pa.string()),
+        ("relation", pa.string()),  # what the replaced word is to the new one; null in the official pairs
+        ("pair_frequency", pa.int64()),  # contradicting training examples with the two words; null where not counted
+        SIMILARITY,  # cosine of the two words' embeddings; null where not asked for
+        ("annotator_labels", pa.list_(pa.int64())),
+    ]
+)
+
+
+class Row(NamedTuple):
+    """One pair; the columns of `SCHEMA` that are not measured on the words."""
+
+    id: str
+    source_id: str
+    premise: str
+    hypothesis: str
+    label: str
+    category: str
+    relation: str | None = None
+    annotators: Sequence[str] = ()
+
+    def words(self) -> tuple[str, str]:
+        """Return what was replaced by what, as the sentences differ; nothing where that is more than one phrase."""
+        difference = replacement(self.premise, self.hypothesis)
+        return ("", "") if difference is None else (" ".join(difference.old), " ".join(difference.new))
+
+
+class WordPair(NamedTuple):
+    """What is measured on two single words: how often training contradicts with them, and their similarity."""
+
+    frequency: int | None
+    similarity: float | None
+
+
+def generated(examples: Iterable[Example], substituter: Substituter, rejected: Counter[str]) -> Iterator[Row]:
+    """Yield the replacements of each different premise, those of the first example that has it.
+
+    Args:
+        examples: the corpus, in order.
+        substituter: how words are replaced.
+        rejected: counts the candidates that were not used, by reason.
+    """
+    for example in distinct(examples, attrgetter("premise")):
+        for number, substitute in enumerate(substituter.of(example.premise, rejected)):
+            yield Row(
+                id=f"{example.source_id}#{number}",
+                source_id=example.source_id,
+                premise=example.premise,
+                hypothesis=substitute.hypothesis,
+                label=substitute.label,
+                category=substitute.category,
+                relation=substitute.relation,
+            )
+
+
+def tables(rows: Iterable[Row], measure: Callable[[str, str], WordPair]) -> Iterator[pa.Table]:
+    """Return rows as tables of `SCHEMA`.
+
+    Args:
+        rows: the pairs.
+        measure: measures two single words in lower case; phrases of several words are not measured (section 5.2).
+    """
+    return columns.tables((_record(row, measure) for row in rows), SCHEMA)
+
+
+def _record(row: Row, measure: Callable[[str, str], WordPair]) -> dict[str, Any]:
+    old, new = row.words()
+    single = all(word and " " not in word for word in (old, new))
+    measured = measure(old.lower(), new.lower()) if single else WordPair(None, None)
+    return {
+        **row._asdict(),
+        "label": label_id(row.label),
+        "replaced": old,
+        "replacement": new,
+        "pair_frequency": measured.frequency,
+        "similarity": measured.similarity,
+        "annotator_labels": list(map(label_id, row.annotators)),
+    }
+
+
+NO_WORD = "no word to replace"
+_EVERY = 100  # replacements of a premise: more than any has
+
+
+class Substituted:
+    """The maker of pairs with one word replaced."""
+
+    kind = "substituted"
+    balanced = True
+
+    def __init__(self, premises: Sequence[str], substituter: Substituter) -> None:
+        """Take distinct sentences, and how their words are replaced; its seed and number do not matter."""
+        self._premises, self._substituter = premises, substituter
+
+    def __len__(self) -> int:
+        return len(self._premises)
+
+    def make(self, order: Sequence[int], seed: int) -> Iterator[list[Made] | str]:
+        """Yield what is made of each premise, a pair for each word that can be replaced; the seed draws by what."""
+        substituter = replace(self._substituter, q=_EVERY, seed=seed)
+        for i in order:
+            premise = self._premises[i]
+            found = substituter.of(premise)
+            yield [Made(premise, each.hypothesis, each.label) for each in found] or NO_WORD
