@@ -28,12 +28,11 @@ from typing import Any
 import numpy as np
 
 from children import at_once, ended, peak_mb, started
+from unbag.baselines.lexical.features import Vocabulary, Words, content_words, features
+from unbag.baselines.lexical.regression import fit, lms
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import Tagger
-from unbag.lexical.content import Words, content_words
-from unbag.lexical.features import Vocabulary, features
-from unbag.lexical.regression import fit, lms
 
 BARE, OURS = "spacy", "ours"
 ENGINES = (OURS, "scikit-learn", "scikit-learn hashed", "scikit-learn on our matrix")

@@ -21,6 +21,10 @@ from typing import Any
 
 import z3
 
+from unbag.baselines.natlog import labeller, models
+from unbag.baselines.natlog.labeller import relate
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import PARTS, Part, Relation, relation_of
 from unbag.challenge_sets.perturbations.modifiers import (
     BY_NAME,
     COMBINATIONS,
@@ -32,10 +36,6 @@ from unbag.challenge_sets.perturbations.modifiers import (
 )
 from unbag.challenge_sets.perturbations.sicck import read
 from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
-from unbag.natlog import labeller, models
-from unbag.natlog.clauses import ALWAYS, NEVER, Clause, NounPhrase, Quantifier, Shape
-from unbag.natlog.labeller import relate
-from unbag.natlog.relations import PARTS, Part, Relation, relation_of
 
 SEEDS = (
     ("a poodle is chasing a cat", "a dog is chasing a cat", "entailment"),

@@ -17,14 +17,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from unbag.baselines.natlog.labeller import relate
+from unbag.baselines.natlog.relations import four_way
+from unbag.baselines.natlog.sentences import Labeller, Verdict
 from unbag.challenge_sets.perturbations.sicck import read
 from unbag.challenge_sets.perturbations.sicck_rows import official_shapes
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import PIPELINE
-from unbag.natlog.labeller import relate
-from unbag.natlog.relations import four_way
-from unbag.natlog.sentences import Labeller, Verdict
 
 
 def shares(found: Sequence[str | None], gold: Sequence[str]) -> dict[str, Any]:

@@ -26,11 +26,11 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from children import ended, peak_mb, started
+from unbag.baselines.lexical import embeddings, rearrangement
+from unbag.baselines.lexical.embeddings import mean_embeddings
+from unbag.baselines.lexical.rearrangement import rearrange
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import open_data
-from unbag.lexical import averaged, embeddings
-from unbag.lexical.embeddings import mean_embeddings
-from unbag.lexical.rearrangement import rearrange
 
 SNLI: Final = 569_033  # labelled pairs of its three splits
 K_TE = K_DV = 9_800  # about its test and validation pairs
@@ -85,7 +85,7 @@ def run(engine: str, n: int, args: argparse.Namespace, out: Path) -> dict[str, A
     counts = table.counts((premise, hypothesis) for premise, hypothesis, _ in repaired(pairs, n)).matrix
     counted, before = time.perf_counter(), peak_mb()
     if engine == "ours":
-        model = averaged.fit(counts, table.vectors, gold)
+        model = rearrangement.fit(counts, table.vectors, gold)
         uncertainty, steps = model.uncertainty(counts, gold), model.steps
         rearrange(uncertainty.round(7), list(map(str, range(n))), min(K_TE, n // 10), min(K_DV, n // 10), seed=13)
     else:

@@ -57,8 +57,8 @@ def shared():
 @pytest.fixture(scope="session")
 def wordnet():
     """Give WordNet, installed as a user would where it is missing, or skip."""
-    from unbag.wordnet.database import is_installed, open_wordnet
-    from unbag.wordnet.install import install
+    from unbag.baselines.wordnet.database import is_installed, open_wordnet
+    from unbag.baselines.wordnet.install import install
 
     try:
         if not is_installed():

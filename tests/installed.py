@@ -98,7 +98,7 @@ def uses(endpoint: str) -> tuple[Use, ...]:
             "ask WordNet",
             frozenset({"wordnet"}),
             (
-                ("python", "-m", "unbag.wordnet.install"),
+                ("python", "-m", "unbag.baselines.wordnet.install"),
                 ("unbag", "evaluate", "wordnet", *_ASKED, "--out", "known"),
             ),
         ),

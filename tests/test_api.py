@@ -275,8 +275,8 @@ def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_ref
 
 
 def test_the_options_of_a_kind_are_its_loaders():
+    from unbag.baselines.lexical.fitting import Recipe
     from unbag.inference.in_memory import predictor_of_classifier
-    from unbag.lexical.training import Recipe
 
     transformer, causal, endpoint = (
         pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")

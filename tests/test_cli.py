@@ -14,11 +14,11 @@ from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
 from unbag import cli, predictors
+from unbag.baselines.lexical import fitting
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations import modifiers, permutation
 from unbag.cli import model_options, natlog, request_options
 from unbag.cli import training as training_commands
-from unbag.lexical import training
 from unbag.training.recipes import recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
@@ -68,8 +68,8 @@ def test_every_command_explains_itself(command):
 def test_the_help_pages_defaults_are_the_operators():
     shown = " ".join(CliRunner(env={"COLUMNS": "200"}).invoke(cli.app, ["evaluate", "--help"]).output.split())
     assert f"(default: {permutation.DEFAULT_SEED})" in shown
-    assert training.DEFAULT_SEED == permutation.DEFAULT_SEED
-    assert f"(default: {','.join(training.DEFAULT_TRAINING['en'])})" in shown
+    assert fitting.DEFAULT_SEED == permutation.DEFAULT_SEED
+    assert f"(default: {','.join(fitting.DEFAULT_TRAINING['en'])})" in shown
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")

@@ -8,13 +8,13 @@ import pytest
 from rich.console import Console
 
 from unbag import challenge_sets, verdict
+from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import build
 from unbag.challenge_sets.results import FILE, write
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers, placed
 from unbag.demo.run import fill, requests
-from unbag.lexical.words import ALL
 from unbag.predictors import predictor_of
 from unbag.report import terminal
 from unbag.report.html.gathered import gather

@@ -14,6 +14,8 @@ import datasets
 import numpy as np
 import pyarrow as pa
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.lexical.fitting import Recipe, sources_record, training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import Made
 from unbag.challenge_sets.config import source_configs
@@ -36,8 +38,6 @@ from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
 from unbag.data.readers import DataError
 from unbag.data.sources import Example, Source
-from unbag.lexical import embeddings
-from unbag.lexical.training import Recipe, sources_record, training_sources
 from unbag.utils.hashing import file_hash
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
@@ -88,7 +88,7 @@ class BreakingNliConfig(OfficialConfig):
             pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
             your own data; the official config then counts nothing.
         embeddings: word embeddings for the column `similarity`: a model of the Hub or a folder, a spaCy pipeline, or a
-            text file of word vectors (`unbag.lexical.embeddings.find`); none by default.
+            text file of word vectors (`unbag.baselines.lexical.embeddings.find`); none by default.
         wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
         least_similarity: the least cosine, by `embeddings`, of a word and an antonym that WordNet has for it; a word
             that the table lacks has none. The paper has such a threshold, by GloVe, and does not say which.
@@ -203,7 +203,7 @@ class BreakingNli(OfficialSet):
         """Refuse to begin without WordNet, too, where that is asked for."""
         super().require_named()
         if self.config.wordnet:
-            from unbag.wordnet.database import require_installed
+            from unbag.baselines.wordnet.database import require_installed
 
             require_installed()
 
@@ -220,7 +220,7 @@ class BreakingNli(OfficialSet):
         if self.config.embeddings:
             options["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
-            from unbag.wordnet.database import open_wordnet
+            from unbag.baselines.wordnet.database import open_wordnet
 
             options["wordnet_version"] = open_wordnet().identity
         if rejected := self.kept_counts():
@@ -280,8 +280,8 @@ class BreakingNli(OfficialSet):
         config = self.config
         more: Candidates | None = None
         if config.wordnet:
+            from unbag.baselines.wordnet.database import open_wordnet
             from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
-            from unbag.wordnet.database import open_wordnet
 
             more = WordNetCandidates(open_wordnet())
         return Substituter(

@@ -10,6 +10,11 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
+from unbag.baselines.lexical.fitting import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
+from unbag.baselines.lexical.hub import open_lexical_model
+from unbag.baselines.lexical.model import CONFIG_FILE
+from unbag.baselines.lexical.scorer import SCHEMA, Scorer, scored_tables, scorer_folders
+from unbag.baselines.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig, source_configs
@@ -17,12 +22,6 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Example, Source
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
-from unbag.lexical.cs_lambda import SCHEMA, scored_tables
-from unbag.lexical.hub import open_lexical_model
-from unbag.lexical.model import CONFIG_FILE
-from unbag.lexical.scorer import Scorer, scorer_folders
-from unbag.lexical.training import DEFAULT_SEED, DEFAULT_TRAINING, FOLDS, Recipe, load
-from unbag.lexical.words import ALL, BY_CONTEXT, PIPELINES
 from unbag.utils import optional_deps
 from unbag.utils.options import whole
 from unbag.utils.safe_io import require_file

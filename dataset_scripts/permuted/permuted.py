@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import datasets
 import pyarrow as pa
 
+from unbag.baselines.lexical.fitting import Recipe, training_sources
 from unbag.challenge_sets import requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder, Made
 from unbag.challenge_sets.config import SourceConfig
@@ -27,7 +28,6 @@ from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, Source
 from unbag.data.text.tagging import PIPELINE, Tagger, tag_ahead
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
-from unbag.lexical.training import Recipe, training_sources
 from unbag.scoring.pos_minitree import check_definition
 from unbag.utils import optional_deps
 

@@ -12,6 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.lexical import rearrangement as averaged
+from unbag.baselines.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 from unbag.challenge_sets import build_stats, requirements
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.config import SourceConfig
@@ -23,8 +26,6 @@ from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, label_id
 from unbag.data.readers import DataError
 from unbag.data.sources import Example, Source
-from unbag.lexical import averaged, embeddings
-from unbag.lexical.rearrangement import SPLITS, Rearrangement, rearrange
 
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage
@@ -52,7 +53,7 @@ class ResnliConfig(SourceConfig):
 
     Attributes:
         embeddings: word embeddings: a model of the Hub or a folder, a spaCy pipeline, or a text file of word vectors
-            (`unbag.lexical.embeddings.find`); one for English where none is named.
+            (`unbag.baselines.lexical.embeddings.find`); one for English where none is named.
         test_size: examples in the test split; by default as many as the corpus's own, or a tenth.
         validation_size: likewise in the validation split.
         seed: decides which examples are drawn for validation.

@@ -4,11 +4,11 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from unbag.baselines.lexical.predictors import BASELINES
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.predictor import Predictor
 from unbag.inference.probe import MislabelledError, ProbeReport, probe
 from unbag.inference.probe_pairs import PAIRS
-from unbag.lexical.predictors import BASELINES
 from unbag.llm.prompts import SHOTS, WORDS
 
 logger = logging.getLogger(__name__)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from unbag import label_fit, model_kinds, report_examples, result_folder
 from unbag.asked_model import AskedModel
+from unbag.baselines.lexical.predictors import is_order_blind
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, build_ahead, check
@@ -22,7 +23,6 @@ from unbag.inference.probe import require_outputs
 from unbag.inference.process_group import process_group
 from unbag.inference.sharded import Shard
 from unbag.inference.store import PREDICTIONS
-from unbag.lexical.predictors import is_order_blind
 from unbag.llm.prompts import Prompt
 from unbag.one_output import checked_threshold
 from unbag.prediction_files import label_space_of_file, read_predictions

@@ -58,7 +58,7 @@ def kind_of(model: Any) -> Kind:
 
 
 def _named(name: str) -> Kind:
-    from unbag.lexical.predictors import BASELINES
+    from unbag.baselines.lexical.predictors import BASELINES
 
     before, colon, _ = name.partition(":")
     if colon and not re.match(r"[A-Za-z]:[\\/]", name):  # a drive of Windows is a folder's

@@ -96,7 +96,7 @@ def require_lexicon(model: Model) -> None:
         ValueError: without WordNet; the message names the step that installs it.
     """
     if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
-        from unbag.wordnet.database import require_installed
+        from unbag.baselines.wordnet.database import require_installed
 
         require_installed()
 
@@ -157,19 +157,19 @@ def _hub(name: str) -> AbstractContextManager[Any]:
 
 
 def _baseline(name: str, options: dict[str, Any]) -> Predictor:
-    from unbag.lexical.predictors import BASELINES
-    from unbag.lexical.training import Recipe
+    from unbag.baselines.lexical.fitting import Recipe
+    from unbag.baselines.lexical.predictors import BASELINES
 
     predictor: Predictor = BASELINES[name](Recipe(**options))
     return predictor
 
 
 def _of_hub_or_folder(model: str | Path, options: dict[str, Any]) -> Predictor:
+    from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
     from unbag.data.readers import is_hub_id
-    from unbag.lexical.hub import is_lexical_model, open_lexical_model
 
     if is_lexical_model(model, revision=options.get("revision")):
-        from unbag.lexical.predictors import LexicalPredictor
+        from unbag.baselines.lexical.predictors import LexicalPredictor
 
         if wrong := sorted(set(options) - {"revision", "pipeline"}):
             raise ValueError(f"{model} is a lexical model, which has no option {', '.join(wrong)}")

@@ -48,8 +48,8 @@ def of_model(
     model: str, *, revision: str | None = None, training: Sequence[str] | None = None
 ) -> Iterator[Requirement]:
     """Yield what a model reads: its files, or for a built-in model what it is fitted to or looks up."""
-    from unbag.lexical.predictors import BASELINES
-    from unbag.lexical.training import DEFAULT_TRAINING
+    from unbag.baselines.lexical.fitting import DEFAULT_TRAINING
+    from unbag.baselines.lexical.predictors import BASELINES
 
     if model == "wordnet":
         yield requirements.wordnet()
@@ -68,7 +68,7 @@ def of_model(
 
 def of_word_counter(language: str) -> Iterator[Requirement]:
     """Yield what the lexical model is fitted to that scores are held against (`word_counter`)."""
-    from unbag.lexical.words import ALL
+    from unbag.baselines.lexical.words import ALL
     from unbag.word_counter import PAIRS
 
     if language in PAIRS:
@@ -121,7 +121,7 @@ def _model_files(model: str, revision: str | None) -> Path:
     """Return the folder of a model's files: all that loading it may read, and no weights twice."""
     from huggingface_hub.errors import RepositoryNotFoundError
 
-    from unbag.lexical.hub import is_lexical_model, open_lexical_model
+    from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
 
     try:
         if is_lexical_model(model, revision=revision):

@@ -167,7 +167,9 @@ def one_asked(found: Sequence[tuple[str, Result, T]], where: str) -> T:
     Raises:
         ValueError: if there are several.
     """
-    from unbag.lexical.predictors import is_baseline  # with all that fits one; other comparisons need not wait for it
+    from unbag.baselines.lexical.predictors import (
+        is_baseline,  # with all that fits one; other comparisons need not wait for it
+    )
 
     asked = [each for each in found if not is_baseline(each[1].model)] or found
     if len(asked) != 1:

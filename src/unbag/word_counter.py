@@ -5,15 +5,15 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from unbag.baselines.lexical.fitting import Progress, Recipe, fitted
+from unbag.baselines.lexical.predictors import LexicalPredictor
+from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import Answers
 from unbag.inference.predictor import Predictor
 from unbag.inference.process_group import process_group
 from unbag.inference.run import predict_rows
-from unbag.lexical.predictors import LexicalPredictor
-from unbag.lexical.training import Progress, Recipe, fitted
-from unbag.lexical.words import ALL, PIPELINES
 from unbag.utils.progress import OnProgress
 
 PAIRS: Final = {

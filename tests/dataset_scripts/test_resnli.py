@@ -8,15 +8,14 @@ import pytest
 
 from tests.hub_server.client_process import runs_in
 from unbag import challenge_sets, scripts
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.lexical.rearrangement import fit, rearrange
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build, export
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers
 from unbag.data.readers import DataError
-from unbag.lexical import embeddings
-from unbag.lexical.averaged import fit
-from unbag.lexical.rearrangement import rearrange
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
 VERBS = "runs sleeps sings waits eats drinks jumps reads".split()
@@ -218,7 +217,7 @@ def test_several_splits_of_a_hub_data_set_are_merged(tmp_path):
 def test_embeddings_that_the_hub_does_not_have_are_named():
     import pytest
 
-    from unbag.lexical import embeddings
+    from unbag.baselines.lexical import embeddings
 
     with pytest.raises(ValueError, match="no embeddings nobody/nothing on the Hub; check the spelling, or if "):
         embeddings.find("nobody/nothing")

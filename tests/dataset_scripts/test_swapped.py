@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from unbag import evaluate
+from unbag.baselines.lexical.features import features
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.swapped import swapped_tables
 from unbag.challenge_sets.request import Request
-from unbag.lexical.features import features
 
 ROWS = [
     ("A man sleeps.", "A person sleeps.", "entailment"),

@@ -28,6 +28,7 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 from unbag import challenge_sets, comparison
+from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, export
 from unbag.challenge_sets.results import Result
@@ -40,7 +41,6 @@ from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
 from unbag.llm.prompts import Prompt
 from unbag.report import compared, html, terminal
-from unbag.wordnet.predictor import WordNetPredictor
 
 HERE = Path(__file__).parent
 BYTES = "bytes.json"

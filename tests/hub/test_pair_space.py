@@ -6,14 +6,14 @@ import sys
 import numpy as np
 import pytest
 
+from unbag.baselines.lexical.bag import all_words
+from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.data.labels import LABELS
 from unbag.data.text.tokens import tokenize
 from unbag.hub import pair_page
 from unbag.hub.pair_page import Asked, Lexical, html, summary, variants
 from unbag.hub.pair_space import pair_space
-from unbag.lexical.bag import all_words
-from unbag.lexical.model import LexicalModel, fit_lexical_model
 
 WORDS = ("dog", "cat", "man", "woman", "sleeps", "runs")
 RECORD = {

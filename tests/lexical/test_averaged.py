@@ -3,10 +3,10 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.lexical import averaged, lbfgs
-from unbag.lexical.averaged import fit
-from unbag.lexical.embeddings import load, mean_embeddings
-from unbag.lexical.lbfgs import NotConvergedError
+from unbag.baselines.lexical import optimizer, rearrangement
+from unbag.baselines.lexical.embeddings import load, mean_embeddings
+from unbag.baselines.lexical.optimizer import NotConvergedError
+from unbag.baselines.lexical.rearrangement import fit
 
 
 def _data(seed=0, n=3000, rows=200, dimensions=12, labels=3):
@@ -82,7 +82,7 @@ def test_equal_texts_are_equally_uncertain_and_the_same_fit_has_the_same_bits():
 def test_means_made_in_parts_are_the_same(monkeypatch):
     counts, vectors, gold = _data()
     whole = fit(counts, vectors, gold).uncertainty(counts, gold)
-    monkeypatch.setattr(averaged, "_AT_ONCE", 7)
+    monkeypatch.setattr(rearrangement, "_AT_ONCE", 7)
     assert np.abs(fit(counts, vectors, gold).uncertainty(counts, gold) - whole).max() < 1e-6
 
 
@@ -122,7 +122,7 @@ def test_texts_of_another_language_than_the_table_are_refused():
 
 def test_a_fit_that_does_not_converge_is_refused(monkeypatch):
     counts, vectors, gold = _data()
-    monkeypatch.setattr(lbfgs, "_MOST_STEPS", 1)
+    monkeypatch.setattr(optimizer, "_MOST_STEPS", 1)
     with pytest.raises(NotConvergedError, match="after 1 steps"):
         fit(counts, vectors, gold)
 

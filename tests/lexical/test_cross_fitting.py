@@ -1,10 +1,10 @@
 import numpy as np
 import pytest
 
+from unbag.baselines.lexical import fitting
+from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.lexical import cross_fitting
-from unbag.lexical.cross_fitting import FLOOR, CrossFitted
 
 WHO, DOES = ("man", "woman", "boy", "dog", "girl", "cat", "bird", "horse"), ("runs", "sleeps", "reads", "eats")
 HYPOTHESES = {"entailment": "the {} is in", "neutral": "the {} hopes", "contradiction": "no {} is in"}
@@ -67,7 +67,7 @@ def test_other_pairs_are_scored_too_and_alone(tmp_path):
 
 def test_models_are_kept_as_they_are_fitted(tmp_path, monkeypatch):
     whole = fitted(tmp_path / "whole").log_probabilities(EXAMPLES)
-    fit, calls = cross_fitting.fit_lexical_model, []
+    fit, calls = fitting.fit_lexical_model, []
 
     def killed(*arguments, **options):
         if len(calls) == 2:  # the penalty's and the first fold's
@@ -75,10 +75,10 @@ def test_models_are_kept_as_they_are_fitted(tmp_path, monkeypatch):
         calls.append(1)
         return fit(*arguments, **options)
 
-    monkeypatch.setattr(cross_fitting, "fit_lexical_model", killed)
+    monkeypatch.setattr(fitting, "fit_lexical_model", killed)
     with pytest.raises(KeyboardInterrupt):
         fitted(tmp_path)
-    monkeypatch.setattr(cross_fitting, "fit_lexical_model", lambda *a, **o: (calls.append(1), fit(*a, **o))[1])
+    monkeypatch.setattr(fitting, "fit_lexical_model", lambda *a, **o: (calls.append(1), fit(*a, **o))[1])
     model = fitted(tmp_path)
     assert len(calls) == 4, "the other two folds alone"
     assert np.array_equal(model.log_probabilities(EXAMPLES), whole)

@@ -14,10 +14,10 @@ from tokenizers.models import WordLevel, WordPiece
 from tokenizers.pre_tokenizers import Whitespace
 from tokenizers.processors import TemplateProcessing
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.lexical.embeddings import DEFAULT, find, is_pinned, load
+from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.data.text.tokens import tokenize
-from unbag.lexical import embeddings
-from unbag.lexical.embeddings import DEFAULT, find, is_pinned, load
-from unbag.lexical.word_vectors import read_word_vectors
 
 PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "the", "dog", "cat", "run", "##s", "."]
 VECTORS = np.arange(20, dtype=np.float32).reshape(10, 2)

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.lexical.features import Feature, Vocabulary, _ranked, features
+from unbag.baselines.lexical.features import Feature, Vocabulary, _ranked, features
 
 WORDS = st.lists(st.sampled_from(["dog", "cat", "run", "red", "old"]), unique=True).map(
     lambda some: tuple(sorted(some))
@@ -31,7 +31,7 @@ def test_a_vocabulary_does_not_depend_on_how_many_pairs_are_numbered_at_a_time(m
     words = ("dog", "cat", "run", "red", "old")
     pairs = [((words[n % 5], words[(n + 2) % 5]), tuple(words[n % 3 :])) for n in range(40)] + [((), ())]
     whole, expected = Vocabulary.fitted(pairs)
-    monkeypatch.setattr("unbag.lexical.features._PAIRS", 7)
+    monkeypatch.setattr("unbag.baselines.lexical.features._PAIRS", 7)
     vocabulary, matrix = Vocabulary.fitted(iter(pairs))
     assert (vocabulary.words, vocabulary.codes.tolist()) == (whole.words, whole.codes.tolist())
     assert matrix.shape == (41, len(vocabulary))

@@ -2,13 +2,13 @@
 
 import pytest
 
+from unbag.baselines.lexical import fitting
+from unbag.baselines.lexical.fitting import Recipe, fitted, load
+from unbag.baselines.lexical.scorer import score_pair
+from unbag.baselines.lexical.words import BY_CONTEXT
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.sources import open_data
-from unbag.lexical import training
-from unbag.lexical.scorer import score_pair
-from unbag.lexical.training import Recipe, fitted, load
-from unbag.lexical.words import BY_CONTEXT
 
 pytestmark = pytest.mark.nightly
 
@@ -19,7 +19,7 @@ def test_figure_2(shared, tmp_path, monkeypatch):
     corpus = CORPORA["snli"]
     [path] = (shared / "hub" / "datasets" / corpus.hub_id).glob("*/train-*.parquet")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(training, "training_sources", lambda _: [open_data(path, labels=corpus.labels)])
+    monkeypatch.setattr(fitting, "training_sources", lambda _: [open_data(path, labels=corpus.labels)])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
     model = load(fitted(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, pairs=11_294, l2=10.0)))
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from unbag.lexical.lbfgs import InverseHessian, NotConvergedError, minimise
+from unbag.baselines.lexical.optimizer import InverseHessian, NotConvergedError, minimise
 
 RNG = np.random.default_rng(5)
 

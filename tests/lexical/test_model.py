@@ -3,8 +3,8 @@ import json
 import numpy as np
 import pytest
 
-from unbag.lexical.model import LexicalModel, fit_lexical_model
-from unbag.lexical.regression import lms
+from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
+from unbag.baselines.lexical.regression import lms
 
 RNG = np.random.default_rng(0)
 NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy"], ["nap", "run", "sing", "walk"]

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from unbag.lexical.objective import PenalisedCrossEntropy
+from unbag.baselines.lexical.regression import PenalisedCrossEntropy
 
 CONTRASTS = np.array([[1.0, 0.5], [-1.0, 0.5], [0.0, -1.0]], dtype=np.float64)
 
@@ -38,9 +38,9 @@ def test_value_and_gradient_are_those_of_the_formula(problem):
 
 def test_pieces_change_nothing_but_the_order_of_sums(problem, monkeypatch):
     value, gradient = _value_and_gradient(*problem)
-    monkeypatch.setattr("unbag.lexical.objective._LOGITS", 7)
-    monkeypatch.setattr("unbag.lexical.objective._PIECE", 11)
-    monkeypatch.setattr("unbag.lexical.objective._FREQUENT", 20)  # four columns of eight have more entries
+    monkeypatch.setattr("unbag.baselines.lexical.regression._LOGITS", 7)
+    monkeypatch.setattr("unbag.baselines.lexical.regression._PIECE", 11)
+    monkeypatch.setattr("unbag.baselines.lexical.regression._FREQUENT", 20)  # four columns of eight have more entries
     in_pieces, same = _value_and_gradient(*problem)
     assert in_pieces == pytest.approx(value, rel=1e-7)
     np.testing.assert_allclose(same, gradient, rtol=1e-6, atol=1e-7)

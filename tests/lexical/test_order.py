@@ -5,12 +5,12 @@ from itertools import islice
 
 import pytest
 
+from unbag.baselines.lexical.fitting import Recipe
+from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.perturbations.permutation import Permuter
 from unbag.challenge_sets.perturbations.permuted import permuted_tables
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import open_data
-from unbag.lexical.predictors import BASELINES
-from unbag.lexical.training import Recipe
 from unbag.scoring.permutation_acceptance import permutation_acceptance
 
 Q = 5

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from unbag.lexical.rearrangement import NO_PARTITION, SPLITS, rearrange
+from unbag.baselines.lexical.rearrangement import NO_PARTITION, SPLITS, rearrange
 from unbag.scoring.uncertainty_partitions import PARTITIONS
 
 TRAIN, VALIDATION, TEST = range(3)

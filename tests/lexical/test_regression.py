@@ -3,7 +3,7 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from unbag.lexical.regression import fit, lms, merge_equal_columns
+from unbag.baselines.lexical.regression import fit, lms, merge_equal_columns
 
 
 def _data(seed=0, n=400, features=120, labels=3):

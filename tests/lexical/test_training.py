@@ -5,13 +5,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from unbag.baselines.lexical import fitting
+from unbag.baselines.lexical.fitting import Fold, Recipe, fitted, fold_of, load
+from unbag.baselines.lexical.hub import is_lexical_model, open_lexical_model
+from unbag.baselines.lexical.model import LexicalModel
+from unbag.baselines.lexical.predictors import BASELINES
+from unbag.baselines.lexical.scorer import Scorer, score_pair, scorer_folders
 from unbag.data.sources import Example, open_data
-from unbag.lexical import training
-from unbag.lexical.hub import is_lexical_model, open_lexical_model
-from unbag.lexical.model import LexicalModel
-from unbag.lexical.predictors import BASELINES
-from unbag.lexical.scorer import Scorer, score_pair, scorer_folders
-from unbag.lexical.training import Fold, Recipe, fitted, fold_of, load
 
 NOUNS, VERBS = ["cat", "dog", "man", "girl", "boy", "bird"], ["naps", "runs", "sings", "walks"]
 GOLD = {(0, 1): "contradiction", (0, 0): "entailment", (2, 3): "neutral"}
@@ -58,10 +58,10 @@ def test_two_fits_give_the_same_bits(pairs, tmp_path):
 
 
 def test_every_module_of_a_fit_has_a_part_in_the_name_of_its_folder():
-    package = Path(training.__file__).parents[1]
-    for name in training._CODE:
+    package = Path(fitting.__file__).parents[1]
+    for name in fitting._CODE:
         imported = re.findall(r"^from unbag\.lexical\.(\w+) import", (package / name).read_text(), re.MULTILINE)
-        assert {f"lexical/{module}.py" for module in imported} <= set(training._CODE), name
+        assert {f"baselines/lexical/{module}.py" for module in imported} <= set(fitting._CODE), name
 
 
 def test_a_fold_is_decided_by_what_a_pair_says():

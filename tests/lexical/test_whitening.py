@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from unbag.lexical import whitening as whitenings
-from unbag.lexical.whitening import Whitening
+from unbag.baselines.lexical import optimizer as whitenings
+from unbag.baselines.lexical.optimizer import Whitening
 
 PENALTY = 0.01  # of second derivatives that are 1 in all
 

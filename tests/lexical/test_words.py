@@ -2,9 +2,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbag.baselines.lexical import words as lexical_words
+from unbag.baselines.lexical.words import ALL, BY_TYPE, AllWords, TypeWords, most_frequent, reader_of, word_reader
 from unbag.data.text.tagging import Tagger
-from unbag.lexical import words as lexical_words
-from unbag.lexical.words import ALL, BY_TYPE, AllWords, TypeWords, most_frequent, reader_of, word_reader
 
 pytest.importorskip("spacy")
 

@@ -2,8 +2,8 @@
 
 from itertools import product
 
-from unbag.natlog.clauses import Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.natlog.relations import Relation
+from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import Relation
 
 A, THE = NounPhrase(), NounPhrase(Quantifier.THE)
 LEXICONS = {

@@ -1,11 +1,11 @@
-"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of `unbag.natlog.models`."""
+"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of `unbag.baselines.natlog.models`."""
 
 import pytest
 
-from unbag.natlog.clauses import Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.natlog.determiners import EVERY, FEW, NO, A, Determiner, Kind, between, restrictor, scope
-from unbag.natlog.models import outcomes
-from unbag.natlog.relations import Relation, relation_of
+from unbag.baselines.natlog.determiners import EVERY, FEW, NO, A, Determiner, Kind, between, restrictor, scope
+from unbag.baselines.natlog.models import outcomes
+from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import Relation, relation_of
 
 _SIGNS = dict(zip("≡⊏⊐^|‿#", Relation, strict=True))
 _SOME = Determiner(Kind.SOME)

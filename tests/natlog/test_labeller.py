@@ -1,9 +1,9 @@
 import pytest
 
 from tests.natlog.shapes import LEXICONS, THE, A, shapes
-from unbag.natlog.clauses import Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.natlog.labeller import prove, relate
-from unbag.natlog.relations import Relation
+from unbag.baselines.natlog.labeller import prove, relate
+from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import Relation
 
 R = Relation
 SHAPES = list(dict.fromkeys(shapes()))

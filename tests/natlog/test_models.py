@@ -3,9 +3,9 @@ from itertools import product
 import pytest
 
 from tests.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
-from unbag.natlog.clauses import Clause, Lexicon, NounPhrase, Quantifier, Shape
-from unbag.natlog.models import Doing, Model, Thing, outcomes, truth
-from unbag.natlog.relations import PARTS, Relation
+from unbag.baselines.natlog.models import Doing, Model, Thing, outcomes, truth
+from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import PARTS, Relation
 
 SHAPES = list(dict.fromkeys(shapes()))
 

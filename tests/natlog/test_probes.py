@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
+from unbag.baselines.natlog.sentences import Labeller
 from unbag.data.labels import ENTAILMENT
-from unbag.natlog.sentences import Labeller
 
 
 class Probe(NamedTuple):

@@ -1,7 +1,6 @@
 import pytest
 
-from unbag.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind
-from unbag.natlog.quantified import quantified
+from unbag.baselines.natlog.determiners import ANY, EVERY, FEW, NO, Determiner, Kind, quantified
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@ from itertools import product
 
 import pytest
 
+from unbag.baselines.natlog.relations import PARTS, Context, Relation, four_way, join, project, relation_of, three_way
 from unbag.data.labels import FOUR_WAY
-from unbag.natlog.relations import PARTS, Context, Relation, four_way, join, project, relation_of, three_way
 
 SYMBOLS = dict(zip("=<>^|v#", Relation, strict=True))
 

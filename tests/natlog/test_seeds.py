@@ -1,8 +1,8 @@
 import pytest
 
-from unbag.natlog.clauses import Quantifier
-from unbag.natlog.relations import Relation
-from unbag.natlog.seeds import Noun, clauses, lexicon, parts
+from unbag.baselines.natlog.parsing import Quantifier
+from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.natlog.seeds import Noun, clauses, lexicon, parts
 
 R = Relation
 

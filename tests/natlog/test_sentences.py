@@ -1,11 +1,9 @@
 import pytest
 
 from tools.natlog_pairs import made
+from unbag.baselines.natlog.sentences import Labeller, NatlogPredictor, explanation
 from unbag.data.labels import LABELS
 from unbag.inference.predictor import Predictor, checked_probabilities
-from unbag.natlog.explanation import explanation
-from unbag.natlog.predictor import NatlogPredictor
-from unbag.natlog.sentences import Labeller
 from unbag.predictors import predictor_of
 
 

@@ -1,3 +1,5 @@
+from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.natlog.sentences import Verdict
 from unbag.challenge_sets.perturbations.augmentation import (
     MAY_FOLLOW,
     NO_PROOF,
@@ -8,8 +10,6 @@ from unbag.challenge_sets.perturbations.augmentation import (
     proved,
 )
 from unbag.data.sources import Example
-from unbag.natlog.relations import Relation
-from unbag.natlog.sentences import Verdict
 
 PAIRS = [
     Example("a", "A man sleeps in a bed.", "A man is awake.", "contradiction"),
@@ -70,7 +70,7 @@ def test_independence_is_no_proof():
 
 
 def test_real_pairs_reversed(parser, wordnet):
-    from unbag.natlog.sentences import Labeller
+    from unbag.baselines.natlog.sentences import Labeller
 
     labeller = Labeller(parser, wordnet, wordnet.identity)
     kinds = [PAIRS[3], Example("e", "A dog is not barking.", "A dog is barking.", "contradiction")]

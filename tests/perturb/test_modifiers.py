@@ -2,6 +2,8 @@ from collections import Counter
 
 import pytest
 
+from unbag.baselines.natlog.relations import Relation, three_way
+from unbag.baselines.natlog.seeds import parts
 from unbag.challenge_sets.perturbations.modifiers import (
     BOTH,
     BY_NAME,
@@ -15,8 +17,6 @@ from unbag.challenge_sets.perturbations.modifiers import (
     modify,
     sentence,
 )
-from unbag.natlog.relations import Relation, three_way
-from unbag.natlog.seeds import parts
 
 SEED = Seed.of("A black cat is eating a fish.", "A cat is eating a fish.", "entailment")
 

@@ -4,6 +4,7 @@ import re
 
 import pytest
 
+from unbag.baselines.natlog.sentences import Labeller
 from unbag.challenge_sets.perturbations.augmentation import drawn, proved
 from unbag.challenge_sets.perturbations.negation import (
     CONTRACTED,
@@ -19,7 +20,6 @@ from unbag.challenge_sets.perturbations.negation import (
     shortenings,
 )
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, TRAINING, half
-from unbag.natlog.sentences import Labeller
 
 
 @pytest.fixture(scope="module")

@@ -3,9 +3,9 @@ from collections import Counter
 
 import pytest
 
+from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations.sicck import FILE, PAIRS, SEED_PAIRS, folds, group_sizes, read
 from unbag.data.downloads import fetch
-from unbag.natlog.relations import Relation
 
 HEADER = [
     "Sno", "SICK_id", "Premise", "Hypothesis", "Modifier", "Premise/Hypothesis/Both",

@@ -2,6 +2,9 @@
 
 import pytest
 
+from unbag.baselines.natlog.models import outcomes
+from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.natlog.seeds import parts
 from unbag.challenge_sets.perturbations.modifiers import BY_NAME, sentence
 from unbag.challenge_sets.perturbations.sicck import Row, read
 from unbag.challenge_sets.perturbations.sicck_rows import (
@@ -13,9 +16,6 @@ from unbag.challenge_sets.perturbations.sicck_rows import (
     official_shapes,
     reproduced,
 )
-from unbag.natlog.models import outcomes
-from unbag.natlog.relations import Relation
-from unbag.natlog.seeds import parts
 
 
 @pytest.fixture(scope="module")

@@ -4,13 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations import substitution as sub
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, count_corpus
 from unbag.challenge_sets.perturbations.substitution import Candidate, Substituter
 from unbag.challenge_sets.perturbations.word_lists import WordList
 from unbag.data.sources import Example
 from unbag.data.text.grammar import replacement
-from unbag.wordnet.relations import Relation
 
 LISTS = (
     WordList("colors", Relation.CO_HYPONYM, ("red", "blue"), ("red", "blue", "orange")),

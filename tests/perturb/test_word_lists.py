@@ -2,6 +2,7 @@ from collections import defaultdict
 
 import pytest
 
+from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations.word_lists import (
     CATEGORIES,
     FIXED_PHRASES,
@@ -11,7 +12,6 @@ from unbag.challenge_sets.perturbations.word_lists import (
     WORD_LISTS,
 )
 from unbag.data.text.tokens import words
-from unbag.wordnet.relations import Relation
 
 OFFICIAL = {
     *("cardinals", "ordinals", "colors", "countries", "nationalities", "materials", "rooms", "instruments", "planets"),

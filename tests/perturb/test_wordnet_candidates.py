@@ -1,7 +1,7 @@
 import pytest
 
+from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations.wordnet_candidates import WordNetCandidates
-from unbag.wordnet.relations import Relation
 
 
 @pytest.fixture(scope="module")

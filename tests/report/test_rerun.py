@@ -11,10 +11,10 @@ import pytest
 import unbag
 from tests.inference.conftest import ORDER, make_model, tiny_bert  # noqa: F401  (fixtures)
 from unbag import cli
+from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import loading, results
 from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
-from unbag.lexical.words import ALL
 from unbag.report.rerun import rerun
 
 FILE = Path("out") / results.FILE
@@ -114,7 +114,7 @@ def test_a_built_in_model(here, model):
 @pytest.mark.nightly
 def test_the_lexical_model(here, shared):
     """It tags words, so it needs a pipeline that is on the machine."""
-    from unbag.lexical import words as lexical_words
+    from unbag.baselines.lexical import words as lexical_words
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(lexical_words.PIPELINES, "en", str(shared / "hub/models/spacy/en_core_web_sm"))

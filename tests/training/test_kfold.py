@@ -19,6 +19,7 @@ from rich.console import Console
 
 from tests.training.conftest import PAIRS
 from unbag import challenge_sets, cli, scripts
+from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations import sicck_rows
 from unbag.challenge_sets.request import BuiltSet, Request
 from unbag.data.labels import LABELS, LabelError
@@ -27,7 +28,6 @@ from unbag.inference import TransformerPredictor
 from unbag.inference.model_error import ModelError
 from unbag.inference.probe import ProbeReport
 from unbag.inference.revision import folder_revision
-from unbag.natlog.relations import Relation
 from unbag.report.kfold import table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold

@@ -87,7 +87,7 @@ def empty_caches():
     from accelerate.state import AcceleratorState
     from huggingface_hub import HfFileSystem
 
-    from unbag.lexical.training import load
+    from unbag.baselines.lexical.fitting import load
     from unbag.utils import offline
 
     for name in (os.environ["HF_HOME"], os.environ["XDG_CACHE_HOME"], "out"):

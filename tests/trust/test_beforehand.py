@@ -24,12 +24,12 @@ EXPENSIVE = (
     "unbag.data.readers.hub_commit",
     "unbag.data.sources.Source.examples",  # all of somebody's pairs
     "unbag.challenge_sets.loading.prepare",
-    "unbag.lexical.training._gathered",
+    "unbag.baselines.lexical.fitting._gathered",
     "unbag.inference.loading.network_of",
     "unbag.inference.origin._commit",
     "unbag.training.run.load_to_train",
     "unbag.data.text.tagging.load",
-    "unbag.lexical.embeddings._fetch",
+    "unbag.baselines.lexical.embeddings._fetch",
     "unbag.engine.predict_rows",
     "httpx2.Client.send",
 )
@@ -38,9 +38,9 @@ EXPENSIVE = (
 @pytest.fixture
 def nothing_done(monkeypatch):
     """Let no command begin what costs minutes."""
+    import unbag.baselines.lexical.embeddings
     import unbag.engine
     import unbag.inference.loading
-    import unbag.lexical.embeddings
     import unbag.training.run  # noqa: F401  (or their names were not there to be replaced)
 
     for name in EXPENSIVE:
@@ -367,7 +367,7 @@ def test_wordnet_that_is_missing_is_told_before_anything_expensive(nothing_done,
     monkeypatch.setattr("nltk.data.path", [])
     monkeypatch.setenv("UNBAG_CACHE", str(Path.cwd().parent / "cache"))
     said = refused(capsys, *[given.get(word, word) for word in command.split()])
-    assert "unbag.wordnet.install" in "".join(said.split())
+    assert "unbag.baselines.wordnet.install" in "".join(said.split())
     assert files_below(Path.cwd()) == []
 
 

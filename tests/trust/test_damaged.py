@@ -10,9 +10,9 @@ import pytest
 
 from tests.trust.command import ALL, some
 from tests.trust.damage import DAMAGES, SEEDS, do, flipped, truncated
+from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
-from unbag.lexical.model import LexicalModel
-from unbag.lexical.training import Recipe, fitted
 from unbag.llm.answers import Answer, AnswerCache
 from unbag.utils import checksums
 from unbag.utils.sqlite_cache import Kept

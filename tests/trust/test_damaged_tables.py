@@ -13,10 +13,10 @@ from safetensors.numpy import save_file
 from tests.trust.command import ask, refused, some
 from tests.trust.conftest import write_pairs
 from tests.trust.damage import DAMAGES, do
+from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import Request, export, read_back
 from unbag.cli.environment import settle
 from unbag.data.readers import DataError
-from unbag.lexical import embeddings
 from unbag.prediction_files import read_predictions
 
 pytestmark = pytest.mark.usefixtures("elsewhere")

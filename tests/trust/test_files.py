@@ -15,14 +15,14 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.trust.command import ask, files_below, refused, some
+from unbag.baselines.lexical import word_vectors
+from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations import corpus_counts
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
 from unbag.data.readers import open_file
 from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
-from unbag.lexical import word_vectors
-from unbag.lexical.word_vectors import read_word_vectors
 from unbag.utils import safe_io
 from unbag.utils.safe_io import DataError
 

@@ -20,7 +20,7 @@ from tests.trust.command import ALL
 from tests.trust.conftest import write_pairs
 from tests.trust.hub_commands import COMMANDS, LASTING, PASSING, give
 from tests.trust.tiny_model import save_tiny_model
-from unbag.lexical.training import Recipe, fitted
+from unbag.baselines.lexical.fitting import Recipe, fitted
 
 _QUICK = ("build", "lexical score", "models make, vectors", "publish dataset")
 """Commands of the suite, which share the kinds of faults, each at one request; the whole attack gives all to all."""

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from tests.trust.command import refused
-from unbag.lexical.hub import open_lexical_model
-from unbag.lexical.training import Recipe, fitted
+from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.baselines.lexical.hub import open_lexical_model
 from unbag.predictors import predictor_of
 
 FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")

@@ -10,13 +10,13 @@ import pytest
 from tests.trust.command import ask, files_below, refused, some
 from unbag import challenge_sets
 from unbag.api import evaluate
+from unbag.baselines.lexical.fitting import Recipe
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.selection import Pairs
 from unbag.comparison import compare
 from unbag.data.sources import DataError, open_data
 from unbag.harness.export import export_tasks
-from unbag.lexical.training import Recipe
 from unbag.training.config import TrainConfig
 
 WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())

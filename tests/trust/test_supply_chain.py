@@ -25,7 +25,7 @@ READERS = {
     "src/unbag/data/downloads.py": "checks the sha256 of what it fetches",
     "src/unbag/utils/offline.py": "asks whether the Hub is there, and reads nothing",
     "src/unbag/llm/endpoint.py": "asks an endpoint that the user names",
-    "src/unbag/wordnet/install.py": "lets pip check the sha256",
+    "src/unbag/baselines/wordnet/install.py": "lets pip check the sha256",
 }
 NETWORK = re.compile(
     r"\burlopen\b|\burlretrieve\b|\bget_session\b|\bhttpx2?\.(Client|get|stream)\b|\brequests\.get\b|\bOpenAI\(|\"pip\""
@@ -98,7 +98,7 @@ def test_every_file_that_is_fetched_has_its_hash_and_an_address_that_does_not_ch
 
 
 def test_what_pip_fetches_has_its_hash():
-    text = (ROOT / "src/unbag/wordnet/install.py").read_text()
+    text = (ROOT / "src/unbag/baselines/wordnet/install.py").read_text()
     assert re.search(r'_SHA256: Final = "[0-9a-f]{64}"', text)
     assert "--require-hashes" in text or "--hash=sha256:" in text
 

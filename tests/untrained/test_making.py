@@ -14,10 +14,10 @@ from transformers import AutoModelForSequenceClassification, AutoTokenizer
 from tests.models.tiny import tiny_model
 from tests.training.conftest import pairs_file, write_pairs  # noqa: F401  (fixture)
 from unbag import scripts
+from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
 from unbag.inference.model_error import ModelError
-from unbag.lexical import embeddings
 from unbag.models import KINDS
 from unbag.training.run import run
 from unbag.untrained.making import make

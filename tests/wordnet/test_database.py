@@ -4,9 +4,9 @@ import tarfile
 
 import pytest
 
-from unbag.wordnet import database as module
-from unbag.wordnet import install
-from unbag.wordnet.relations import Relation, hyponym_distance, relation
+from unbag.baselines.wordnet import database as module
+from unbag.baselines.wordnet import install
+from unbag.baselines.wordnet.relations import Relation, hyponym_distance, relation
 
 
 @pytest.mark.parametrize(
@@ -65,7 +65,7 @@ def test_without_wordnet_the_message_names_the_step(monkeypatch, tmp_path):
     monkeypatch.setattr(nltk.data, "path", [])
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert not module.is_installed()
-    with pytest.raises(ValueError, match=r"one step installs it .*python -m unbag.wordnet.install"):
+    with pytest.raises(ValueError, match=r"one step installs it .*python -m unbag.baselines.wordnet.install"):
         module.open_wordnet.__wrapped__()
 
 
@@ -82,7 +82,9 @@ def test_a_wordnet_that_an_earlier_unbag_installed_is_not_read(monkeypatch, tmp_
     monkeypatch.setattr(nltk.data, "path", [str(install.earlier_folder())])
     (install.earlier_folder() / "corpora" / "wordnet").mkdir(parents=True)
     assert not module.is_installed()
-    with pytest.raises(ValueError, match=r"not Princeton's, .* install it again: python -m unbag.wordnet.install"):
+    with pytest.raises(
+        ValueError, match=r"not Princeton's, .* install it again: python -m unbag.baselines.wordnet.install"
+    ):
         module.open_wordnet.__wrapped__()
 
 

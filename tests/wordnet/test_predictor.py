@@ -2,9 +2,9 @@ import numpy as np
 import pytest
 
 from tests.wordnet.tiny_lexicon import TinyLexicon
+from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.data.labels import LABELS
 from unbag.inference.predictor import Predictor, checked_probabilities
-from unbag.wordnet.predictor import WordNetPredictor
 
 
 @pytest.fixture

@@ -1,7 +1,14 @@
 import pytest
 
 from tests.wordnet.tiny_lexicon import TinyLexicon
-from unbag.wordnet.relations import Relation, are_antonyms, are_co_hyponyms, are_synonyms, hyponym_distance, relation
+from unbag.baselines.wordnet.relations import (
+    Relation,
+    are_antonyms,
+    are_co_hyponyms,
+    are_synonyms,
+    hyponym_distance,
+    relation,
+)
 
 LEXICON = TinyLexicon()
 

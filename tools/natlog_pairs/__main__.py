@@ -8,9 +8,9 @@ import sys
 from collections import Counter
 
 from tools.natlog_pairs import made
+from unbag.baselines.natlog.sentences import Labeller
 from unbag.data.labels import ENTAILMENT, NEUTRAL
 from unbag.data.text.tagging import PIPELINE
-from unbag.natlog.sentences import Labeller
 
 
 def main() -> None:

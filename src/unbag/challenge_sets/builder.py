@@ -34,7 +34,7 @@ _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
     *(f"data/{name}" for name in ("labels.py", "corpora.py", "sources.py", "columns.py", "readers.py", "text")),
     *(f"challenge_sets/{name}.py" for name in ("builder", "build_stats", "config", "official", "plain/rows")),
-    *("utils/rng.py", "challenge_sets/perturbations", "lexical", "natlog", "wordnet"),
+    *("utils/rng.py", "challenge_sets/perturbations", "baselines"),
     *("scoring/bleu.py", "scoring/pos_minitree.py", "scoring/uncertainty_partitions.py"),
 )
 """The code that decides what rows a set has; a change of it makes every cached set stale."""

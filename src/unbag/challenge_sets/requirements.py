@@ -52,7 +52,7 @@ def pipeline(name: str) -> Requirement:
 
 def embeddings(name: str) -> Requirement:
     """Return a table of word embeddings."""
-    from unbag.lexical import embeddings as tables
+    from unbag.baselines.lexical import embeddings as tables
 
     return Requirement(f"the embeddings {name}", lambda: tables.find(name))
 
@@ -63,8 +63,8 @@ def wordnet() -> Requirement:
     def get() -> object:
         from huggingface_hub import is_offline_mode
 
-        from unbag.wordnet.database import is_installed, open_wordnet
-        from unbag.wordnet.install import install
+        from unbag.baselines.wordnet.database import is_installed, open_wordnet
+        from unbag.baselines.wordnet.install import install
 
         if not is_installed() and not is_offline_mode():
             install()

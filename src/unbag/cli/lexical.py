@@ -55,7 +55,7 @@ def fit(
     unbag lexical fit --training snli --out lexical-snli
     unbag lexical fit --training my-train.csv --out lexical-mine
     """
-    from unbag.lexical.training import Recipe, fitted, load
+    from unbag.baselines.lexical.fitting import Recipe, fitted, load
     from unbag.utils import locks, parallel
 
     recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
@@ -89,11 +89,11 @@ def score(
 
     unbag lexical score --premise "A man sleeps." --hypothesis "A man runs." --label neutral
     """
+    from unbag.baselines.lexical.fitting import Recipe, fitted, load
+    from unbag.baselines.lexical.hub import open_lexical_model
+    from unbag.baselines.lexical.scorer import score_pair
+    from unbag.baselines.lexical.words import BY_CONTEXT
     from unbag.data.labels import LABELS, gold_label
-    from unbag.lexical.hub import open_lexical_model
-    from unbag.lexical.scorer import score_pair
-    from unbag.lexical.training import Recipe, fitted, load
-    from unbag.lexical.words import BY_CONTEXT
 
     if model and training:
         raise typer.BadParameter("name either --model or --training")

@@ -32,9 +32,8 @@ def label(
 
     unbag natlog label --premise "No dog is chasing a cat." --hypothesis "No poodle is chasing a black cat."
     """
+    from unbag.baselines.natlog.sentences import Labeller, explanation
     from unbag.data.text.tagging import PIPELINE
-    from unbag.natlog.explanation import explanation
-    from unbag.natlog.sentences import Labeller
 
     verdict = Labeller.load(pipeline or PIPELINE).label(premise, hypothesis)
     lines = explanation(verdict)

@@ -72,7 +72,7 @@ def pair(
 
 def fitted_by_default() -> Path:
     """Return the folder of the lexical model that scores are held against, in English; it is fitted once."""
-    from unbag.lexical.training import Recipe, fitted
+    from unbag.baselines.lexical.fitting import Recipe, fitted
     from unbag.word_counter import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any, Final
 
 from unbag import demo
+from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import BuiltSet, Request, read_back
 from unbag.challenge_sets.results import Result
 from unbag.data import readers
 from unbag.demo.reader import ReaderPredictor
 from unbag.evaluation import OnProgress, OnResult, OnSet, evaluate_all
-from unbag.lexical.words import ALL
 from unbag.utils.files import atomic_write
 from unbag.utils.offline import go_offline
 

@@ -4,13 +4,13 @@ import json
 from pathlib import Path
 from typing import Final
 
+from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
+from unbag.baselines.lexical.words import ALL, BY_TYPE
 from unbag.hub.home import what_it_is
 from unbag.hub.local_paths import without_folders
 from unbag.hub.publication import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice
-from unbag.lexical.model import CONFIG_FILE, WEIGHTS_FILE
-from unbag.lexical.words import ALL, BY_TYPE
 from unbag.utils.files import read_object
 from unbag.utils.hub_names import require_repo
 

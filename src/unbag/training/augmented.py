@@ -44,7 +44,7 @@ class Augmented:
         self.identity = {"parser": parser.identity}
         wordnet: Any = None
         if asks_wordnet(pairs):
-            from unbag.wordnet.database import open_wordnet
+            from unbag.baselines.wordnet.database import open_wordnet
 
             wordnet = open_wordnet()
             self.identity["wordnet"] = wordnet.identity
@@ -96,7 +96,7 @@ def _maker(kind: str, examples: list[Example], premises: list[str], parser: Pars
         return Substituted(
             premises, Substituter(count_corpus(examples), lists=lists, more=WordNetCandidates(wordnet), words=words)
         )
-    from unbag.natlog.sentences import Labeller
+    from unbag.baselines.natlog.sentences import Labeller
 
     labeller = Labeller(parser, wordnet, wordnet.identity)
     if kind == Negated.kind:

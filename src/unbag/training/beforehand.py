@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.wordnet.database import require_installed
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import check as check_set
 from unbag.data.corpora import CORPORA
@@ -10,7 +12,6 @@ from unbag.data.labels import parse_label_map
 from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
-from unbag.lexical import embeddings
 from unbag.predictors import require_model
 from unbag.training import augment_option
 from unbag.training.config import TrainConfig, weighted
@@ -19,7 +20,6 @@ from unbag.utils import optional_deps
 from unbag.utils.hub_names import require_repo
 from unbag.utils.optional_deps import EXTRA_OF
 from unbag.utils.safe_io import require_file, require_writable
-from unbag.wordnet.database import require_installed
 
 
 def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:

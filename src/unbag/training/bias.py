@@ -7,12 +7,12 @@ from typing import Any, Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError, open_file
 from unbag.data.sources import Example
 from unbag.inference.predictions import Predictions
 from unbag.inference.run import predict_rows
-from unbag.lexical.cross_fitting import FLOOR, CrossFitted
 from unbag.prediction_files import label_space_of_file
 from unbag.utils.hashing import text_hash
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.lexical.regression import lms
+from unbag.baselines.lexical.regression import lms
 
 EDGES: Final = (0.3, 0.5, 0.7)
 """Where a group of LMS ends and the next begins: words tell, hardly tell, mislead, and mislead as in CS_0.7."""

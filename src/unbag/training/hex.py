@@ -30,9 +30,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn.functional import cross_entropy
 
+from unbag.baselines.lexical import embeddings
 from unbag.hex.residual import ResidualHead, both_outputs
 from unbag.hex.superficial import SuperficialBranch
-from unbag.lexical import embeddings
 from unbag.training.last_linear import last_linear
 from unbag.training.objective import Loss, Objective
 from unbag.training.options import HexOptions

@@ -5,8 +5,8 @@ from typing import Any
 
 import torch
 
+from unbag.baselines.lexical.embeddings import Table
 from unbag.hex.superficial import WordTable
-from unbag.lexical.embeddings import Table
 
 
 def of_network(network: Any, special: Collection[int]) -> WordTable:

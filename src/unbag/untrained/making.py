@@ -15,12 +15,13 @@ from safetensors.torch import save_file
 from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
+from unbag.baselines.lexical import embeddings
+from unbag.baselines.wordnet.database import require_installed
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import Source, open_corpus, open_data, require_pairs
 from unbag.data.text import tagging as pipelines
 from unbag.inference.origin import origin_of
 from unbag.inference.reading import require_few_parts
-from unbag.lexical import embeddings
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
@@ -30,7 +31,6 @@ from unbag.utils import locks, optional_deps
 from unbag.utils.files import atomic_rename, removed_on_failure, write_json
 from unbag.utils.options import read
 from unbag.utils.redaction import first_line
-from unbag.wordnet.database import require_installed
 
 FILE: Final = "made_with.json"
 _ARE_MADE: Final = frozenset(PairConfig.__annotations__) - {"hidden_size", "dropout", "train_embeddings"}

@@ -7,7 +7,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.wordnet.relations import Lexicon, ancestors
+from unbag.baselines.wordnet.relations import Lexicon, ancestors
 
 SYNONYM, ANTONYM, HYPERNYM, HYPONYM, CO_HYPONYM = range(5)
 _FURTHEST: Final = 8

@@ -6,7 +6,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.lexical.embeddings import Table
+from unbag.baselines.lexical.embeddings import Table
 from unbag.models.network import SPREAD
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL
 from unbag.utils import rng as counter_rng

@@ -70,8 +70,8 @@ def relations(words: Sequence[str]) -> Tables:
         ImportError: without NLTK.
         ValueError: without WordNet; the message names the step that installs it.
     """
+    from unbag.baselines.wordnet.database import open_wordnet
     from unbag.untrained.relations import word_relations
-    from unbag.wordnet.database import open_wordnet
 
     size = len(SPECIAL) + len(words)
     pairs, features = word_relations(words, open_wordnet())

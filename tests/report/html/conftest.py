@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from unbag import demo
+from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
 from unbag.evaluation import evaluate_all
-from unbag.lexical.words import ALL
 from unbag.report import html
 
 HOSTILE = (

@@ -6,7 +6,7 @@ import pytest
 from tools.demo_corpus.__main__ import contents, main
 from tools.demo_corpus.corpus import generate
 from unbag import demo
-from unbag.lexical import embeddings
+from unbag.baselines.lexical import embeddings
 
 
 @pytest.mark.nightly

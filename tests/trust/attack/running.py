@@ -33,7 +33,7 @@ WARM = (
     *("unbag.report.html", "unbag.harness.export", "unbag.hub.dataset", "unbag.hub.checkpoint", "unbag.comparison"),
     *(
         "unbag.untrained.making",
-        "unbag.lexical.training",
+        "unbag.baselines.lexical.fitting",
         "unbag.challenge_sets.results",
         "unbag.people",
         "jinja2",

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 from unbag import people, report_examples
+from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
 from unbag.data.sources import open_data
-from unbag.lexical.word_vectors import read_word_vectors
 from unbag.prediction_files import read_predictions
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -45,7 +45,7 @@ def _sheet(path: Path) -> Any:
 
 
 def _lexical(path: Path) -> Any:
-    from unbag.lexical.model import LexicalModel
+    from unbag.baselines.lexical.model import LexicalModel
 
     shutil.copyfile(path, path.parent / "config.json")
     shutil.copyfile(CORPUS / "lexical.safetensors" / "sound", path.parent / "model.safetensors")
@@ -53,7 +53,7 @@ def _lexical(path: Path) -> Any:
 
 
 def _weights(path: Path) -> Any:
-    from unbag.lexical.model import LexicalModel
+    from unbag.baselines.lexical.model import LexicalModel
 
     shutil.copyfile(CORPUS / "lexical.json" / "sound", path.parent / "config.json")
     shutil.copyfile(path, path.parent / "model.safetensors")

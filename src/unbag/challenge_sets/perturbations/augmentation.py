@@ -22,6 +22,8 @@ from typing import Final, NamedTuple, Protocol
 
 import numpy as np
 
+from unbag.baselines.natlog.relations import Relation, three_way
+from unbag.baselines.natlog.sentences import Verdict
 from unbag.challenge_sets.perturbations.addamod import (
     DEFAULT_MIN_COUNT,
     DEFAULT_SEED,
@@ -34,8 +36,6 @@ from unbag.challenge_sets.perturbations.vocabulary_split import ALL, is_official
 from unbag.data.labels import ENTAILMENT, LABELS, NEUTRAL
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parse, Parser
-from unbag.natlog.relations import Relation, three_way
-from unbag.natlog.sentences import Verdict
 from unbag.utils import rng
 
 DEFAULT_PAIRS: Final = 20_000

@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from itertools import product
 from typing import Final, NamedTuple
 
+from unbag.baselines.natlog.labeller import prove, relate
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
 from unbag.data.text.grammar import agree, plural_phrase
 from unbag.data.text.parses import Person, agreeing
-from unbag.natlog.clauses import ALWAYS, NEVER, NOT, Clause, NounPhrase, Quantifier, Shape
-from unbag.natlog.labeller import prove, relate
-from unbag.natlog.relations import Relation
-from unbag.natlog.seeds import INFLECTED, NUMBERS, Noun, Parts, clauses, lexicon, parts
 
 SUBJECT: Final = "subject"
 VERB: Final = "verb"
@@ -234,7 +234,7 @@ def _takes(parts: Parts, part: str, modifier: Modifier) -> bool:
 def sentence(parts: Parts, change: Change = ()) -> str:
     """Return a sentence, modified.
 
-    >>> from unbag.natlog.seeds import parts
+    >>> from unbag.baselines.natlog.seeds import parts
     >>> dogs = parts("two dogs are playing by an old tree")
     >>> sentence(dogs, (("subject", BY_NAME["every one of"]),))
     'every one of the two dogs is playing by an old tree'

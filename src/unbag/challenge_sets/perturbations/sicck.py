@@ -8,9 +8,9 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
+from unbag.baselines.natlog.relations import Relation, four_way, three_way
 from unbag.data.downloads import PinnedFile
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT
-from unbag.natlog.relations import Relation, four_way, three_way
 from unbag.utils import rng
 
 COMMIT: Final = "05e41251ddc30ca463d1f2daba92b1444cc9e969"

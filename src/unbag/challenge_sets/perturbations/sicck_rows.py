@@ -11,6 +11,10 @@ from typing import Any, Final, NamedTuple
 
 import pyarrow as pa
 
+from unbag.baselines.natlog.labeller import relate
+from unbag.baselines.natlog.parsing import Shape
+from unbag.baselines.natlog.relations import Relation, four_way, three_way
+from unbag.baselines.natlog.seeds import Parts
 from unbag.challenge_sets.perturbations.modifiers import (
     ADJECTIVE_ADVERB,
     BOTH,
@@ -31,10 +35,6 @@ from unbag.data.columns import PAIR
 from unbag.data.labels import FORWARD_ENTAILMENT, REVERSE_ENTAILMENT, label_id
 from unbag.data.sources import Example
 from unbag.data.text.tagging import Tagger
-from unbag.natlog.clauses import Shape
-from unbag.natlog.labeller import relate
-from unbag.natlog.relations import Relation, four_way, three_way
-from unbag.natlog.seeds import Parts
 
 FOUR_WAY: Final = "four_way"
 SEVEN_WAY: Final = "seven_way"

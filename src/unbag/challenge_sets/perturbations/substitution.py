@@ -14,6 +14,7 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import pyarrow as pa
 
+from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations.augmentation import Made
 from unbag.challenge_sets.perturbations.corpus_counts import Bigrams, CorpusCounts, with_edges
 from unbag.challenge_sets.perturbations.swapped import distinct
@@ -26,7 +27,6 @@ from unbag.data.sources import Example
 from unbag.data.text.grammar import agree, replacement
 from unbag.data.text.tokens import Word, words
 from unbag.utils import rng
-from unbag.wordnet.relations import Relation
 
 DEFAULT_SEED: Final = 13
 DEFAULT_Q: Final = 3

@@ -8,9 +8,9 @@ no two can be true of the same thing in the same event. Words that are often som
 
 from typing import Final, NamedTuple
 
+from unbag.baselines.wordnet.relations import Relation
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
 from unbag.data.text.grammar import plural
-from unbag.wordnet.relations import Relation
 
 LABEL_OF: Final = {
     Relation.CO_HYPONYM: CONTRADICTION,

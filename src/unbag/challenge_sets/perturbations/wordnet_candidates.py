@@ -5,9 +5,9 @@ from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
+from unbag.baselines.wordnet.database import WordNet
+from unbag.baselines.wordnet.relations import Relation
 from unbag.challenge_sets.perturbations.substitution import WORDNET_ANTONYMS, Candidate
-from unbag.wordnet.database import WordNet
-from unbag.wordnet.relations import Relation
 
 _LEAST_TAGGED: Final = 5  # in the sense-tagged texts behind WordNet: fewer say nothing of which sense is the usual one
 _WORD_SHARE: Final = 0.9

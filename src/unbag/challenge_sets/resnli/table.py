@@ -6,10 +6,10 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
+from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
-from unbag.lexical.predictors import BASELINES
 from unbag.scoring.bootstrap import Estimate
 
 _UNKNOWN: Final = "What the model was trained on is not known: it may have seen any of these pairs."

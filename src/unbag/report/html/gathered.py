@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Final
 
 from unbag import challenge_sets, report_examples
+from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import LeftOut, Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import Group, Model, Scored
-from unbag.lexical.predictors import is_baseline
 from unbag.scoring.bootstrap import plain
 
 _OF_THE_RUN: Final = (

@@ -1,0 +1,1 @@
+"""Baselines that no training data of a model enters: bags of words, natural logic and WordNet."""

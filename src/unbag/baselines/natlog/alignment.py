@@ -1,0 +1,361 @@
+"""Which word of the hypothesis stands for which word of the premise, and which of these a word depends on.
+
+What one of two sentences has and the other has not, and what becomes of the sentence without it.
+
+An edit: one thing that is done to a premise on the way to a hypothesis.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final
+
+from unbag.baselines.natlog import relations as known
+from unbag.baselines.natlog.determiners import Kind
+from unbag.baselines.natlog.focus import is_exceptive
+from unbag.baselines.natlog.lexicon import Words
+from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
+from unbag.baselines.natlog.polarity import around, determiner_of, operators
+from unbag.baselines.natlog.relations import Context, Relation
+from unbag.baselines.natlog.scopes import Operator
+
+_CLASSES: Final = (frozenset(NOUNS), frozenset(VERBS), frozenset({"ADJ", "VERB", "ADV"}), frozenset({"ADP", "SCONJ"}))
+_GAP: Final = 1.0
+_RELATED: Final = 1.2  # cheaper than two gaps
+_SLOTS: Final = (*SUBJECTS, *OBJECTS, "pobj", "acomp", "pcomp", "xcomp", "ccomp", "agent")
+_MODIFIERS: Final = ("amod", "advmod", "compound", "nummod", "prep", "npadvmod", "poss", "prt")
+
+
+def same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
+    """Tell whether two tokens have parts of speech that one word can have in two parses."""
+    return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
+
+
+def align(premise: Tree, hypothesis: Tree, words: Words) -> dict[int, int]:
+    """Return which content word of the hypothesis is aligned to each of the premise, where one is.
+
+    First in order, at the least cost: the same word costs nothing, a related one less than leaving out and putting in.
+    Then what is left and fills the same place of words that are aligned ("eats an apple", "eats the soup").
+    """
+    left = [i for i in range(len(premise.words)) if i not in premise.silent]
+    right = [j for j in range(len(hypothesis.words)) if j not in hypothesis.silent]
+    known = {hypothesis.lemmas[j] for j in right}, {premise.lemmas[i] for i in left}
+
+    def cost(i: int, j: int) -> float | None:
+        if premise.lemmas[i] == hypothesis.lemmas[j] or premise.words[i].lower() == hypothesis.words[j].lower():
+            differs = premise.deps[i] != hypothesis.deps[j]
+            return 0.1 * differs + 0.1 * (not same_class(premise, i, hypothesis, j))
+        if premise.lemmas[i] in known[0] or hypothesis.lemmas[j] in known[1]:
+            return None
+        if not same_class(premise, i, hypothesis, j):
+            return None
+        related = words.relation(premise.lemmas[i], hypothesis.lemmas[j], premise.pos[i])
+        return None if related is None else _RELATED + 0.2 * (premise.deps[i] != hypothesis.deps[j])
+
+    pairs = _cheapest(left, right, cost)
+    _fill_places(premise, hypothesis, pairs, left, right)
+    return pairs
+
+
+def _cheapest(left: list[int], right: list[int], cost: Callable[[int, int], float | None]) -> dict[int, int]:
+    """Return the alignment in order that costs least (Needleman & Wunsch 1970)."""
+    n, m = len(left), len(right)
+    best = [[(i + j) * _GAP for j in range(m + 1)] for i in range(n + 1)]
+    paired = [[False] * (m + 1) for _ in range(n + 1)]
+    for i in range(1, n + 1):
+        for j in range(1, m + 1):
+            best[i][j] = min(best[i - 1][j], best[i][j - 1]) + _GAP
+            price = cost(left[i - 1], right[j - 1])
+            if price is not None and best[i - 1][j - 1] + price <= best[i][j]:
+                best[i][j] = best[i - 1][j - 1] + price
+                paired[i][j] = True
+    pairs: dict[int, int] = {}
+    i, j = n, m
+    while i and j:
+        if paired[i][j]:
+            i, j = i - 1, j - 1
+            pairs[left[i]] = right[j]
+        elif best[i - 1][j] <= best[i][j - 1]:
+            i -= 1
+        else:
+            j -= 1
+    return pairs
+
+
+def _fill_places(premise: Tree, hypothesis: Tree, pairs: dict[int, int], left: list[int], right: list[int]) -> None:
+    """Align what is left over on both sides and depends in the same way on words that are aligned."""
+    for deps in (("ROOT",), _SLOTS, _MODIFIERS):
+        taken = set(pairs.values())
+        for i in left:
+            if i in pairs or premise.deps[i] not in deps:
+                continue
+            head = premise.heads[i]
+            for j in right:
+                if j in taken or hypothesis.deps[j] != premise.deps[i] or not same_class(premise, i, hypothesis, j):
+                    continue
+                root = deps == ("ROOT",)
+                if root or pairs.get(head) == hypothesis.heads[j]:
+                    pairs[i] = j
+                    taken.add(j)
+                    break
+
+
+def anchor(tree: Tree, token: int, aligned: set[int]) -> int | None:
+    """Return the aligned word that a token depends on; a conjunct stands for a first one that is not aligned."""
+    below = token
+    for above in tree.above(token):
+        if above in aligned:
+            return above
+        heirs = [child for child in tree.children[above] if tree.deps[child] == "conj" and child in aligned]
+        if heirs and below not in heirs:
+            return heirs[0]
+        below = above
+    return None
+
+
+def at_one_place(left: int | None, right: int | None, pairs: dict[int, int]) -> bool:
+    """Tell whether a place of the premise is one of the hypothesis."""
+    return (None if left is None else pairs.get(left)) == right
+
+
+class CannotReadError(Exception):
+    """A pair has something that is not known here; the message says what."""
+
+
+class Sort(Enum):
+    """What is done."""
+
+    SUBSTITUTE = "substitute"
+    DELETE = "delete"
+    INSERT = "insert"
+    DETERMINER = "change the determiner"
+    NEGATION = "change the negation"
+
+
+@dataclass(frozen=True)
+class Edit:
+    """A step from the premise to the hypothesis.
+
+    Attributes:
+        sort: what is done.
+        premise: the words that it takes away, empty if none.
+        hypothesis: those that it puts there.
+        relation: of the one to the other, where they stand and for themselves.
+        source: why.
+        left: the premise's token that it is done at; for words that are put in, what they are put to; None if nothing.
+        right: the hypothesis's; for words that are taken away, what they were put to.
+        leaving: the tokens that it takes away, or puts in: their operators are not around it.
+    """
+
+    sort: Sort
+    premise: str
+    hypothesis: str
+    relation: Relation
+    source: str
+    left: int | None
+    right: int | None
+    leaving: frozenset[int] = frozenset()
+
+
+LOOSE: Final = frozenset({"advmod", "npadvmod", "prep", "advcl", "dep", "appos", "parataxis"})
+"""Dependencies whose heads parsers mistake, and which say the same of another word near by."""
+_ADJUNCTS: Final = frozenset(
+    "prep acl relcl npadvmod appos nmod nummod quantmod poss agent dative amod compound".split()
+)
+_FORWARD: Final = Relation.FORWARD_ENTAILMENT
+
+
+def left_over(
+    tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: Words
+) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
+    """Yield what a sentence has and the other has not.
+
+    Each with its root, the token of the other sentence that it is put to there (None if nothing), its tokens, and the
+    relation of the sentence to the same without it, with the reason.
+
+    Raises:
+        CannotReadError: if that relation is not known here.
+    """
+    roots = _roots(tree, set(pairs) | consumed)
+    tree_operators = operators(tree) if roots else []
+    for root in roots:
+        tokens = _removed(tree, root, other, pairs, consumed)
+        _check_operators(tree, root, tokens, tree_operators)
+        removal = _removal(tree, root, tokens, set(pairs), words)
+        head = anchor(tree, root, set(pairs))
+        yield root, None if head is None else pairs[head], tokens, removal
+
+
+def _roots(tree: Tree, accounted_for: set[int]) -> list[int]:
+    """Return the words that are left over and do not depend on others that are."""
+    left = [i for i in range(len(tree.words)) if i not in accounted_for and i not in tree.silent]
+    return [i for i in left if not any(above in left for above in tree.above(i))]
+
+
+def _removed(tree: Tree, root: int, other: Tree, pairs: dict[int, int], consumed: set[int]) -> frozenset[int]:
+    """Return what is left over below a word, with the words that say nothing of their own.
+
+    Raises:
+        CannotReadError: if words stay that depended on it, and depend on something else than it did now.
+    """
+    tokens: list[int] = [root]
+    stay: list[int] = []
+    for above in tokens:  # which grows
+        for child in tree.children[above]:
+            (stay if child in pairs or child in consumed else tokens).append(child)
+    if not stay:
+        return frozenset(tokens)
+    place = next((pairs[above] for above in tree.above(root) if above in pairs), None)
+    heirs = [child for child in stay if tree.deps[child] == "conj" and child in pairs]
+    for child in stay:
+        if child not in pairs or {tree.deps[child], other.deps[pairs[child]]} & LOOSE:
+            continue
+        head = other.heads[pairs[child]]
+        at_root = head == pairs[child]
+        if child in heirs and (head == place or (place is None and at_root)):
+            continue
+        if heirs and head == pairs[heirs[0]]:
+            continue
+        if tree.deps[root] in ("acl", "relcl", "amod", "advcl", "prep", "pcomp") and head == place:
+            continue
+        raise CannotReadError(f"what becomes of {tree.words[child]!r} without {tree.words[root]!r}")
+    return frozenset(tokens)
+
+
+def _check_operators(tree: Tree, root: int, tokens: frozenset[int], tree_operators: list[Operator]) -> None:
+    """Check that what is left out says nothing of the rest but more.
+
+    Raises:
+        CannotReadError: If the rest need not hold, or need not be said of the same, without it: "in no city", "except".
+    """
+    for each in tree_operators:
+        if each.owner not in tokens or each.domain <= tokens:
+            continue
+        rest = each.domain - tokens
+        is_determiner = each.owner in tree.determiners and not each.restricts
+        if is_determiner and len(rest) == 1 and all(tree.pos[token] in NOUNS for token in rest):
+            continue  # "a man with no hat" is a man
+        if each.is_opaque or (is_determiner and not determiner_of(tree, each.owner).is_existential):
+            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+    if any(is_exceptive(tree, token) for token in tokens):
+        raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+    is_aside = tree.deps[root] in ("relcl", "appos", "acl") and root and _has_comma(tree, tokens)
+    if is_aside and any(each.mark is not Context.UPWARD for each in around(tree_operators, root)):
+        # "Every boy, who was tired, slept" says it of every boy.
+        raise CannotReadError(f"whether {tree.text(tokens)!r} restricts")
+
+
+def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
+    start = min(tokens)
+    return tree.words[start] == "," or (start > 0 and tree.words[start - 1] == ",")
+
+
+def _removal(tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: Words) -> tuple[Relation, str]:
+    """Return the relation of a sentence to the same without some of its words, where they stand."""
+    dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
+    if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
+        return _conjunct(tree, root)
+    if dep in ("advmod", "neg"):
+        if lemma in known.NOT_QUITE:
+            return Relation.ALTERNATION, f"{lemma} is not quite"
+        if lemma in known.MODAL_ADVERBS:
+            return Relation.REVERSE_ENTAILMENT, f"what is so is {lemma} so"
+        if lemma in known.ADVERSE or lemma == "enough":
+            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        return _FORWARD, "an adverb restricts"
+    if dep in ("amod", "compound", "nmod") and tree.pos[head] in NOUNS:
+        return _modifier(tree, root, words)
+    if dep == "advcl":
+        marks = {tree.lemmas[child] for child in tree.children[root]}
+        before = tree.lemmas[min(tokens) - 1] if min(tokens) else ""
+        if marks & {"unless", "whether"} or ("if" in marks and {before, *marks} & {"only", "even", "as"}):
+            raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+        if "if" in marks:
+            return Relation.REVERSE_ENTAILMENT, "what is so is so under a condition"
+        return _FORWARD, "a clause that says when, why or how restricts"
+    bare = tree.lemmas[head] == "be" and tree.first(head, "acomp", "attr") is None
+    if dep == "prep" and (bare or lemma in known.OTHER_PREPOSITIONS - {"until", "unlike"}):
+        raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+    if dep == "prep" and _is_not_factual(tree, root):
+        raise CannotReadError(f"whether what is so {tree.text(tokens)!r} is so")
+    if dep == "npadvmod" and tree.pos[head] in ("ADJ", "ADV"):  # who is five years old need not be old
+        raise CannotReadError(f"what becomes of {tree.words[head]!r} without {tree.text(tokens)!r}")
+    if dep == "dobj" and tree.lemmas[head] not in known.INCHOATIVE:
+        determiner = determiner_of(tree, root)
+        if tree.pos[head] in VERBS and determiner.kind in (Kind.SOME, Kind.EVERY, Kind.MOST, Kind.EXACTLY):
+            return _FORWARD, "who does it to something does it"
+    if dep == "prt":
+        related = words.relation(f"{tree.lemmas[head]} {lemma}", tree.lemmas[head], "VERB")
+        if related is not None and related.relation in (Relation.EQUIVALENCE, _FORWARD):
+            return related.relation, related.source
+    if dep in _ADJUNCTS:
+        names = {
+            "relcl": "a relative clause",
+            "acl": "a clause",
+            "prep": "a prepositional phrase",
+            "nummod": "a number",
+        }
+        return _FORWARD, f"{names.get(dep, 'an adjunct')} restricts"
+    raise CannotReadError(f"what becomes of the sentence without {tree.text(tokens)!r}")
+
+
+def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
+    first = tree.heads[root] if tree.deps[root] == "conj" else root
+    chain = [first, *(child for child in tree.children[first] if tree.deps[child] == "conj")]
+    links = {
+        tree.lemmas[child] for each in chain for child in tree.children[each] if tree.deps[child] in ("cc", "preconj")
+    }
+    if tree.lemmas[tree.heads[first]] in known.COLLECTIVE | {"between"} and tree.deps[first] in (*SUBJECTS, "pobj"):
+        raise CannotReadError("whether what is said of several is said of each")
+    if links & {"or", "nor", "either"}:
+        return Relation.REVERSE_ENTAILMENT, "each of two is one of them"
+    if not links & {"and", "but", "&", "yet", "both"}:
+        raise CannotReadError(f"what joins {tree.words[root]!r} to the rest")
+    if tree.pos[root] == "ADJ" and tree.lemmas[root] in known.COLOURS:  # a black and white dog is no black one
+        raise CannotReadError(f"how much is {tree.words[root]!r}")
+    others = {word.lower() for word in tree.words}
+    if tree.pos[first] in NOUNS and (
+        others & {"together"} or {"each", "other"} <= others or {"one", "another"} <= others
+    ):
+        raise CannotReadError("whether what is said of several is said of each")
+    determiner = determiner_of(tree, first)
+    if links & {"but"} and not determiner.named:
+        raise CannotReadError(f"what {tree.words[root]!r} is an exception to")
+    if tree.pos[first] in NOUNS and determiner.kind is Kind.SOME and determiner.number > 1:
+        if not any(each in tree.determiners for each in chain[1:]):  # of ten boys and girls, ten need not be boys
+            raise CannotReadError(f"how many of {tree.words[first]!r} there are")
+    if tree.pos[first] in NOUNS and not determiner.named and determiner.kind is not Kind.SOME:
+        return Relation.REVERSE_ENTAILMENT, "dogs and cats are what is a dog or a cat"
+    return _FORWARD, "who is both is each"
+
+
+def _modifier(tree: Tree, root: int, words: Words) -> tuple[Relation, str]:
+    """Return the relation of a noun with a word before it to the noun alone."""
+    dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
+    phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]
+    names = {lemma, tree.words[root].lower(), "".join(tree.words[max(root - 2, 0) : root + 1]).lower()}  # so-called
+    if names & known.PRIVATIVE:
+        return Relation.ALTERNATION, f"what is {lemma} is none"
+    if names & known.MODAL_ADJECTIVES:
+        return Relation.INDEPENDENCE, f"what is {lemma} may be none"
+    if lemma in known.MATERIALS and words.is_living(noun):
+        raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+    if tree.pos[root] == "PROPN" and tree.pos[head] == "PROPN":
+        raise CannotReadError(f"the name {phrase!r}")
+    is_inner = dep == "compound" and tree.deps[head] in ("compound", "nmod")
+    if is_inner and words.relation(phrase, noun, "NOUN") is None:  # no butter is peanut butter
+        raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+    if dep != "amod" and words.is_entry(phrase) and words.is_entry(noun):
+        # A sea lion is one, no lion.
+        if words.relation(phrase, noun, "NOUN") is None and words.is_kind_of(phrase, "physical entity"):
+            raise CannotReadError(f"whether {phrase!r} is {noun!r}")
+    return _FORWARD, "an adjective restricts" if dep == "amod" else "a noun restricts another"
+
+
+def _is_not_factual(tree: Tree, preposition: int) -> bool:
+    """Check whether a phrase names a source, or a story, in which something is so."""
+    if tree.words[preposition].lower() == "according":
+        return True
+    noun = tree.first(preposition, "pobj")
+    is_story = noun is not None and tree.lemmas[noun] in known.NOT_FACTUAL
+    return is_story and tree.lemmas[preposition] == "in" and tree.pos[tree.heads[preposition]] in VERBS

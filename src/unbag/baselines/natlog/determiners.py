@@ -1,0 +1,425 @@
+r"""Determiners as conditions on two counts, and what follows from them: how two are related, what each does inside.
+
+A determiner Q puts a set X (its noun phrase, the restrictor) to a set Y (the rest of its clause, the scope). Whether
+Q(X, Y) holds is a matter of n = |X ∩ Y| and m = |X \ Y|, for all that are read here:
+
+| kind | holds if | |
+|---|---|---|
+| some | n ≥ k | a, the, some, two, at least two, several (k = 2), many (k = 3), names and bare plurals |
+| exactly | n = k | about, around and between too: no more is known of them than that they are not monotone |
+| every | m = 0 and n ≥ 1 | all, each, every; what is spoken of is not empty (Akoju et al. 2023, section 3.3, 1) |
+| not every | m > 0 | |
+| all but | m = k | |
+| at most | n ≤ k | no (k = 0), few (k = 2), fewer than three |
+| most | n > m | more than half of |
+| half | n = m | |
+| share | n ≥ k % of n + m | |
+| other | not known | every other, both, enough: no relation is promised |
+
+Neither the relations of determiners to each other nor what becomes of a relation inside one ("projectivity", MacCartney
+& Manning 2009, section 4.2) is written down: both are found by going through small worlds, as many things in each part
+as a determiner can tell apart. Vague words (many, several, few) have a number that stands for whatever number is meant;
+`vague` keeps it from being compared with another number.
+
+Determiners of several words, found before a sentence is parsed, and put as one word that a parser knows.
+
+"At least three students", "most of the people", "every one of the two dogs": parsers hang these up in a different way
+each time. Here each is read as a `Determiner`, and `some` (or `no`) stands in its place in the sentence that is parsed,
+so that the tree is that of "some students". Nobody, everything and the like become "no person", "some thing".
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cache, partial
+from itertools import product
+from typing import Final, NamedTuple
+
+from unbag.baselines.natlog.relations import Context, Part, Relation, project, relation_of
+
+
+class Kind(Enum):
+    """The conditions of the table above."""
+
+    SOME = "some"
+    EXACTLY = "exactly"
+    EVERY = "every"
+    NOT_EVERY = "not every"
+    ALL_BUT = "all but"
+    AT_MOST = "at most"
+    MOST = "most"
+    HALF = "half"
+    SHARE = "share"
+    OTHER = "other"
+
+
+@dataclass(frozen=True)
+class Determiner:
+    """A determiner as it is read.
+
+    Attributes:
+        kind: its condition.
+        number: k.
+        vague: whether k stands for a number that the words leave open.
+        named: whether it names individuals that the other sentence may name too: a, the, two, no determiner at all.
+            Captions speak of what there is, and two sentences contradict each other only about one event (de Marneffe,
+            Rafferty & Manning 2008, section 3).
+        free: whether it is `any`, which is some under a negation and every elsewhere.
+        words: the words of one of which no condition is known; empty for all others.
+    """
+
+    kind: Kind
+    number: int = 1
+    vague: bool = False
+    named: bool = False
+    free: bool = False
+    words: str = ""
+
+    def holds(self, n: int, m: int) -> bool:
+        """Tell whether it holds of n members that do and m that do not."""
+        k = self.number
+        match self.kind:
+            case Kind.SOME:
+                return n >= k
+            case Kind.EXACTLY:
+                return n == k
+            case Kind.EVERY:
+                return m == 0 and n >= 1
+            case Kind.NOT_EVERY:
+                return m > 0
+            case Kind.ALL_BUT:
+                return m == k
+            case Kind.AT_MOST:
+                return n <= k
+            case Kind.MOST:
+                return n > m
+            case Kind.HALF:
+                return n == m
+            case Kind.SHARE:
+                return 100 * n >= k * (n + m)
+            case Kind.OTHER:
+                raise ValueError(f"expected a determiner with a condition, got {self.words!r}")
+
+    @property
+    def is_existential(self) -> bool:
+        """Whether it holds only where there are members that do: then "he sang in Q cities" says that he sang."""
+        return self.kind is not Kind.OTHER and not any(self.holds(0, m) for m in range(1, self.number + 2))
+
+
+A: Final = Determiner(Kind.SOME, named=True)
+NO: Final = Determiner(Kind.AT_MOST, 0)
+EVERY: Final = Determiner(Kind.EVERY)
+ANY: Final = Determiner(Kind.EVERY, free=True)
+FEW: Final = Determiner(Kind.AT_MOST, 2, vague=True)
+
+Projection = Callable[[Relation], Relation]
+"""From the relation of what is put into a context to the one that is sure of what comes out."""
+
+_MOST_TOLD_APART: Final = 3
+_HALF: Final = 50
+"""The share that stands for all: small worlds have no member too few or too many for a smaller or a larger one."""
+
+
+def between(first: Determiner, second: Determiner) -> Relation | None:
+    """Return the relation of Q(X, Y) to R(X, Y); None where it is not known, such as for a vague number.
+
+    >>> between(EVERY, A).value, between(NO, A).value, between(EVERY, NO).value
+    ('forward_entailment', 'negation', 'alternation')
+    """
+    if first == second:
+        return Relation.EQUIVALENCE
+    if Kind.OTHER in (first.kind, second.kind):
+        return None
+    if first.vague != second.vague and _counts(first) and _counts(second):
+        return None
+    most = max(first.number, second.number) + 2
+    worlds = [(n, m) for n, m in product(range(most + 1), repeat=2) if n + m]
+    return relation_of((first.holds(n, m), second.holds(n, m)) for n, m in worlds) or Relation.INDEPENDENCE
+
+
+def _counts(determiner: Determiner) -> bool:
+    """Tell whether a number is part of what it says: not so of a, every and no."""
+    plain = {Kind.SOME: 1, Kind.AT_MOST: 0}
+    return determiner.kind not in (Kind.EVERY, Kind.NOT_EVERY, Kind.MOST, Kind.HALF, Kind.SHARE) and (
+        determiner.number != plain.get(determiner.kind)
+    )
+
+
+def restrictor(determiner: Determiner) -> Projection:
+    """Return what becomes of a relation of X to X': that of Q(X, Y) to Q(X', Y).
+
+    >>> restrictor(EVERY)(Relation.FORWARD_ENTAILMENT).value
+    'reverse_entailment'
+    """
+    if determiner.named:
+        return _of_one_thing
+    inside = _inside(determiner, first=True)
+    return partial(_weak, inside, _of_one_thing) if determiner.kind in _WEAK else inside
+
+
+def scope(determiner: Determiner) -> Projection:
+    """Return what becomes of a relation of Y to Y': that of Q(X, Y) to Q(X, Y').
+
+    >>> scope(EVERY)(Relation.NEGATION).value, scope(NO)(Relation.FORWARD_ENTAILMENT).value
+    ('alternation', 'reverse_entailment')
+    """
+    if determiner.named:
+        return same
+    inside = _inside(determiner, first=False)
+    return partial(_weak, inside, same) if determiner.kind in _WEAK else inside
+
+
+_WEAK: Final = (Kind.SOME, Kind.EXACTLY)
+"""Those that speak of the same individuals in both sentences where these exclude each other (`clauses`)."""
+
+
+def _weak(inside: Projection, named: Projection, relation: Relation) -> Relation:
+    return named(relation) if relation in (Relation.NEGATION, Relation.ALTERNATION) else inside(relation)
+
+
+def same(relation: Relation) -> Relation:
+    """Project through what changes nothing, such as what is said of a thing that is named."""
+    return relation
+
+
+def negated(relation: Relation) -> Relation:
+    """Project through a negation."""
+    return relation.negated
+
+
+def _of_one_thing(relation: Relation) -> Relation:
+    """Project through a noun phrase that names one thing in both sentences: an empty pool is no full pool."""
+    if relation is Relation.NEGATION:
+        return Relation.ALTERNATION
+    return Relation.INDEPENDENCE if relation is Relation.COVER else relation
+
+
+def _inside(determiner: Determiner, *, first: bool) -> Projection:
+    if determiner.kind is Kind.OTHER:
+        return partial(project, context=Context.NON_MONOTONE)
+    number = _HALF if determiner.kind is Kind.SHARE else min(determiner.number, 1)
+    return partial(_projected, determiner.kind, number, first)
+
+
+@cache
+def _projected(kind: Kind, number: int, first: bool, relation: Relation) -> Relation:
+    """Return the relation of two sentences that differ in X (first), or in Y.
+
+    X and X' have members, and what is the same in both sentences is neither empty nor all there is, as MacCartney &
+    Manning have it.
+    """
+    determiner = Determiner(kind, number)
+    # In X and in X' (or in Y and in Y'), and in what stays as it is.
+    parts = [part for part in product((True, False), repeat=3) if part[:2] not in relation.empty]
+    outcomes: set[Part] = set()
+    for sizes in product(range(_MOST_TOLD_APART), repeat=len(parts)):
+        world = [(part, size) for part, size in zip(parts, sizes, strict=True) if size]
+        if {part[2] for part, _ in world} != {True, False}:
+            continue
+        truths = []
+        for side in (0, 1):
+            counted = {True: 0, False: 0}
+            for part, size in world:
+                restricted, does = (part[side], part[2]) if first else (part[2], part[side])
+                if restricted:
+                    counted[does] += size
+            truths.append(determiner.holds(counted[True], counted[False]) if any(counted.values()) else None)
+        premise, hypothesis = truths
+        if premise is not None and hypothesis is not None:
+            outcomes.add((premise, hypothesis))
+    return relation_of(outcomes) or Relation.INDEPENDENCE
+
+
+NUMBERS: Final[Mapping[str, int]] = {
+    **{
+        word: number
+        for number, word in enumerate(
+            "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen "
+            "seventeen eighteen nineteen twenty".split()
+        )
+    },
+    **{"thirty": 30, "forty": 40, "fifty": 50, "sixty": 60, "seventy": 70, "eighty": 80, "ninety": 90},
+}
+_ARTICLED: Final = {"a": 1, "an": 1, "a single": 1, "a dozen": 12, "a hundred": 100, "a thousand": 1000}
+_VALUES: Final = {**NUMBERS, **_ARTICLED}
+_BY_LENGTH: Final = sorted(_VALUES, key=len, reverse=True)
+_N: Final = rf"(?P<n>\d[\d,]*|{'|'.join(_BY_LENGTH)})"
+_MANY: Final = rf"(?P<m>\d{{2,}}|{'|'.join(word for word, number in NUMBERS.items() if number > 9)})"
+"""Who jumps over two fences does not jump two fences and more."""
+_OF: Final = r"(?: of(?: the| these| those)?)?"
+_PARTS: Final = {
+    name: 100 // number
+    for number, names in ((2, "half"), (3, "third"), (4, "quarter fourth"), (5, "fifth"), (10, "tenth"))
+    for name in names.split()
+}
+_SHARE: Final = (
+    rf"(?:(?P<share>\d+|{'|'.join(sorted(NUMBERS, key=len, reverse=True))})(?: percent| per cent|%)"
+    rf"|(?P<parts>a|one|two|three|four) (?P<part>{'|'.join(_PARTS)})s?) of(?: the| these| those)?"
+)
+
+
+def _unknown(_: int) -> Determiner:
+    """Build a determiner that no condition is known of."""
+    return Determiner(Kind.OTHER)
+
+
+_RULES: Final[tuple[tuple[str, Callable[[int], Determiner]], ...]] = (
+    (rf"(?:at (?:the )?least )?{_SHARE}", lambda n: Determiner(Kind.SHARE, n)),
+    (rf"(?:[\w]+ (?:than|most) |only |exactly |about |around |almost |nearly |up to |under |over ){_SHARE}", _unknown),
+    (rf"(?:{'|'.join(NUMBERS)}|\d+) (?:out of|in) (?:every )?(?:{'|'.join(NUMBERS)}|\d+)", _unknown),
+    (r"every (?:other|second|third|fourth|fifth|few)", _unknown),
+    (rf"every {_N}(?= (?:second|minute|hour|day|week|month|year|night|morning|evening)s\b)", _unknown),
+    (rf"(?:almost|nearly|virtually|practically) (?:every single|every|each|all|no){_OF}", _unknown),
+    (rf"all (?:but|except)(?: for)? {_N}{_OF}", lambda n: Determiner(Kind.ALL_BUT, n)),
+    (rf"not (?:every ?one|every single|every|each one|each|all the|all){_OF}", lambda _: Determiner(Kind.NOT_EVERY)),
+    (rf"(?:(?:no|not) more than|at (?:the )?most|up to) {_N}{_OF}", lambda n: Determiner(Kind.AT_MOST, n)),
+    (rf"{_N} or (?:fewer|less)", lambda n: Determiner(Kind.AT_MOST, n)),
+    (rf"(?:(?:no|not) (?:fewer|less) than|at (?:the )?least) {_N}{_OF}", lambda n: Determiner(Kind.SOME, n)),
+    (rf"{_N} or more", lambda n: Determiner(Kind.SOME, n)),
+    (r"(?:fewer|less) than half(?: of)?(?: the| these| those)?|a minority of(?: the)?", lambda _: FEW),
+    (r"(?:more than|over) half(?: of)?(?: the| these| those)?", lambda _: Determiner(Kind.MOST)),
+    (rf"(?:most|(?:the|a) (?:vast )?majority){_OF}", lambda _: Determiner(Kind.MOST)),
+    (rf"(?:more than {_N}|over {_MANY}){_OF}", lambda n: Determiner(Kind.SOME, n + 1)),
+    (rf"(?:(?:fewer|less) than {_N}|under {_MANY}){_OF}", lambda n: Determiner(Kind.AT_MOST, n - 1)),
+    (rf"(?:exactly|precisely|only|just) {_N}{_OF}", lambda n: Determiner(Kind.EXACTLY, n)),
+    (
+        rf"(?:(?:approximately|roughly|almost|nearly|between [\w,]+ and) {_N}|(?:about|around|some) {_MANY}){_OF}",
+        lambda n: Determiner(Kind.EXACTLY, n, vague=True),
+    ),
+    (r"at least half(?: of)?(?: the| these| those)?", lambda _: Determiner(Kind.SHARE, 50)),
+    (r"half of(?: the)?|half the", lambda _: Determiner(Kind.HALF)),
+    (rf"(?:none|not one|neither one|neither){_OF}|not a(?: single)?", lambda _: NO),
+    (rf"(?:hardly|scarcely|barely) (?:any{_OF}|an?)|(?:very |only a )?few{_OF}", lambda _: FEW),
+    (rf"(?:quite )?a few{_OF}|several{_OF}", lambda _: Determiner(Kind.SOME, 2, vague=True)),
+    (
+        rf"a (?:great |good |large )?(?:number|lot) of(?: the)?|(?:a great |very )?many{_OF}|"
+        r"(?:lots|plenty|dozens|hundreds) of(?: the)?|numerous",
+        lambda _: Determiner(Kind.SOME, 3, vague=True),
+    ),
+    (r"(?:a|the|one) (?:small |large |big |huge )?(?:group|bunch|crowd|couple|pair|kind|sort|type) of", lambda _: A),
+    (rf"(?:every ?one|each one) of(?: the| these| those)?(?: {_N})?", lambda _: EVERY),
+    (rf"every single|every|each{_OF}|all(?: of)? (?:the|these|those)(?: {_N})?|all{_OF}", lambda _: EVERY),
+    (rf"any(?: one)?{_OF}|either of(?: the| these| those)?", lambda _: ANY),
+    (r"at least|(?:some|one) of(?: the| these| those)?|some|certain", lambda _: A),
+    (r"no", lambda _: NO),
+)
+_NOT_BEFORE: Final = frozenset(
+    "but over right alone around at once longer more doubt matter the of in on to from by and or".split()
+)
+"""What a determiner does not stand before: "no longer", "at least in Rome"."""
+_TIMES: Final = frozenset(
+    "day night morning afternoon evening week weekend month year summer winter spring autumn time".split()
+)
+"""What "all" does not stand before as a determiner: "all day" is one day."""
+_NOT_AFTER: Final = frozenset("the how as too so my his her its our their your".split())
+"""What makes something else of a word: "the most beautiful", "at all", "how many", "the few"."""
+_FLOATING: Final = re.compile(r"(?:\w+s|men|women|children|people|they|we|you|are|were|have|will|can)", re.IGNORECASE)
+"""What stands before an "all" or "each" of a subject: "the boys all sang", "they were all singing"."""
+_PRONOUNS: Final = {
+    **dict.fromkeys(("nobody", "no one", "no-one"), ("no person", NO)),
+    "nothing": ("no thing", NO),
+    **dict.fromkeys(("everybody", "everyone"), ("some person", EVERY)),
+    "everything": ("some thing", EVERY),
+    **dict.fromkeys(("somebody", "someone"), ("some person", A)),
+    "something": ("some thing", A),
+    **dict.fromkeys(("anybody", "anyone"), ("some person", ANY)),
+    "anything": ("some thing", ANY),
+}
+_WORD: Final = re.compile(r"(?<![\w'’-])[\w]")
+_PATTERNS: Final = [
+    (re.compile(rf"(?:{pattern})(?= (?P<next>[\w]+))", re.IGNORECASE), read) for pattern, read in _RULES
+]
+_PRONOUN: Final = re.compile(
+    rf"(?:{'|'.join(sorted(_PRONOUNS, key=len, reverse=True))})(?![\w-]|['’](?!s\b)| of\b)", re.IGNORECASE
+)
+
+
+class Quantified(NamedTuple):
+    """A sentence whose determiners are one word each.
+
+    Attributes:
+        text: the sentence to parse.
+        determiners: what was found, with the words that said it, by the place in `text` of the word that stands for it.
+    """
+
+    text: str
+    determiners: dict[int, tuple[Determiner, str]]
+
+
+def quantified(sentence: str) -> Quantified:
+    """Find a sentence's determiners.
+
+    >>> quantified("At most three of the boys saw nobody.").text
+    'Some boys saw no person.'
+    """
+    pieces: list[str] = []
+    found: dict[int, tuple[Determiner, str]] = {}
+    length = end = 0
+
+    def put(text: str) -> None:
+        nonlocal length
+        pieces.append(text)
+        length += len(text)
+
+    for start in [match.start() for match in _WORD.finditer(sentence)]:
+        if start < end:
+            continue
+        before = sentence[:start].split()[-1:]
+        if pronoun := _PRONOUN.match(sentence, start):
+            instead, determiner = _PRONOUNS[pronoun[0].lower()]
+            stop = pronoun.end()
+        elif (match := _first(sentence, start)) and not _is_something_else(before, sentence[start:], match[0] - start):
+            stop, determiner = match
+            instead = "no" if determiner == NO else "some"
+        else:
+            continue
+        put(sentence[end:start])
+        found[length] = (determiner, sentence[start:stop])
+        put(instead.capitalize() if start == 0 else instead)
+        end = stop
+    put(sentence[end:])
+    return Quantified("".join(pieces), found)
+
+
+def _is_something_else(before: list[str], rest: str, length: int) -> bool:
+    """Check whether the word before makes something else of a determiner.
+
+    Args:
+        before: The word before, if there is one.
+        rest: The sentence from the determiner on.
+        length: Length of the determiner.
+    """
+    if not before:
+        return False
+    word, determiner = before[0].lower(), rest[:length].lower()
+    if word in _NOT_AFTER or (word == "at" and determiner == "all"):
+        return True
+    following = rest[length:].split()[0].rstrip(",.;:!")
+    return determiner in ("all", "each") and bool(_FLOATING.fullmatch(word)) and not following.endswith("s")
+
+
+def _first(sentence: str, start: int) -> tuple[int, Determiner] | None:
+    for pattern, read in _PATTERNS:
+        match = pattern.match(sentence, start)
+        if match is None or match["next"].lower() in _NOT_BEFORE:
+            continue
+        words = match[0].lower()
+        if words in ("all", "each") and match["next"].lower() in (_TIMES if words == "all" else ("other",)):
+            continue
+        determiner = read(_value(match.groupdict()))
+        return match.end(), replace(determiner, words=words) if determiner.kind is Kind.OTHER else determiner
+    return None
+
+
+def _value(groups: Mapping[str, str | None]) -> int:
+    if share := groups.get("share"):
+        return _number(share)
+    if part := groups.get("part"):
+        return _number(groups.get("parts") or "a") * _PARTS[part.lower()]
+    return _number(groups.get("n") or groups.get("m") or "a")
+
+
+def _number(words: str) -> int:
+    word = words.lower().replace(",", "")
+    return int(word) if word.isdigit() else _VALUES[word]

@@ -1,0 +1,117 @@
+"""The relation between two sentences, read off their finite models, and the models that show it."""
+
+from dataclasses import replace
+from functools import cache
+from typing import Final
+
+from unbag.baselines.natlog.models import Model, Thing, outcomes
+from unbag.baselines.natlog.parsing import Clause, NounPhrase, Shape
+from unbag.baselines.natlog.relations import PARTS, Relation, relation_of
+
+
+def relate(shape: Shape) -> Relation:
+    """Return the relation of a premise to a hypothesis.
+
+    Each sentence is the set of the models that make it true; Table 3 of Akoju et al. (2023) says what relation two sets
+    have. Where one of the sentences is true in all models or in none, more than one would hold, and nothing is learnt
+    from it: independence, as where no relation of the words is known (section 3.3, 4).
+
+    Pairs of one shape have one answer, which is found once: what is unknown of a word is its name.
+    """
+    return _relate(_nameless(shape))
+
+
+@cache
+def _relate(shape: Shape) -> Relation:
+    return relation_of(outcomes(shape)) or Relation.INDEPENDENCE
+
+
+def _nameless(shape: Shape) -> Shape:
+    """Return the shape with its adjectives and adverbs numbered in the order they come."""
+    adjectives: dict[str, str] = {}
+    adverbs: dict[str, str] = {}
+
+    def numbered(names: dict[str, str], name: str | None) -> str | None:
+        return None if name is None else names.setdefault(name, str(len(names)))
+
+    def phrase(original: NounPhrase) -> NounPhrase:
+        return replace(original, adjective=numbered(adjectives, original.adjective)) if original.adjective else original
+
+    def clause(original: Clause) -> Clause:
+        return replace(
+            original,
+            subject=phrase(original.subject),
+            object=original.object and phrase(original.object),
+            adverb=numbered(adverbs, original.adverb),
+        )
+
+    return Shape(clause(shape.premise), clause(shape.hypothesis), shape.lexicon)
+
+
+_TRUTH_NAMES: Final = {True: "true", False: "false"}
+
+
+def prove(shape: Shape, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]) -> str:
+    """Return what shows a relation, in words.
+
+    The first line is the relation. Then comes a line for each pair of truth values: a model in which premise and
+    hypothesis have them, or that there is none, and which relations that rules out.
+
+    Args:
+        shape: the two sentences.
+        subjects: the subject's noun in the premise and in the hypothesis; in an exchanged pair, those of the premise's
+            subject and of the hypothesis's object, which are the same.
+        verbs: likewise the verbs.
+        objects: likewise the object's nouns, empty where there is none; in an exchanged pair, the premise's object, the
+            hypothesis's subject.
+    """
+    models = outcomes(shape)
+    relation = relation_of(models)
+    lines = [
+        f"{relate(shape).value}" + ("" if relation else ": one of the sentences is true in every model or in none")
+    ]
+    for part in PARTS:
+        description = _description(shape, models[part], subjects, verbs, objects) if part in models else "no model."
+        line = f"premise {_TRUTH_NAMES[part[0]]}, hypothesis {_TRUTH_NAMES[part[1]]}: {description}"
+        if relation and (others := [other.value for other in Relation if (part in other.empty) is (part in models)]):
+            line += f" Not {' or '.join(others)}."
+        lines.append(line)
+    return "\n".join(lines)
+
+
+def _description(
+    shape: Shape, model: Model, subjects: tuple[str, str], verbs: tuple[str, str], objects: tuple[str, str]
+) -> str:
+    who = [f"s{number}" for number in range(1, len(model.subjects) + 1)]
+    whom = [f"o{number}" for number in range(1, len(model.objects) + 1)]
+    things = [_is(name, thing, subjects) for name, thing in zip(who, model.subjects, strict=True)]
+    things += [_is(name, thing, objects) for name, thing in zip(whom, model.objects, strict=True)]
+    times = []
+    for time, rows in enumerate(model.times):
+        doings = []
+        for subject, row in zip(who, rows, strict=True):
+            for i, doing in enumerate(row):
+                thing = model.objects[i]
+                other = whom[i] if _names(thing, objects) else ""
+                does = [(subject, verbs[0], other), (subject, verbs[1], other)]
+                if shape.lexicon.exchanged:
+                    does[1] = (other, verbs[1], subject)
+                texts = dict.fromkeys(
+                    " ".join(filter(None, words))
+                    for side, words in enumerate(does)
+                    # A verb without object is done to a thing of its own, and only to that.
+                    if doing.verbs[side] and (all(objects) or thing.nouns[side])
+                )
+                doings += [", ".join([text, *sorted(doing.adverbs)]) for text in texts]
+        times.append(("now " if time == 0 else "at another time ") + ("; ".join(doings) or "nothing is done"))
+    return f"{', '.join(filter(None, things))}; {'; '.join(dict.fromkeys(times))}."
+
+
+def _names(thing: Thing, nouns: tuple[str, str]) -> list[str]:
+    """Return the nouns that fit a thing; the one of a verb without object has none."""
+    return list(dict.fromkeys(noun for noun, fits in zip(nouns, thing.nouns, strict=True) if fits and noun))
+
+
+def _is(name: str, thing: Thing, nouns: tuple[str, str]) -> str:
+    names = _names(thing, nouns)
+    return f"{name} is {' and '.join([*sorted(thing.adjectives), *names])}" if names else ""

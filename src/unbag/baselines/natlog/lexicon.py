@@ -1,0 +1,131 @@
+"""How two words are related: what WordNet says of them, and a few words that WordNet does not have.
+
+All senses of a part of speech count, the common ones more: of "a is a kind of b" and "b is a kind of a" that one holds
+which needs fewer edges and less rare senses.
+"""
+
+from collections.abc import Collection, Hashable, Iterator
+from functools import lru_cache
+from typing import Any, Final, NamedTuple
+
+from unbag.baselines.natlog.relations import Relation
+from unbag.baselines.wordnet.relations import Lexicon, are_antonyms
+
+_PARTS: Final = {"NOUN": "n", "PROPN": "n", "NUM": "n", "VERB": "v", "AUX": "v", "ADJ": "as", "ADV": "r"}
+_RARE: Final = 6
+"""Senses after the first so many of a word count for nothing."""
+_ANYTHING: Final = frozenset({"thing", "object", "entity", "something"})
+_PLACES: Final = (
+    frozenset({"in", "inside", "within", "into"}),
+    frozenset({"on", "onto", "upon", "atop"}),
+    frozenset({"by", "beside", "next"}),
+    frozenset({"under", "underneath", "beneath", "below"}),
+    frozenset({"near", "nearby", "close"}),
+    frozenset({"toward", "towards"}),
+    frozenset({"through", "throughout"}),
+    frozenset({"among", "amongst"}),
+)
+_OPPOSITE: Final = tuple(
+    map(frozenset, (("in", "out"), ("inside", "outside"), ("up", "down"), ("with", "without"), ("under", "over")))
+)
+
+
+class Related(NamedTuple):
+    """The relation of one word to another, and where it is from."""
+
+    relation: Relation
+    source: str
+
+
+class Words:
+    """Relations of words, in a lexicon such as WordNet."""
+
+    def __init__(self, lexicon: Lexicon) -> None:
+        """Take a lexicon, whose senses may have the part of speech that NLTK's have."""
+        self._lexicon = lexicon
+        self.relation = lru_cache(maxsize=1 << 16)(self._relation)
+        self._above = lru_cache(maxsize=1 << 14)(self._ancestors)
+        self._senses = lru_cache(maxsize=1 << 15)(self._of_part)
+
+    def is_entry(self, phrase: str, pos: str = "NOUN") -> bool:
+        """Tell whether a phrase has a sense of a part of speech."""
+        return bool(self._senses(phrase, _PARTS.get(pos, "")))
+
+    def is_living(self, noun: str) -> bool:
+        """Check whether a noun in its most common sense is a living thing."""
+        living = set(self._senses("living thing", "n"))
+        return any(above in living for sense in self._senses(noun, "n")[:1] for above, _ in self._up(sense))
+
+    def is_kind_of(self, phrase: str, kind: str) -> bool:
+        """Check whether a noun phrase is a kind of another."""
+        related = self.relation(phrase, kind, "NOUN")
+        return related is not None and related.relation is Relation.FORWARD_ENTAILMENT
+
+    def _relation(self, first: str, second: str, pos: str) -> Related | None:
+        """Return the relation of two words or phrases of one part of speech; None if there is none that is known.
+
+        Args:
+            first: a lemma or an inflected form, in lower case.
+            second: another.
+            pos: their universal POS tag.
+        """
+        if first == second:
+            return Related(Relation.EQUIVALENCE, "the same word")
+        if pos in ("ADP", "SCONJ", "PART", "ADV") and (place := _place(first, second)):
+            return place
+        parts = _PARTS.get(pos, "")
+        if parts == "n" and second in _ANYTHING and self._senses(first, parts):
+            return Related(Relation.FORWARD_ENTAILMENT, "everything is a thing")
+        if parts == "n" and first in _ANYTHING and self._senses(second, parts):
+            return Related(Relation.REVERSE_ENTAILMENT, "everything is a thing")
+        up, down = self._distance(first, second, parts), self._distance(second, first, parts)
+        found = [(cost, sort) for sort, cost in (("up", up), ("down", down)) if cost is not None]
+        if found:
+            if up == down or self._share(first, second, parts):
+                return Related(Relation.EQUIVALENCE, "WordNet: synonyms")
+            _, sort = min(found)
+            if sort == "up":
+                return Related(Relation.FORWARD_ENTAILMENT, f"WordNet: {first} is a kind of {second}")
+            return Related(Relation.REVERSE_ENTAILMENT, f"WordNet: {second} is a kind of {first}")
+        if are_antonyms(self._lexicon, first, second):
+            return Related(Relation.ALTERNATION, "WordNet: antonyms")
+        return None
+
+    def _share(self, first: str, second: str, parts: str) -> bool:
+        """Tell whether two words share one of their two most common senses."""
+        return not set(self._senses(first, parts)[:2]).isdisjoint(self._senses(second, parts)[:2])
+
+    def _distance(self, first: str, second: str, parts: str) -> int | None:
+        """Return edges from the first up to the second, and the ranks of the senses; None if there is no way."""
+        ranks = {sense: rank for rank, sense in enumerate(self._senses(second, parts))}
+        costs = [edges + rank + ranks[s] for s, (edges, rank) in self._above(first, parts).items() if s in ranks]
+        return min(costs, default=None)
+
+    def _ancestors(self, phrase: str, parts: str) -> dict[Hashable, tuple[int, int]]:
+        """Return the senses of a phrase and all above them, with edges and rank of the sense they were come to from."""
+        found: dict[Hashable, tuple[int, int]] = {}
+        for rank, sense in enumerate(self._senses(phrase, parts)):
+            for above, edges in self._up(sense):
+                if above not in found or sum(found[above]) > edges + rank:
+                    found[above] = (edges, rank)
+        return found
+
+    def _up(self, sense: Hashable) -> Iterator[tuple[Hashable, int]]:
+        seen, frontier, edges = {sense}, [sense], 0
+        while frontier:
+            yield from ((each, edges) for each in frontier)
+            frontier = list(dict.fromkeys(a for s in frontier for a in self._lexicon.hypernyms(s) if a not in seen))
+            seen.update(frontier)
+            edges += 1
+
+    def _of_part(self, phrase: str, parts: str) -> list[Hashable]:
+        senses: Collection[Any] = self._lexicon.senses(phrase)
+        return [sense for sense in senses if not hasattr(sense, "pos") or sense.pos() in parts][:_RARE]
+
+
+def _place(first: str, second: str) -> Related | None:
+    if any({first, second} <= group for group in _PLACES):
+        return Related(Relation.EQUIVALENCE, "the same place")
+    if {first, second} in _OPPOSITE:
+        return Related(Relation.ALTERNATION, "opposite places")
+    return None

@@ -1,0 +1,474 @@
+"""Finite models of a pair of sentences: which of them make the premise true, the hypothesis, both, neither.
+
+A model is some things that the subjects can speak of, some that the objects can, for each which nouns and adjectives
+fit it, and who does what to whom, now and at up to two other times. `truth` says what a sentence means in one.
+
+`outcomes` goes through the models without making them one by one. What one subject does to the objects says nothing of
+what another does, so it is enough to know which pairs of truth values (premise's verb phrase, hypothesis's) one subject
+can have, given the objects, and then to share these out among the subjects. Subjects are added one at a time, as long
+as anything changes that a quantifier could see: it sees no difference between k + 1 of them and more, where k is the
+largest number in the pair ("exactly k" fails at k + 1 that do, "all but k" at k + 1 that do not). So any number of
+subjects is covered.
+
+**The bound** is on the objects, which the subjects share. Things are alike if the two (modified) noun phrases fit them
+alike, so there are three kinds: in both, in the premise's only, in the hypothesis's only. At most `bound` things of a
+kind are tried, beside the named ones and those without which a noun would be empty; 2 (k + 1) by default. A quantifier,
+true or false, stays as it is when all but k + 1 of its things are taken away, so 2 (k + 1) suffice for two sentences
+and one subject; that subjects share their objects makes no difference on any shape that occurs: a test raises the
+bound. Two other times are enough: one where the premise's *always* fails, one where the hypothesis's does.
+
+In an exchanged pair (x does it to y, y to x) one subject's doings are another's, so there the models are made one by
+one: all that have at most `_MOST_DOINGS` pairs of a doer and another, at all times together.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations_with_replacement, product
+from typing import Final, NamedTuple
+
+from unbag.baselines.natlog.parsing import ALWAYS, NEVER, Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import PARTS, Part, Relation
+
+_OTHER_TIMES: Final = 2
+_MOST_DOINGS: Final = 9  # of 2 or 3 options each: up to 3⁹ = 19,683 models of a sentence
+
+
+class Thing(NamedTuple):
+    """A thing: whether the noun of the premise and that of the hypothesis fits it, and which adjectives do."""
+
+    nouns: Part
+    adjectives: frozenset[str] = frozenset()
+
+    def fits(self, side: int, phrase: NounPhrase) -> bool:
+        """Tell whether it is in the set of a phrase of the premise (side 0) or the hypothesis (1)."""
+        return self.nouns[side] and (phrase.adjective is None or phrase.adjective in self.adjectives)
+
+
+class Doing(NamedTuple):
+    """What somebody does to something: whether the premise's verb says so, the hypothesis's, and in what manner."""
+
+    verbs: Part = (False, False)
+    adverbs: frozenset[str] = frozenset()
+
+
+Row = tuple[Doing, ...]
+"""What one subject does to each of the objects at one time."""
+
+
+@dataclass(frozen=True)
+class Model:
+    """A small world.
+
+    Attributes:
+        subjects: what the subjects speak of; in an exchanged pair, the premise's subject and the hypothesis's object.
+        objects: likewise the objects. A verb without object has a thing of its own, the last one, as if it were one.
+        named: how many of the first subjects and of the first objects are those that phrases name.
+        times: what each subject does to each object, now and at the other times.
+    """
+
+    subjects: tuple[Thing, ...]
+    objects: tuple[Thing, ...]
+    named: tuple[int, int]
+    times: tuple[tuple[Row, ...], ...]
+
+
+def truth(side: int, clause: Clause, lexicon: Lexicon, model: Model) -> bool:
+    """Tell whether the premise (side 0) or the hypothesis (1) is true in a model."""
+    turned = side == 1 and lexicon.exchanged
+    doers, others = (model.objects, model.subjects) if turned else (model.subjects, model.objects)
+    named_doers, named_others = reversed(model.named) if turned else model.named
+
+    def does(doer: int, other: int, time: int) -> bool:
+        doing = model.times[time][other][doer] if turned else model.times[time][doer][other]
+        return doing.verbs[side] and (clause.adverb is None or _manner(side, clause, lexicon) in doing.adverbs)
+
+    def plain(doer: int, time: int) -> bool:
+        if clause.object is None:
+            return does(doer, len(others) - 1, time)
+        who = [(thing, does(doer, other, time)) for other, thing in enumerate(others)]
+        return _holds(side, clause.object, lexicon, who, named_others)
+
+    who = [
+        (thing, clause.modified([plain(doer, time) for time in range(len(model.times))]))
+        for doer, thing in enumerate(doers)
+    ]
+    return _holds(side, clause.subject, lexicon, who, named_doers)
+
+
+def _manner(side: int, clause: Clause, lexicon: Lexicon) -> str:
+    """Return the name of a manner: what x does to y and what y does to x are two doings, each with its own."""
+    return f"{clause.adverb} in return" if side == 1 and lexicon.exchanged else str(clause.adverb)
+
+
+def _holds(side: int, phrase: NounPhrase, lexicon: Lexicon, who: list[tuple[Thing, bool]], named: int) -> bool:
+    members = [(i, does) for i, (thing, does) in enumerate(who) if thing.fits(side, phrase)]
+    if phrase.names(lexicon.coreferent):
+        assert named >= phrase.number
+        if sum(does for i, does in members if i < phrase.number) < phrase.number:
+            return False
+        if phrase.quantifier is Quantifier.THE:
+            return True
+    n = sum(does for _, does in members)
+    return phrase.holds(n, len(members) - n)
+
+
+def outcomes(shape: Shape, bound: int | None = None) -> dict[Part, Model]:
+    """Return which pairs of truth values the premise and the hypothesis can have, each with a model that shows it.
+
+    Args:
+        shape: the two sentences.
+        bound: how many objects of a kind are tried (in an exchanged pair, subjects too); see the module.
+    """
+    if shape.lexicon.exchanged:
+        return _exchanged_outcomes(shape, bound or _enough(shape.premise.subject, *_objects(shape)))
+    return _outcomes(shape, bound or _enough(*_objects(shape)))
+
+
+def _objects(shape: Shape) -> list[NounPhrase]:
+    return [phrase for phrase in (shape.premise.object, shape.hypothesis.object) if phrase is not None]
+
+
+def _enough(*phrases: NounPhrase) -> int:
+    return 2 * (1 + max((phrase.number for phrase in phrases), default=1))
+
+
+def _outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
+    premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
+    phrases = (premise.subject, hypothesis.subject, *_objects(shape))
+    most = 1 + max(phrase.number for phrase in phrases)
+    models: dict[Part, Model] = {}
+    for objects, ways in _ways(premise, hypothesis, lexicon, bound, most):
+        for values, who in _shared_out(premise.subject, hypothesis.subject, lexicon, frozenset(ways), most).items():
+            if values not in models:
+                named = sum(thing.named for thing in who)
+                times = zip(*(ways[thing.values] for thing in who), strict=True)
+                models[values] = Model(
+                    tuple(thing.thing for thing in who), objects.things, (named, objects.named), tuple(times)
+                )
+        if len(models) == len(PARTS):
+            break
+    return models
+
+
+def _timed(premise: Clause, hypothesis: Clause) -> bool:
+    return any(modifier in (ALWAYS, NEVER) for clause in (premise, hypothesis) for modifier in clause.modifiers)
+
+
+def _kinds(
+    premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool
+) -> tuple[int, list[Thing], bool]:
+    """Return how many things two phrases name, the kinds of things, and whether only the named ones matter."""
+    phrases = [phrase for phrase in (premise, hypothesis) if phrase is not None]
+    named = max((phrase.number for phrase in phrases if phrase.names(coreferent)), default=0)
+    adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
+    if premise is None or hypothesis is None:  # one of the verbs has no object: the other's noun stands alone
+        nouns: list[Part] = [(premise is not None, hypothesis is not None)] if phrases else []
+    else:
+        nouns = [part for part in PARTS if part not in relation.empty and any(part)]
+    kinds = [
+        Thing(part, frozenset(a for a, fits in zip(adjectives, chosen, strict=True) if fits))
+        for part in nouns
+        for chosen in product((True, False), repeat=len(adjectives))
+    ]
+    closed = all(phrase.names(coreferent) and phrase.quantifier is not Quantifier.EXACTLY for phrase in phrases)
+    return named, kinds, closed
+
+
+class _Domain(NamedTuple):
+    things: tuple[Thing, ...]
+    named: int  # how many of the first of them are named
+
+
+@cache
+def _domains(
+    premise: NounPhrase | None, hypothesis: NounPhrase | None, relation: Relation, coreferent: bool, bound: int
+) -> list[_Domain]:
+    """Return every choice of things for a part of the sentences, up to how the phrases fit them, the smallest first."""
+    named, kinds, closed = _kinds(premise, hypothesis, relation, coreferent)
+    phrases = (premise, hypothesis)
+    # Which of the phrases fit is all that sentences see of a thing.
+    seen = {
+        kind: PARTS.index(tuple(phrase is not None and kind.fits(side, phrase) for side, phrase in enumerate(phrases)))
+        for kind in kinds
+    }
+    unseen = PARTS.index((False, False))
+    domains: dict[tuple[tuple[int, ...], tuple[int, ...]], _Domain] = {}
+    for first in product(kinds, repeat=named):
+        # (how many other things look like each of PARTS, which nouns are not empty) -> the other things
+        named_fit = tuple(any(thing.nouns[side] for thing in first) for side in (0, 1))
+        growing: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {
+            ((0,) * len(PARTS), named_fit): ()
+        }
+        for kind in kinds:
+            look = unseen if closed else seen[kind]
+            # One thing that no phrase fits can still be what keeps a noun from being empty.
+            limit = 1 if look == unseen else bound
+            longer: dict[tuple[tuple[int, ...], tuple[bool, ...]], tuple[Thing, ...]] = {}
+            for (counts, nonempty), rest in growing.items():
+                longer.setdefault((counts, nonempty), rest)
+                fit = tuple(before or now for before, now in zip(nonempty, kind.nouns, strict=True))
+                for count in range(1, limit - counts[look] + 1):
+                    more = (*counts[:look], counts[look] + count, *counts[look + 1 :])
+                    longer.setdefault((more, fit), (*rest, *[kind] * count))
+            growing = longer
+        needed = tuple(any(kind.nouns[side] for kind in kinds) for side in (0, 1))
+        for (counts, nonempty), rest in growing.items():
+            if nonempty == needed:
+                key = tuple(seen[thing] for thing in first), counts[:unseen]
+                domains.setdefault(key, _Domain((*first, *rest), named))
+    return sorted(domains.values(), key=lambda domain: len(domain.things))
+
+
+@cache
+def _ways(
+    premise: Clause, hypothesis: Clause, lexicon: Lexicon, bound: int, most: int
+) -> list[tuple[_Domain, dict[Part, tuple[Row, ...]]]]:
+    """Return the choices of objects, each with the truth values that one subject's verb phrases can have there.
+
+    With each pair of values goes what the subject then does at each time. A choice that allows no more than another
+    one does is left out.
+    """
+    rows = _Rows(premise, hypothesis, lexicon, most)
+    choices: list[tuple[_Domain, dict[Part, tuple[Row, ...]]]] = []
+    for objects in _domains(premise.object, hypothesis.object, lexicon.object, lexicon.coreferent, bound):
+        domain = objects
+        if premise.object is None or hypothesis.object is None:
+            # The thing of a verb without object, where that is one.
+            alone = Thing((premise.object is None, hypothesis.object is None))
+            domain = _Domain((*objects.things, alone), objects.named)
+        plain = rows.by_truth(domain)
+        ways: dict[Part, tuple[Row, ...]] = {}
+        for now in plain:
+            others = combinations_with_replacement(plain, _OTHER_TIMES) if _timed(premise, hypothesis) else [()]
+            for times in ((now, *other) for other in others):
+                values = (
+                    premise.modified([value for value, _ in times]),
+                    hypothesis.modified([value for _, value in times]),
+                )
+                ways.setdefault(values, tuple(plain[time] for time in times))
+        if not any(ways.keys() <= other.keys() for _, other in choices):
+            choices = [(other, those) for other, those in choices if not those.keys() <= ways.keys()]
+            choices.append((domain, ways))
+        if len(ways) == len(PARTS):
+            break
+    return choices
+
+
+class _Seen(NamedTuple):
+    """What the quantifiers see: members that do and that do not, up to as many as matter; named ones that do."""
+
+    n: int = 0
+    m: int = 0
+    named: int = 0
+
+    def add(self, fits: bool, does: bool, named: bool, most: int) -> "_Seen":
+        if not fits:
+            return self
+        return _Seen(min(most, self.n + does), min(most, self.m + (not does)), self.named + (does and named))
+
+    def holds(self, phrase: NounPhrase, coreferent: bool) -> bool:
+        if phrase.names(coreferent):
+            if self.named < phrase.number:
+                return False
+            if phrase.quantifier is Quantifier.THE:
+                return True
+        return phrase.holds(self.n, self.m)
+
+
+_RowState = tuple[_Seen, _Seen, bool, bool]
+"""What the premise and the hypothesis see of a row, and whether each of their verbs is used at all."""
+
+
+class _Rows:
+    """What one subject can do to the objects at one time; objects that come first are gone through once."""
+
+    def __init__(self, premise: Clause, hypothesis: Clause, lexicon: Lexicon, most: int) -> None:
+        self._clauses = (premise, hypothesis)
+        self._lexicon = lexicon
+        self._most = most
+        self._one_without = (premise.object is None) != (hypothesis.object is None)
+        adverbs = sorted({clause.adverb for clause in self._clauses if clause.adverb})
+        manners = [
+            frozenset(adverb for adverb, is_in in zip(adverbs, chosen, strict=True) if is_in)
+            for chosen in product((False, True), repeat=len(adverbs))
+        ]
+        self._choices = [
+            [Doing(verb, manner) for verb in verbs for manner in (manners if any(verb) else manners[:1])]
+            for verbs in _verb_choices(premise, hypothesis, lexicon.verb)
+        ]
+        self._known: dict[tuple[int, tuple[Thing, ...], int], dict[_RowState, Row]] = {}
+
+    def by_truth(self, objects: _Domain) -> dict[Part, Row]:
+        """Return the truth values of the plain verb phrases, each with what the subject then does."""
+        rows: dict[Part, Row] = {}
+        for choice in range(len(self._choices)):
+            for (*seen, any1, any2), row in self._states(choice, objects.things, objects.named).items():
+                if self._one_without and (any1, any2) in self._lexicon.verb.empty:
+                    continue
+                values = [
+                    one.n > 0 if clause.object is None else one.holds(clause.object, self._lexicon.coreferent)
+                    for clause, one in zip(self._clauses, seen, strict=True)
+                ]
+                rows.setdefault((values[0], values[1]), row)
+        return rows
+
+    def _states(self, choice: int, things: tuple[Thing, ...], named: int) -> dict[_RowState, Row]:
+        if not things:
+            return {(_Seen(), _Seen(), False, False): ()}
+        key = (choice, things, named)
+        if key not in self._known:
+            thing, index = things[-1], len(things) - 1
+            states: dict[_RowState, Row] = {}
+            for (first, second, any1, any2), row in self._states(choice, things[:-1], named).items():
+                for doing in self._choices[choice]:
+                    one, two = (
+                        self._added(side, seen, doing, thing, index < named, index)
+                        for side, seen in enumerate((first, second))
+                    )
+                    if self._one_without:
+                        uses = [doing.verbs[side] and thing.nouns[side] for side in (0, 1)]
+                        state = (one, two, any1 or uses[0], any2 or uses[1])
+                    else:
+                        state = (one, two, False, False)
+                    states.setdefault(state, (*row, doing))
+            self._known[key] = states
+        return self._known[key]
+
+    def _added(self, side: int, seen: _Seen, doing: Doing, thing: Thing, named: bool, index: int) -> _Seen:
+        clause = self._clauses[side]
+        does = doing.verbs[side] and (clause.adverb is None or clause.adverb in doing.adverbs)
+        if clause.object is None:
+            return seen.add(thing.nouns[side], does, False, self._most)
+        named = named and index < clause.object.number
+        return seen.add(thing.fits(side, clause.object), does, named, self._most)
+
+
+def _verb_choices(premise: Clause, hypothesis: Clause, relation: Relation) -> Iterator[list[Part]]:
+    """Yield the ways in which the two verbs can go together in what one subject does at one time."""
+    if relation is Relation.ALTERNATION:  # of doers: one of the verbs is not used at all
+        yield [(True, False), (False, False)]
+        yield [(False, True), (False, False)]
+    elif (premise.object is None) != (hypothesis.object is None):  # of doers too; seen to when the row is whole
+        yield list(PARTS)
+    else:
+        yield [part for part in PARTS if part not in relation.empty]
+
+
+class _Subject(NamedTuple):
+    thing: Thing
+    named: bool
+    values: Part  # of the two verb phrases
+
+
+@cache
+def _shared_out(
+    premise: NounPhrase, hypothesis: NounPhrase, lexicon: Lexicon, possible: frozenset[Part], most: int
+) -> dict[Part, list[_Subject]]:
+    """Return the truth values of the sentences, each with the fewest subjects that show it.
+
+    Args:
+        premise: the premise's subject.
+        hypothesis: the hypothesis's.
+        lexicon: how their nouns are related.
+        possible: the truth values that one subject's verb phrases can have.
+        most: as many subjects as a quantifier can tell from more.
+    """
+    named, kinds, closed = _kinds(premise, hypothesis, lexicon.subject, lexicon.coreferent)
+    phrases = (premise, hypothesis)
+    values = [part for part in PARTS if part in possible]
+
+    def grown(state: tuple[_Seen, _Seen, bool, bool], subject: _Subject, index: int) -> tuple[_Seen, _Seen, bool, bool]:
+        one, two = (
+            seen.add(
+                subject.thing.fits(side, phrase) and (subject.named or not closed),
+                subject.values[side],
+                subject.named and index < phrase.number,
+                most,
+            )
+            for side, (seen, phrase) in enumerate(zip(state[:2], phrases, strict=True))
+        )
+        return one, two, state[2] or subject.thing.nouns[0], state[3] or subject.thing.nouns[1]
+
+    layer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {(_Seen(), _Seen(), False, False): []}
+    for index in range(named):
+        longer: dict[tuple[_Seen, _Seen, bool, bool], list[_Subject]] = {}
+        for state, who in layer.items():
+            for kind, value in product(kinds, values):
+                subject = _Subject(kind, True, value)
+                longer.setdefault(grown(state, subject, index), [*who, subject])
+        layer = longer
+    reached = dict(layer)
+    while layer:
+        longer = {}
+        for state, who in layer.items():
+            for kind, value in product(kinds, values):
+                subject = _Subject(kind, False, value)
+                if (new := grown(state, subject, 0)) not in reached:
+                    reached[new] = longer[new] = [*who, subject]
+        layer = longer
+    subjects: dict[Part, list[_Subject]] = {}
+    for (one, two, *nonempty), who in reached.items():
+        if all(nonempty):
+            part = (one.holds(premise, lexicon.coreferent), two.holds(hypothesis, lexicon.coreferent))
+            subjects.setdefault(part, who)
+    return subjects
+
+
+def _exchanged_outcomes(shape: Shape, bound: int) -> dict[Part, Model]:
+    premise, hypothesis, lexicon = shape.premise, shape.hypothesis, shape.lexicon
+    if premise.object is None or hypothesis.object is None:
+        raise ValueError(f"expected an object in both sentences of an exchanged pair, found {premise} and {hypothesis}")
+    first = _domains(premise.subject, hypothesis.object, lexicon.subject, lexicon.coreferent, bound)
+    second = _domains(premise.object, hypothesis.subject, lexicon.object, lexicon.coreferent, bound)
+    n_times = 1 + _OTHER_TIMES * _timed(premise, hypothesis)
+    models: dict[Part, Model] = {}
+    for subjects, objects in sorted(product(first, second), key=lambda pair: len(pair[0].things) * len(pair[1].things)):
+        if len(subjects.things) * len(objects.things) * n_times > _MOST_DOINGS:
+            break
+        sides = [
+            _by_truth(side, clause, lexicon, subjects, objects, n_times)
+            for side, clause in enumerate((premise, hypothesis))
+        ]
+        for values in PARTS:
+            if values not in models:
+                # The verb of the one sentence and that of the other go together doing by doing, or not at all.
+                for one, two in product(*(side[value] for side, value in zip(sides, values, strict=True))):
+                    if lexicon.verb.empty.isdisjoint(zip(_verbs(one), _verbs(two), strict=True)):
+                        doings = [Doing((a[0], b[0]), a[1] | b[1]) for a, b in zip(one, two, strict=True)]
+                        models[values] = _world(subjects, objects, doings)
+                        break
+        if len(models) == len(PARTS):
+            break
+    return models
+
+
+_OneSided = tuple[tuple[bool, frozenset[str]], ...]
+"""Of every possible doing at every time, whether one of the sentences' verbs says so, and in what manner."""
+
+
+def _verbs(doings: _OneSided) -> Iterator[bool]:
+    return (verb for verb, _ in doings)
+
+
+def _by_truth(
+    side: int, clause: Clause, lexicon: Lexicon, subjects: _Domain, objects: _Domain, n_times: int
+) -> dict[bool, list[_OneSided]]:
+    """Return what can be done, by whether it makes one of the sentences true; one manner for each is enough."""
+    options = [(False, frozenset[str]()), (True, frozenset[str]())]
+    if clause.adverb is not None:
+        options.append((True, frozenset({_manner(side, clause, lexicon)})))
+    by_value: dict[bool, dict[tuple[bool, ...], _OneSided]] = {True: {}, False: {}}
+    for doings in product(options, repeat=len(subjects.things) * len(objects.things) * n_times):
+        both_sides = [Doing((verb and side == 0, verb and side == 1), manner) for verb, manner in doings]
+        value = truth(side, clause, lexicon, _world(subjects, objects, both_sides))
+        by_value[value].setdefault(tuple(_verbs(doings)), doings)
+    return {value: list(those.values()) for value, those in by_value.items()}
+
+
+def _world(subjects: _Domain, objects: _Domain, doings: Sequence[Doing]) -> Model:
+    """Return the model with these doings, those of one time and one subject next to each other."""
+    wide, long = len(objects.things), len(subjects.things)
+    rows = [tuple(doings[start : start + wide]) for start in range(0, len(doings), wide)]
+    times = tuple(tuple(rows[start : start + long]) for start in range(0, len(rows), long))
+    return Model(subjects.things, objects.things, (subjects.named, objects.named), times)
