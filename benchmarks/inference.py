@@ -38,7 +38,7 @@ import torch
 
 import inference_peers as peers
 from inference_peers import Labels, System
-from unbag.inference.encoding import encode_pairs
+from unbag.inference.tokenization import encode_pairs
 from unbag.inference.transformer import TransformerPredictor
 
 CROSS_ENCODER: Final = "cross_encoder"

@@ -259,7 +259,7 @@ def estimate(args: argparse.Namespace, rows_per_second: float) -> dict[str, Any]
     import torch
 
     from inference import flops_needed, matrix_product_peak, read_pairs
-    from unbag.inference.encoding import encode_pairs
+    from unbag.inference.tokenization import encode_pairs
     from unbag.inference.transformer import TransformerPredictor
 
     predictor = TransformerPredictor.load(args.model, device="cpu")

@@ -73,7 +73,7 @@ def test_the_help_pages_defaults_are_the_operators():
     assert get_args(natlog.Part) == modifiers.PARTS
     assert get_args(natlog.Position) == modifiers.POSITIONS
     transformer = pytest.importorskip("unbag.inference.transformer")
-    causal = pytest.importorskip("unbag.llm.causal")
+    causal = pytest.importorskip("unbag.inference.llm.causal")
     assert model_options.Dtype == transformer.Dtype
     assert model_options.Head == transformer.Head
     of_classifier, of_lm = (

@@ -20,8 +20,7 @@ from unbag.data.text.tokens import tokenize
 from unbag.engine import InProcess
 from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.inference.function import CallablePredictor
-from unbag.inference.probe import MislabelledError
-from unbag.inference.probe_pairs import PAIRS
+from unbag.inference.label_probe import PAIRS, MislabelledError
 from unbag.model_kinds import CAUSAL, ENDPOINT
 from unbag.word_counter import WordCounter, Words
 
@@ -376,7 +375,7 @@ def test_who_may_not_answer_is_right_of_nothing_then(tmp_path, request_, caplog,
 
 
 def test_predictions_are_found_by_their_ids_in_any_order_and_where_hashes_agree(tmp_path, monkeypatch):
-    from unbag import prediction_files
+    from unbag.inference import prediction_files
 
     ids = [f"row-{number}" for number in range(50)]
     orders = [range(50), range(49, -1, -1), np.random.default_rng(0).permutation(50)]

@@ -9,7 +9,7 @@ from tests.made_runs import ROWS, result, run
 from unbag import cli, gates, numbers
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.failures import Failure
-from unbag.inference.process_group import ProcessGroup
+from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
 from unbag.verdict import TOO_FEW_ROWS
 
@@ -222,7 +222,7 @@ def test_of_several_processes_the_first_one_tells(tmp_path, monkeypatch):
         return []
 
     old = run(tmp_path / "old", result(right=0.5))
-    monkeypatch.setattr("unbag.inference.process_group.process_group", lambda: ProcessGroup(rank=1, world=2))
+    monkeypatch.setattr("unbag.inference.distributed.process_group", lambda: ProcessGroup(rank=1, world=2))
     monkeypatch.setattr("unbag.cli.checking.ask", ask)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")

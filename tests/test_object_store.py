@@ -14,7 +14,7 @@ from tests.inference.test_shards import CHUNK, parts
 from tests.test_command_options import unbag as command
 from tests.test_evaluation import reads_order, request_  # noqa: F401  a few pairs of ours
 from unbag.inference import predict_rows
-from unbag.inference.sharded import Shard, predict_shard, work_of
+from unbag.inference.shards import Shard, predict_shard, work_of
 from unbag.utils.storage import Folder
 
 KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}

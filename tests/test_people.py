@@ -14,7 +14,7 @@ from unbag import cli, people
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import of_labels
 from unbag.data.readers import DataError
-from unbag.inference.probe import ProbeReport
+from unbag.inference.label_probe import ProbeReport
 
 Q = 3
 N = 24
@@ -172,7 +172,7 @@ def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(tmp_path, m
     model = SimpleNamespace(identity={"kind": "transformer"})
     monkeypatch.setattr("unbag.predictors.predictor_of", lambda name, label_map: (model, name))
     monkeypatch.setattr("unbag.challenge_sets.request.build", lambda request: SimpleNamespace(language="en"))
-    monkeypatch.setattr(import_module("unbag.inference.probe"), "probe", lambda predictor, language: report)
+    monkeypatch.setattr(import_module("unbag.inference.label_probe"), "probe", lambda predictor, language: report)
     done = CliRunner().invoke(cli.app, ["people", "draw", "org/model", "--out", str(tmp_path)])
     assert isinstance(done.exception, LabelError)
     assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)

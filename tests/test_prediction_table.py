@@ -14,7 +14,7 @@ from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import Answers
 from unbag.evaluation import evaluate_file
 from unbag.inference.function import CallablePredictor
-from unbag.inference.probe_pairs import PAIRS
+from unbag.inference.label_probe import PAIRS
 from unbag.prediction_table import PredictionTable
 
 DATA = str(demo.file("validation"))

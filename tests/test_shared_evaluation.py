@@ -10,9 +10,9 @@ from tests.test_evaluation import request_  # noqa: F401  a few pairs of ours
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build
 from unbag.evaluation import evaluate_all
-from unbag.inference.claims import Claims
-from unbag.inference.sharded import Shard, predict_shard
-from unbag.inference.store import StoreError
+from unbag.inference.leases import Claims
+from unbag.inference.prediction_store import StoreError
+from unbag.inference.shards import Shard, predict_shard
 from unbag.shared_evaluation import score_tasks
 from unbag.utils.storage import Folder
 
@@ -58,7 +58,7 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
 
 def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
-    monkeypatch.setattr("unbag.inference.work.Work.make", lambda *_: pytest.fail("a model was asked"))
+    monkeypatch.setattr("unbag.inference.runner.Work.make", lambda *_: pytest.fail("a model was asked"))
     found = score_tasks(Folder(tmp_path / "shared" / "predictions"), out=tmp_path / "again")
     assert len(found) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected

@@ -15,7 +15,7 @@ from unbag.challenge_sets.request import Request, build
 from unbag.cli.output import failed
 from unbag.data.downloads import MissingFileError
 from unbag.evaluation import evaluate_all
-from unbag.inference import probe_pairs
+from unbag.inference import label_probe
 from unbag.inference.function import CallablePredictor
 
 LABELS = ["entailment", "neutral", "contradiction"]
@@ -149,7 +149,7 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
     evaluate_all([model], sound, out=tmp_path / "a")
     stopped, asked[:] = sum(asked), []
     evaluate_all([model], sound, out=tmp_path / "b")
-    probed = len(probe_pairs.PAIRS["en"])
+    probed = len(label_probe.PAIRS["en"])
     assert stopped == sum(asked) + probed, "only the obvious pairs are asked again, by the second run"
     assert (tmp_path / "a" / "results.json").read_bytes() == (tmp_path / "b" / "results.json").read_bytes()
 

@@ -56,7 +56,7 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train, evaluate before and after, compare, and write the card."""
-    from unbag.inference.process_group import process_group
+    from unbag.inference.distributed import process_group
     from unbag.report.mended import card
     from unbag.training.command import command
     from unbag.training.mended import before_and_after, mend

@@ -16,9 +16,9 @@ from unbag.challenge_sets.selection import Pairs
 from unbag.data.labels import parse_label_map
 from unbag.engine import opened, require_engine
 from unbag.evaluation import OnProgress
-from unbag.inference.process_group import process_group
-from unbag.inference.sharded import Shard
-from unbag.inference.store import PREDICTIONS
+from unbag.inference.distributed import process_group
+from unbag.inference.prediction_store import PREDICTIONS
+from unbag.inference.shards import Shard
 from unbag.model_kinds import is_recognised
 from unbag.predictors import Model
 from unbag.report.in_python import Report

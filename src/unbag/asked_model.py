@@ -6,10 +6,9 @@ from typing import Any
 
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
+from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, probe
+from unbag.inference.llm.prompts import SHOTS, WORDS
 from unbag.inference.predictor import Predictor
-from unbag.inference.probe import MislabelledError, ProbeReport, probe
-from unbag.inference.probe_pairs import PAIRS
-from unbag.llm.prompts import SHOTS, WORDS
 
 logger = logging.getLogger(__name__)
 

@@ -5,11 +5,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
-from unbag.inference.predictions import Predictions
+from unbag.inference.distributed import is_distributed
+from unbag.inference.prediction_store import Predictions
 from unbag.inference.predictor import Predictor
-from unbag.inference.process_group import is_distributed
-from unbag.inference.row_count import Progress
-from unbag.inference.run import predict_rows
+from unbag.inference.runner import Progress, predict_rows
 from unbag.predictors import Model, predictor_of
 
 if TYPE_CHECKING:

@@ -17,15 +17,15 @@ from unbag.data.labels import LabelError
 from unbag.data.predictions import Answers, require_foldable
 from unbag.data.sources import require_pairs
 from unbag.engine import Engine, InProcess
+from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
+from unbag.inference.label_probe import require_outputs
+from unbag.inference.llm.prompts import Prompt
+from unbag.inference.prediction_files import label_space_of_file, read_predictions
+from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
-from unbag.inference.probe import require_outputs
-from unbag.inference.process_group import process_group
-from unbag.inference.sharded import Shard
-from unbag.inference.store import PREDICTIONS
-from unbag.llm.prompts import Prompt
-from unbag.one_output import checked_threshold
-from unbag.prediction_files import label_space_of_file, read_predictions
+from unbag.inference.shards import Shard
+from unbag.inference.single_output import checked_threshold
 from unbag.prediction_table import PredictionTable
 from unbag.predictors import Model, order_of, recorded_options, require_lexicon, require_model
 from unbag.scored import Scored, score_answers, score_predictions, write
@@ -247,7 +247,7 @@ def evaluate_file(
     """Score a file of predictions made elsewhere; leave `results.json` and the examples in a folder.
 
     Args:
-        path: the file, as `unbag.prediction_files` reads it.
+        path: the file, as `unbag.inference.prediction_files` reads it.
         of: the set that was predicted, to be built or as `request.read_back` has it.
         out: the folder.
         predictions: the folder where the lexical model's are kept, or its address; by default in the user's cache

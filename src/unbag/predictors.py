@@ -140,11 +140,11 @@ def _named(model: str | Path, options: dict[str, Any]) -> Predictor:
     require_model(model)
     name = str(model).partition(":")[2]
     if kind is ENDPOINT:
-        from unbag.llm.endpoint import EndpointPredictor  # which says which extra is missing, if it is
+        from unbag.inference.llm.endpoint import EndpointPredictor  # which says which extra is missing, if it is
 
         return EndpointPredictor.load(name, **options)
     with _hub(name):
-        from unbag.llm.causal import CausalPredictor
+        from unbag.inference.llm.causal import CausalPredictor
 
         return CausalPredictor.load(name, **options)
 

@@ -17,8 +17,8 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
 from unbag.data.predictions import Answers, placed
-from unbag.inference.predictions import Predictions
-from unbag.one_output import RANKING, Threshold, least_score, ranked, taken_from
+from unbag.inference.prediction_store import Predictions
+from unbag.inference.single_output import RANKING, Threshold, least_score, ranked, taken_from
 from unbag.prediction_table import PredictionTable
 from unbag.utils import locks
 from unbag.word_counter import Words

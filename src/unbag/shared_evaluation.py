@@ -20,12 +20,11 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.challenge_sets.results import Result
-from unbag.inference.claims import Claims
-from unbag.inference.predictions import Predictions
-from unbag.inference.sharded import CLAIMS, Shard, predict_shard, work_of
-from unbag.inference.store import PREDICTIONS, Store, StoreError
-from unbag.inference.work import Work, asked_of, part_hashes
-from unbag.one_output import Threshold
+from unbag.inference.leases import Claims
+from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
+from unbag.inference.runner import Work, asked_of, part_hashes
+from unbag.inference.shards import CLAIMS, Shard, predict_shard, work_of
+from unbag.inference.single_output import Threshold
 from unbag.scored import Scored, score_predictions, write
 from unbag.utils.progress import OnProgress
 from unbag.utils.storage import Folder

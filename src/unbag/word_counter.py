@@ -11,9 +11,9 @@ from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.corpora import LANGUAGES
 from unbag.data.predictions import Answers
+from unbag.inference.distributed import process_group
 from unbag.inference.predictor import Predictor
-from unbag.inference.process_group import process_group
-from unbag.inference.run import predict_rows
+from unbag.inference.runner import predict_rows
 from unbag.utils.progress import OnProgress
 
 PAIRS: Final = {

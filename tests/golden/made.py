@@ -39,7 +39,7 @@ from unbag.evaluation import evaluate_all, evaluate_file
 from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
-from unbag.llm.prompts import Prompt
+from unbag.inference.llm.prompts import Prompt
 from unbag.report import compared, html, terminal
 
 HERE = Path(__file__).parent

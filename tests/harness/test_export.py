@@ -17,7 +17,7 @@ from unbag.data.labels import LABELS
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task, scoring_source
-from unbag.llm.prompts import WORDS, Prompt
+from unbag.inference.llm.prompts import WORDS, Prompt
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"

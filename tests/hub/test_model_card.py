@@ -10,7 +10,7 @@ from tests.hub.made import SNLI, model, plain, swapped
 from unbag.data import corpora
 from unbag.hub.checkpoint import base_of, checkpoint
 from unbag.hub.model_code import without_code
-from unbag.inference.revision import folder_revision
+from unbag.inference.hub_files import folder_revision
 from unbag.training.recipes import named, recipes
 
 LABELS = ["contradiction", "entailment", "neutral"]

@@ -12,9 +12,9 @@ import numpy as np
 
 from tests.inference.conftest import WORDS
 from unbag.inference import CallablePredictor, Predictor, predict_rows
-from unbag.inference.claims import LEASE
-from unbag.inference.process_group import destroy_process_group
-from unbag.inference.sharded import Shard, predict_shard, work_of
+from unbag.inference.distributed import destroy_process_group
+from unbag.inference.leases import LEASE
+from unbag.inference.shards import Shard, predict_shard, work_of
 
 CHUNK_ROWS = 50
 

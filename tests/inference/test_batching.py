@@ -2,7 +2,7 @@ import random
 
 import pytest
 
-from unbag.inference.batching import pad, token_batches
+from unbag.inference.tokenization import pad, token_batches
 
 
 def test_every_row_is_in_one_batch_within_the_budget():

@@ -7,7 +7,7 @@ import torch
 
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag.inference import TransformerPredictor
-from unbag.inference.first_token import use_first_token
+from unbag.inference.optimizations import use_first_token
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 

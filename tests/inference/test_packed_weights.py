@@ -8,9 +8,9 @@ from torch import nn
 
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag.inference import TransformerPredictor
-from unbag.inference.packed_weights import PackedLinear, use_packed_weights
+from unbag.inference.optimizations import PackedLinear, use_packed_weights
 
-WEIGHTS = "unbag.inference.packed_weights"
+WEIGHTS = "unbag.inference.optimizations"
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 
 

@@ -40,7 +40,7 @@ LEAVES = '''
 import atexit, os, time
 import torch, typer
 from unbag import cli
-from unbag.inference.process_group import process_group
+from unbag.inference.distributed import process_group
 
 app = typer.Typer()
 

@@ -10,7 +10,7 @@ import pytest
 from tests.inference.predict_child import hashed, make_rows
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.inference import CallablePredictor, Predictions, StoreError, load_predictions, predict_rows
-from unbag.inference.store import Store
+from unbag.inference.prediction_store import Store
 
 ROWS = make_rows(100)
 WHO = {"model": "hashed", "version": "1"}

@@ -8,9 +8,9 @@ import pytest
 from tests.inference.test_run import ROWS, WHO, Counting
 from unbag.data.labels import LABELS
 from unbag.inference import CallablePredictor, predict_rows
-from unbag.inference.claims import Claims, told
-from unbag.inference.sharded import Shard, predict_shard, work_of
-from unbag.inference.work import Work
+from unbag.inference.leases import Claims, told
+from unbag.inference.runner import Work
+from unbag.inference.shards import Shard, predict_shard, work_of
 from unbag.utils.storage import Folder
 
 CHUNK = 9  # 12 parts of 100 rows
@@ -145,14 +145,14 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
 
 
 def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
     work = work_of(ROWS, Counting(), tmp_path, chunk_rows=60)
     assert work.shares(2) == 8
     monkeypatch.setattr(Work, "join", lambda self, part: None)  # as if killed before it
     for piece in work.store.pieces([0, 1], 8):
         work.make(piece)
     monkeypatch.undo()
-    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
     later = Counting()
     found = predict_shard(work_of(ROWS, later, tmp_path, chunk_rows=60), Shard(1, 2))
     assert later.calls == []
@@ -160,7 +160,7 @@ def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp
 
 
 def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
     predictor, told = Counting(), []
     work = work_of(ROWS, predictor, tmp_path, chunk_rows=60)
     predict_shard(work, Shard(0, 2), progress=lambda done, _: told.append((done, sum(predictor.calls))))
@@ -171,7 +171,7 @@ def test_shares_of_a_part_are_counted_once(tmp_path, monkeypatch):
 
 
 def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_missing(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.inference.work._LEAST_ROWS", 3)
+    monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
     work = work_of(ROWS, Counting(), tmp_path, chunk_rows=10)
     assert work.shares(8) > 1
     monkeypatch.setattr(Claims, "take", lambda *_: False)  # others make everything

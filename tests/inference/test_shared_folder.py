@@ -6,9 +6,8 @@ from typing import Any
 
 import pytest
 
-from unbag.inference import shared_folder
-from unbag.inference.process_group import ProcessGroup
-from unbag.inference.shared_folder import require_shared
+from unbag.inference import distributed
+from unbag.inference.distributed import ProcessGroup, require_shared
 from unbag.utils.storage import Folder
 
 
@@ -31,7 +30,7 @@ class Threads(ProcessGroup):
 
 
 def told(folders, monkeypatch):
-    monkeypatch.setattr(shared_folder, "_PATIENCE", 0.5)
+    monkeypatch.setattr(distributed, "_PATIENCE", 0.5)
     barrier, values, found = threading.Barrier(len(folders)), {}, {}
 
     def run(rank):

@@ -18,7 +18,7 @@ from tests.hub_server.running import running_hub
 from tests.inference.conftest import ORDER, PAIRS, MakeModel
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference import ModelError, TransformerPredictor
-from unbag.inference.encoding import encode_pairs, length_limit
+from unbag.inference.tokenization import encode_pairs, length_limit
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 

@@ -11,8 +11,8 @@ import unbag
 from tests.inference.conftest import ORDER, PAIRS
 from tests.integrations.made import trainer_of
 from unbag.challenge_sets.request import Request
+from unbag.inference.distributed import destroy_process_group, process_group
 from unbag.inference.live import LiveClassifier
-from unbag.inference.process_group import destroy_process_group, process_group
 
 
 def main() -> None:

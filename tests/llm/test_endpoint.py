@@ -17,13 +17,12 @@ from tests.llm_server.app import WORDS, EndpointApp
 from tests.patience import wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
-from unbag.inference import BatchPredictor, probe
-from unbag.inference.probe_pairs import PAIRS
-from unbag.llm import endpoint as endpoint_module
-from unbag.llm.endpoint import KEY, EndpointError, EndpointPredictor
-from unbag.llm.prompts import WORDS as WORD_OF
-from unbag.llm.prompts import Prompt
-from unbag.llm.spending import Spending
+from unbag.inference import BatchPredictor, label_probe
+from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm import endpoint as endpoint_module
+from unbag.inference.llm.endpoint import KEY, EndpointError, EndpointPredictor, Spending
+from unbag.inference.llm.prompts import WORDS as WORD_OF
+from unbag.inference.llm.prompts import Prompt
 from unbag.predictors import predictor_of
 
 PREMISES = [f"A woman with {n} red apples waits." for n in range(12)]
@@ -190,7 +189,7 @@ def test_a_pair_that_a_filter_refuses_is_an_abstention(endpoint):
 def test_the_label_probe_works(endpoint):
     gold = {Prompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
-    report = probe(load(endpoint))
+    report = label_probe(load(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)
 
 

@@ -1,8 +1,8 @@
 import pytest
 
 from unbag.data.labels import LABELS
-from unbag.inference.probe_pairs import PAIRS
-from unbag.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, Prompt, fingerprint
+from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, Prompt, fingerprint
 
 
 def test_each_label_comes_equally_often_among_the_worked_examples():

@@ -5,7 +5,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL
-from unbag.llm.reading import label_in, probabilities_of
+from unbag.inference.llm.reading import label_in, probabilities_of
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from unbag.llm.prompts import EXAMPLES, INSTRUCTION, WORDS
+from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, WORDS
 
 TEMPLATE = (
     "{% for turn in messages %}<{{ turn.role }}>{{ turn.content }}</{{ turn.role }}>{% endfor %}"

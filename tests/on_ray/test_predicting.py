@@ -11,7 +11,7 @@ from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli.running import run
 from unbag.inference.loading import ModelError
-from unbag.inference.run import predict_rows
+from unbag.inference.runner import predict_rows
 from unbag.on_ray.predicting import RayEngine
 from unbag.predictors import predictor_of
 

@@ -80,7 +80,7 @@ def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
 @pytest.mark.nightly
 def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monkeypatch):  # noqa: F811
     from unbag import asked_model
-    from unbag.inference.probe import ProbeReport
+    from unbag.inference.label_probe import ProbeReport
 
     report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True, at_chance=True)
     monkeypatch.setattr(asked_model, "probe", lambda *_: report)
@@ -151,7 +151,7 @@ def test_an_endpoint(here):
 
 
 TWO = """
-from unbag.inference.probe_pairs import PAIRS
+from unbag.inference.label_probe import PAIRS
 ENTAILED = {(premise, hypothesis) for premise, hypothesis, label in PAIRS["en"] if label == "entailment"}
 def predict(premises, hypotheses):
     pairs = zip(premises, hypotheses)

@@ -19,7 +19,7 @@ from accelerate.utils import DistributedType
 from torch.distributed.fsdp import _flat_param, _optim_utils
 
 from unbag import scripts
-from unbag.inference.process_group import destroy_process_group
+from unbag.inference.distributed import destroy_process_group
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.run import run
 

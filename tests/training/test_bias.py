@@ -10,7 +10,7 @@ import datasets
 from tests.training.conftest import PAIRS
 from unbag.data.labels import LABELS
 from unbag.data.sources import Example
-from unbag.inference.run import predict_rows
+from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, debiasing, regimes
 from unbag.training.data import Part, TrainingData, drawn

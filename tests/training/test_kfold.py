@@ -25,9 +25,9 @@ from unbag.challenge_sets.request import BuiltSet, Request
 from unbag.data.labels import LABELS, LabelError
 from unbag.data.predictions import Answers
 from unbag.inference import TransformerPredictor
-from unbag.inference.model_error import ModelError
-from unbag.inference.probe import ProbeReport
-from unbag.inference.revision import folder_revision
+from unbag.inference.hub_files import folder_revision
+from unbag.inference.label_probe import ProbeReport
+from unbag.inference.predictor import ModelError
 from unbag.report.kfold import table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
@@ -285,7 +285,7 @@ def test_a_model_that_is_no_nli_classifier_is_refused_before_any_training(valida
 
 def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, monkeypatch):
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
-    monkeypatch.setattr(import_module("unbag.inference.probe"), "probe", lambda predictor, language: report)
+    monkeypatch.setattr(import_module("unbag.inference.label_probe"), "probe", lambda predictor, language: report)
     with pytest.raises(LabelError, match=f"or --label-map {','.join(LABELS)} if the declared order is right") as error:
         validate()
     assert "--trust-labels" not in str(error.value)

@@ -18,7 +18,7 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.selection import OptionError
 from unbag.data.labels import LABELS
-from unbag.inference.probe import ProbeReport
+from unbag.inference.label_probe import ProbeReport
 from unbag.training import mended
 from unbag.training.mend_config import MendConfig
 from unbag.training.recipes import named

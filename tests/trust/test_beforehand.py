@@ -26,7 +26,7 @@ EXPENSIVE = (
     "unbag.challenge_sets.loading.prepare",
     "unbag.baselines.lexical.fitting._gathered",
     "unbag.inference.loading.network_of",
-    "unbag.inference.origin._commit",
+    "unbag.inference.hub_files._commit",
     "unbag.training.run.load_to_train",
     "unbag.data.text.tagging.load",
     "unbag.baselines.lexical.embeddings._fetch",

@@ -13,7 +13,7 @@ from tests.trust.damage import DAMAGES, SEEDS, do, flipped, truncated
 from unbag.baselines.lexical.fitting import Recipe, fitted
 from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
-from unbag.llm.answers import Answer, AnswerCache
+from unbag.inference.llm.endpoint import Answer, AnswerCache
 from unbag.utils import checksums
 from unbag.utils.sqlite_cache import Kept
 

@@ -6,7 +6,7 @@ from tests.inference.test_run import ROWS, Counting, run
 from tests.trust.command import some
 from tests.trust.damage import DAMAGES, do
 from unbag.inference import Predictions
-from unbag.inference import work as running
+from unbag.inference import runner as running
 
 
 def test_predictions_of_other_texts_are_not_taken_even_under_one_key(tmp_path, monkeypatch):

@@ -17,7 +17,7 @@ from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import Request, export, read_back
 from unbag.cli.environment import settle
 from unbag.data.readers import DataError
-from unbag.prediction_files import read_predictions
+from unbag.inference.prediction_files import read_predictions
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

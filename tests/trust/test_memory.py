@@ -12,9 +12,9 @@ from tests.llm.tiny_lm import save_tiny_lm
 from tests.training.conftest import finetune, options, pairs_file, pretrained, recipe  # noqa: F401  (fixtures)
 from tests.trust.tiny_model import save_tiny_model
 from unbag import demo
+from unbag.inference.llm.causal import CausalPredictor
 from unbag.inference.memory import OutOfMemoryError
 from unbag.inference.transformer import TransformerPredictor
-from unbag.llm.causal import CausalPredictor
 
 KINDS = {
     "GPU": lambda: torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),

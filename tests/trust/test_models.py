@@ -15,11 +15,11 @@ from tests.llm.tiny_lm import save_tiny_lm
 from tests.trust.command import some
 from tests.trust.damage import DAMAGES, do
 from unbag.api import evaluate
+from unbag.inference.label_probe import probe
+from unbag.inference.llm.causal import CausalPredictor
 from unbag.inference.loading import load_to_train
-from unbag.inference.model_error import ModelError
-from unbag.inference.probe import probe
+from unbag.inference.predictor import ModelError
 from unbag.inference.transformer import TransformerPredictor
-from unbag.llm.causal import CausalPredictor
 
 
 @pytest.fixture

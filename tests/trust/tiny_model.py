@@ -5,7 +5,7 @@ from pathlib import Path
 
 from tests.tiny_tokenizer import SPECIAL, tiny_tokenizer
 from unbag.data.labels import LABELS
-from unbag.inference.probe_pairs import PAIRS
+from unbag.inference.label_probe import PAIRS
 
 
 def save_tiny_model(folder: Path) -> Path:

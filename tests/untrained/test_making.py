@@ -17,7 +17,7 @@ from unbag import scripts
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
-from unbag.inference.model_error import ModelError
+from unbag.inference.predictor import ModelError
 from unbag.models import KINDS
 from unbag.training.run import run
 from unbag.untrained.making import make

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple, NotRequired
 from typing_extensions import TypedDict
 
 from unbag import scripts
-from unbag.one_output import Ranking
+from unbag.inference.single_output import Ranking
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.utils.files import read_object, write_json
 from unbag.utils.redaction import first_line

@@ -99,7 +99,7 @@ def check(
     """
     from unbag import gates
     from unbag.challenge_sets.results import FILE, read, whole
-    from unbag.inference.process_group import process_group
+    from unbag.inference.distributed import process_group
     from unbag.report import badges, gated
     from unbag.verdict import of_model
 
@@ -179,8 +179,8 @@ def _evaluated(
     """Evaluate a model on what gates are on, and return the folder where the first process leaves its results."""
     from unbag import prefetch
     from unbag.challenge_sets.results import read
-    from unbag.inference.process_group import process_group
-    from unbag.inference.store import PREDICTIONS
+    from unbag.inference.distributed import process_group
+    from unbag.inference.prediction_store import PREDICTIONS
 
     asked.check([model])
     found = None if before is None else before.parent / config_file.FILE

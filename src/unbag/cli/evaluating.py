@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
     from unbag.engine import Engine as EvaluationEngine
     from unbag.evaluation import OnFailure
-    from unbag.inference.sharded import Shard
+    from unbag.inference.shards import Shard
 
 # ReSNLI paper, Table 2
 _CROSS: Final = ("snli-test", "mnli-validation_matched", "mnli-validation_mismatched", "sick-test")
@@ -123,8 +123,8 @@ def evaluate(
     """
     from unbag import prefetch
     from unbag.engine import opened
-    from unbag.inference.process_group import process_group
-    from unbag.inference.store import PREDICTIONS
+    from unbag.inference.distributed import process_group
+    from unbag.inference.prediction_store import PREDICTIONS
     from unbag.result_folder import local_folder
     from unbag.utils import parallel
     from unbag.utils.storage import Folder, is_address
@@ -202,7 +202,7 @@ def evaluate(
 
 
 def _shard(text: str | None) -> "Shard | None":
-    from unbag.inference.sharded import Shard
+    from unbag.inference.shards import Shard
 
     try:
         return None if text is None else Shard.parsed(text)
@@ -244,7 +244,7 @@ def ask(
         predictions_csv: a file for each pair with its prediction.
     """
     from unbag import evaluation
-    from unbag.inference.process_group import process_group
+    from unbag.inference.distributed import process_group
 
     visible = visible and process_group().rank == 0
     with (

@@ -15,7 +15,7 @@ from unbag.cli.output import echo
 from unbag.cli.shared_options import Offline
 
 if TYPE_CHECKING:
-    from unbag.llm.spending import Spending
+    from unbag.inference.llm.endpoint import Spending
 
 # As in `unbag.inference.transformer`, which is too heavy to import for a help page; a test holds them together.
 Dtype = Literal["float32", "bfloat16", "float16"]
@@ -174,7 +174,7 @@ class ModelOptions:
                 raise typer.BadParameter("a price is for a model behind an endpoint (endpoint:NAME)")
             yield None
             return
-        from unbag.llm.spending import Spending
+        from unbag.inference.llm.endpoint import Spending
 
         spending = Spending(self.price_in, self.price_out)
         try:

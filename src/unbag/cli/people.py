@@ -42,9 +42,9 @@ def draw(
     from unbag import people
     from unbag.challenge_sets.request import build, check
     from unbag.data.predictions import Answers
-    from unbag.inference.probe import require_meant
-    from unbag.inference.run import predict_rows
-    from unbag.inference.store import PREDICTIONS
+    from unbag.inference.label_probe import require_meant
+    from unbag.inference.prediction_store import PREDICTIONS
+    from unbag.inference.runner import predict_rows
     from unbag.predictors import predictor_of
 
     people.require_number(number)

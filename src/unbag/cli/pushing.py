@@ -30,7 +30,7 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     from huggingface_hub import HfApi, get_token
 
     from unbag.hub.refusals import explained
-    from unbag.inference.process_group import process_group
+    from unbag.inference.distributed import process_group
     from unbag.utils.hub import hub_read
     from unbag.utils.hub_names import require_target
 

@@ -66,13 +66,13 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on
             if received or done.code == _INTERRUPTED:
                 return _stopped(received, goes_on=goes_on)
             # Looked up, not imported: a command of one process need not wait for it.
-            if connected := sys.modules.get("unbag.inference.process_group"):
+            if connected := sys.modules.get("unbag.inference.distributed"):
                 connected.destroy_process_group()  # not above: where one failed, the others may wait for it elsewhere
             return done.code if isinstance(done.code, int) else FAILED
         except Exception as error:
             if is_disk_full(error):
                 return _failed(disk_full(error))
-            if (connected := sys.modules.get("unbag.inference.process_group")) and connected.is_lost_connection(error):
+            if (connected := sys.modules.get("unbag.inference.distributed")) and connected.is_lost_connection(error):
                 return _failed(f"another process of this run has ended, and says why{_again(goes_on=goes_on)}")
             raise
         except BaseException as error:

@@ -70,7 +70,7 @@ def score(
     """
     from unbag import evaluation, prefetch
     from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
-    from unbag.inference.store import PREDICTIONS
+    from unbag.inference.prediction_store import PREDICTIONS
     from unbag.result_folder import local_folder
 
     if shards is not None:
@@ -103,7 +103,7 @@ def score(
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     """Score what shards predicted, and show it."""
-    from unbag.inference.store import PREDICTIONS
+    from unbag.inference.prediction_store import PREDICTIONS
     from unbag.result_folder import local_folder
     from unbag.shared_evaluation import score_tasks
     from unbag.utils.storage import Folder

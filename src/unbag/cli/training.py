@@ -330,6 +330,6 @@ for _recipe in recipes().values():
 
 
 def _is_first() -> bool:
-    from unbag.inference.process_group import process_group
+    from unbag.inference.distributed import process_group
 
     return process_group().rank == 0

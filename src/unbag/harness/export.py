@@ -3,7 +3,7 @@
     <folder>/data/<set>/test.parquet   the rows, unless they are read from the Hub
     <folder>/…                         what the harness reads; see `unbag.harness.lm_eval`, `.lighteval`, `.inspect_ai`
 
-Prompt, words and metric are ours: the question of `unbag.llm.prompts`, and the arithmetic of `unbag.scoring`, copied
+Prompt, words and metric are ours: the question of `unbag.inference.llm.prompts`, and the arithmetic of `unbag.scoring`, copied
 into the files, since a metric such as Permutation Acceptance is no mean over rows.
 """
 
@@ -16,7 +16,7 @@ from unbag.challenge_sets.request import Request, export
 from unbag.data.corpora import CORPORA
 from unbag.harness import inspect_ai, lighteval, lm_eval
 from unbag.harness.tasks import Task
-from unbag.llm.prompts import Prompt
+from unbag.inference.llm.prompts import Prompt
 from unbag.utils.files import atomic_write
 from unbag.utils.hub_names import require_target
 

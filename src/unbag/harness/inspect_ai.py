@@ -1,6 +1,6 @@
 """Tasks of inspect-ai: one Python file with a task a set; and `eval.yaml`, with which a data set of the Hub is a task.
 
-Models are asked for a word and their answer is read (`unbag.llm.reading`), as with `unbag evaluate endpoint:…` where it
+Models are asked for a word and their answer is read (`unbag.inference.llm.reading`), as with `unbag evaluate endpoint:…` where it
 gives no probabilities. An answer that names no label is wrong.
 
 `eval.yaml` is for the root of a data set's repository (`inspect eval hf/org/name`). It can ask and compare, but has no
@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from unbag.data.labels import LABELS, label_id
 from unbag.harness.tasks import Task, scoring_source
-from unbag.llm.prompts import INSTRUCTION, WORDS, Prompt
+from unbag.inference.llm.prompts import INSTRUCTION, WORDS, Prompt
 
 _SHELL = '''
 

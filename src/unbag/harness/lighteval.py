@@ -8,7 +8,7 @@ lighteval would bootstrap it over rows, which tears apart what belongs to one ex
 from collections.abc import Sequence
 
 from unbag.harness.tasks import Task, scoring_source
-from unbag.llm.prompts import Prompt
+from unbag.inference.llm.prompts import Prompt
 
 _SHELL = '''
 

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from unbag.data.labels import LABELS
 from unbag.harness.tasks import Task, scoring_source
-from unbag.llm.prompts import WORDS, Prompt
+from unbag.inference.llm.prompts import WORDS, Prompt
 
 _CODE = "unbag_scores"
 

@@ -12,8 +12,8 @@ from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import About, card
 from unbag.hub.ownership import FOLDER, is_own_head, model_of
 from unbag.hub.publication import Publication
-from unbag.inference.revision import folder_revision
-from unbag.inference.store import PREDICTIONS
+from unbag.inference.hub_files import folder_revision
+from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
 from unbag.utils.files import read_object
 

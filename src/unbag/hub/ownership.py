@@ -8,7 +8,7 @@ from unbag.challenge_sets.results import Result
 from unbag.hub import model_code
 from unbag.hub.refusals import explained
 from unbag.hub.remote import look
-from unbag.inference.revision import is_of_model, revision_of
+from unbag.inference.hub_files import is_of_model, revision_of
 
 FOLDER: Final = "folder"
 """What is named as the model where it came from a folder."""

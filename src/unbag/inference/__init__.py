@@ -7,14 +7,13 @@ transformers.
 from typing import TYPE_CHECKING, Any
 
 from unbag.inference.function import CallablePredictor
-from unbag.inference.predictions import Predictions, load_predictions
+from unbag.inference.label_probe import MislabelledError, ProbeReport, probe
+from unbag.inference.prediction_store import Predictions, StoreError, load_predictions
 from unbag.inference.predictor import BatchPredictor, Predictor
-from unbag.inference.probe import MislabelledError, ProbeReport, probe
-from unbag.inference.run import predict_rows
-from unbag.inference.store import StoreError
+from unbag.inference.runner import predict_rows
 
 if TYPE_CHECKING:
-    from unbag.inference.model_error import ModelError
+    from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
 __all__ = [

@@ -12,11 +12,11 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.inference.revision import folder_revision
+from unbag.inference.hub_files import folder_revision
 
 if TYPE_CHECKING:
+    from unbag.inference.single_output import Threshold
     from unbag.inference.transformer import TransformerPredictor
-    from unbag.one_output import Threshold
 
 _CLASSES: Final = {("sentence_transformers", "CrossEncoder"), ("transformers", "TextClassificationPipeline")}
 _NAME: Final = "memory"  # stands where the Hub id or `folder` of another classifier does
@@ -67,7 +67,7 @@ def predictor_of_classifier(
     from transformers import PreTrainedModel
 
     from unbag.inference.loading import classifier_of
-    from unbag.inference.model_error import ModelError
+    from unbag.inference.predictor import ModelError
     from unbag.inference.transformer import TransformerPredictor
 
     kind = type(model).__name__

@@ -11,11 +11,19 @@ from numpy.typing import NDArray
 
 from unbag.data.labels import label_space_of
 from unbag.data.predictions import Answers
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
-from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs, length_limit
+from unbag.inference.distributed import process_group
 from unbag.inference.memory import Halving
 from unbag.inference.predictor import checked_pairs, checked_probabilities
-from unbag.inference.process_group import process_group
+from unbag.inference.tokenization import (
+    CPU_BATCH_TOKENS,
+    GPU_BATCH_TOKENS,
+    EncodedPairs,
+    Padding,
+    encode_pairs,
+    length_limit,
+    shared,
+    token_batches,
+)
 
 
 class LiveClassifier:

@@ -1,4 +1,7 @@
-"""What every predictor is: pairs in, one probability for each label out."""
+"""What every predictor is: pairs in, one probability for each label out.
+
+What is raised of a model that cannot be had, or whose answers would mean nothing.
+"""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable
@@ -145,3 +148,7 @@ def _kind_of(values: Any) -> str:
     """Return the type of some values, with that of the first where they are a list."""
     first = f" of {type(values[0]).__name__}" if isinstance(values, list | tuple) and values else ""
     return type(values).__name__ + first
+
+
+class ModelError(ValueError):
+    """A model that cannot be had, or that is no trained classifier."""

@@ -18,17 +18,21 @@ except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.data.labels import label_space_of
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, token_batches, wanted
-from unbag.inference.encoding import EncodedPairs, Padding, encode_pairs
-from unbag.inference.first_token import use_first_token
-from unbag.inference.loading import Classifier, load_classifier
+from unbag.inference.distributed import default_device
+from unbag.inference.loading import Classifier, load_classifier, require_vectors_of
 from unbag.inference.memory import Halving
-from unbag.inference.model_error import ModelError
-from unbag.inference.packed_weights import use_packed_weights
-from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
-from unbag.inference.process_group import default_device
-from unbag.inference.vocabulary import require_vectors_of
-from unbag.one_output import Threshold, logit_of
+from unbag.inference.optimizations import use_first_token, use_packed_weights
+from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
+from unbag.inference.single_output import Threshold, logit_of
+from unbag.inference.tokenization import (
+    CPU_BATCH_TOKENS,
+    GPU_BATCH_TOKENS,
+    EncodedPairs,
+    Padding,
+    encode_pairs,
+    token_batches,
+    wanted,
+)
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import hub_read
 from unbag.utils.redaction import first_line
@@ -138,7 +142,7 @@ class TransformerPredictor:
                 authors' code predicts), or, of a model trained by HEX, that head less what the words alone explain
                 (`residual`: F_L, by which the paper's text predicts; see `unbag.hex.residual`).
             threshold: of a model of one output, from which share of its sigmoid on a pair is entailed; or `ranking`,
-                where that is not known (`unbag.one_output`).
+                where that is not known (`unbag.inference.single_output`).
             trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
                 hash of it.
 

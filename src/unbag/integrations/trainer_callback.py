@@ -11,9 +11,9 @@ except ImportError as error:
     raise ImportError("UnbagCallback needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.challenge_sets.request import Request
-from unbag.inference.encoding import EncodedPairs
+from unbag.inference.distributed import process_group
 from unbag.inference.live import LiveClassifier, unwrapped
-from unbag.inference.process_group import process_group
+from unbag.inference.tokenization import EncodedPairs
 from unbag.integrations.asked import DEFAULT_EXAMPLES, AskedSet, bounded, order_of, quantities, requested
 from unbag.utils.options import whole
 

@@ -14,12 +14,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.inference.pieces import PartRows, Piece
-from unbag.inference.predictions import Predictions
+from unbag.inference.prediction_store import PartRows, Piece, Predictions, Store
 from unbag.inference.predictor import Predictor
-from unbag.inference.row_count import Progress
-from unbag.inference.store import Store
-from unbag.inference.work import Work, make
+from unbag.inference.runner import Progress, Work, make
 from unbag.model_kinds import ENDPOINT, kind_of
 from unbag.on_ray.cluster import caught, cluster, explained, require_ray, slots, told
 from unbag.predictors import Model, predictor_of, require_model

@@ -2,7 +2,7 @@
 
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import positive_of
-from unbag.one_output import sentence
+from unbag.inference.single_output import sentence
 from unbag.verdict import percentage
 
 

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from unbag.inference.process_group import process_group
+from unbag.inference.distributed import process_group
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData

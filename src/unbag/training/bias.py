@@ -11,9 +11,9 @@ from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError, open_file
 from unbag.data.sources import Example
-from unbag.inference.predictions import Predictions
-from unbag.inference.run import predict_rows
-from unbag.prediction_files import label_space_of_file
+from unbag.inference.prediction_files import label_space_of_file
+from unbag.inference.prediction_store import Predictions
+from unbag.inference.runner import predict_rows
 from unbag.utils.hashing import text_hash
 
 LEXICAL: Final = "lexical"

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.sources import Example
-from unbag.inference.encoding import Padding, encode_pairs
 from unbag.inference.loading import Classifier
+from unbag.inference.tokenization import Padding, encode_pairs
 
 if TYPE_CHECKING:
     from torch import Tensor

@@ -11,8 +11,8 @@ from accelerate.utils import send_to_device
 from numpy.typing import NDArray
 from torch.nn.functional import cross_entropy
 
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
 from unbag.inference.memory import Halving
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
 from unbag.training.data import Part
 from unbag.training.encoded import PairEncoder
 

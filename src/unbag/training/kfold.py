@@ -17,10 +17,10 @@ from unbag.data.columns import column, numbers
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
 from unbag.data.predictions import Answers
-from unbag.inference.probe import require_meant
-from unbag.inference.process_group import process_group
-from unbag.inference.run import predict_rows
-from unbag.inference.store import PREDICTIONS
+from unbag.inference.distributed import process_group
+from unbag.inference.label_probe import require_meant
+from unbag.inference.prediction_store import PREDICTIONS
+from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES

@@ -14,8 +14,8 @@ from unbag.challenge_sets.selection import Pairs
 from unbag.comparison import Comparison, compare_two
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError, parse_label_map
-from unbag.inference.process_group import process_group
-from unbag.inference.store import PREDICTIONS
+from unbag.inference.distributed import process_group
+from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training.config import weighted
 from unbag.training.loop import OnStep
 from unbag.training.mend_config import MendConfig
@@ -109,8 +109,8 @@ def _evaluated(
 ) -> str | None:
     """Evaluate both models; return why the one before could not be, if so."""
     from unbag.evaluation import evaluate_all
-    from unbag.inference.model_error import ModelError
-    from unbag.inference.probe import MislabelledError, without_trust
+    from unbag.inference.label_probe import MislabelledError, without_trust
+    from unbag.inference.predictor import ModelError
 
     def failed(failure: Failure) -> None:
         if failure.set not in failures:

@@ -11,9 +11,9 @@ from typing import Any, Final
 from accelerate import Accelerator
 
 from unbag.challenge_sets import results
+from unbag.inference.distributed import process_group
+from unbag.inference.hub_files import folder_revision
 from unbag.inference.loading import Classifier
-from unbag.inference.process_group import process_group
-from unbag.inference.revision import folder_revision
 from unbag.training.checkpoints import differences
 from unbag.training.effort import FILE as EFFORT_FILE
 from unbag.training.objective import Objective

@@ -16,9 +16,9 @@ from unbag.data.columns import column, numbers
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
 from unbag.data.predictions import Answers
-from unbag.inference.process_group import process_group
-from unbag.inference.run import predict_rows
-from unbag.inference.store import PREDICTIONS
+from unbag.inference.distributed import process_group
+from unbag.inference.prediction_store import PREDICTIONS
+from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import named_estimates, plain
 from unbag.training import beforehand

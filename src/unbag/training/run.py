@@ -15,8 +15,8 @@ except ImportError as error:
 
 from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
+from unbag.inference.distributed import process_group
 from unbag.inference.loading import load_to_train
-from unbag.inference.process_group import process_group
 from unbag.training import augment_option, regimes, sharding
 from unbag.training.augmented import Augmented
 from unbag.training.beforehand import require_trackers

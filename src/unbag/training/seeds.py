@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag.inference.process_group import process_group
+from unbag.inference.distributed import process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import estimates
 from unbag.scoring.significance import spread

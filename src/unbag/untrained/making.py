@@ -20,8 +20,8 @@ from unbag.baselines.wordnet.database import require_installed
 from unbag.data.corpora import CORPORA
 from unbag.data.sources import Source, open_corpus, open_data, require_pairs
 from unbag.data.text import tagging as pipelines
-from unbag.inference.origin import origin_of
-from unbag.inference.reading import require_few_parts
+from unbag.inference.hub_files import origin_of
+from unbag.inference.loading import require_few_parts
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer

@@ -14,7 +14,7 @@ from unbag import people, report_examples
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
 from unbag.data.sources import open_data
-from unbag.prediction_files import read_predictions
+from unbag.inference.prediction_files import read_predictions
 
 CORPUS = Path(__file__).parent / "corpus"
 FOUND = Path(__file__).parent / "found"

@@ -11,25 +11,99 @@ The folder is on this machine or at an address that fsspec reads (`addresses`).
 
 The key is a hash of all that decides the numbers, so what lies under it can be stale only by being damaged; and each
 part carries a hash of its own rows, so damage shows.
+
+Keys of stored predictions: a hash of all that decides the numbers.
+
+What a process makes of a store at a time: the rows of a part, and a part or a share of one.
+
+The answers to some rows of a part, as a process that was killed or makes a share of it leaves them.
+
+Finished predictions, as they are read.
 """
 
 import hashlib
 import json
 import time
-from collections.abc import Mapping, Sequence
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any, Final
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from unbag.inference.partial_answers import PartialAnswers
-from unbag.inference.pieces import PartRows, Piece
 from unbag.utils.hashing import content_hash
 from unbag.utils.storage import Folder
+
+
+class PartRows(NamedTuple):
+    """The rows of a part.
+
+    Attributes:
+        table: the columns `store.ASKED` of its r rows.
+        sha256: a hash of them.
+    """
+
+    table: pa.Table
+    sha256: str
+
+
+class Piece(NamedTuple):
+    """What a process makes at a time: a part, or one of several shares of a part.
+
+    A share of a part is every so-many-th of the batches that the part is cut into, so that no batch, and no answer,
+    depends on how many shares there are.
+
+    Attributes:
+        part: the part's number.
+        share: which share of it, from 0.
+        shares: how many shares there are.
+
+    >>> str(Piece(3)), str(Piece(3, share=1, shares=4))
+    ('00003', '00003-1of4')
+    """
+
+    part: int
+    share: int = 0
+    shares: int = 1
+
+    def __str__(self) -> str:
+        return f"{self.part:05}" + (f"-{self.share}of{self.shares}" if self.shares > 1 else "")
+
+
+@dataclass(frozen=True)
+class PartialAnswers:
+    """What there is of a part that is being made.
+
+    Attributes:
+        probabilities: shape (r, labels), NaN where there is no answer yet.
+        has_probabilities: False if an answer was a label only.
+        truncated: as far as it is known, how many of the r pairs the model could not read to their ends.
+    """
+
+    probabilities: NDArray[np.float32]
+    has_probabilities: bool
+    truncated: int
+
+    @property
+    def known(self) -> NDArray[np.bool_]:
+        """Which rows have an answer, shape (r,)."""
+        known: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
+        return known
+
+    def and_also(self, other: "PartialAnswers") -> "PartialAnswers":
+        """Return what there is here, and where there is nothing, what there is in another."""
+        return PartialAnswers(
+            np.where(self.known[:, np.newaxis], self.probabilities, other.probabilities),
+            self.has_probabilities and other.has_probabilities,
+            max(self.truncated, other.truncated),
+        )
+
 
 SCHEMA: Final = 1
 """The version of this layout and of what the numbers mean; part of the key."""
@@ -269,3 +343,147 @@ def _signature(table: pa.Table, meta: Mapping[str, Any]) -> str:
     types = [str(field) for field in table.schema]
     signed = [content_hash([table], table.column_names), types, sorted(meta.items())]
     return hashlib.sha256(json.dumps(signed).encode()).hexdigest()
+
+
+def key_material(
+    identity: Mapping[str, str] | None,
+    parts: Sequence[str],
+    *,
+    rows: int,
+    chunk_rows: int,
+    label_space: Sequence[str],
+) -> dict[str, Any]:
+    """Return all that decides stored predictions, as a manifest shows it.
+
+    Args:
+        identity: the predictor's.
+        parts: the hash of the rows of each part, in their order.
+        rows: rows of the data.
+        chunk_rows: rows a part; batches do not reach across parts, so it decides the last bits.
+        label_space: the predictor's labels.
+    """
+    return {
+        "schema": SCHEMA,
+        "identity": None if identity is None else dict(identity),
+        "content": hashlib.sha256("\n".join(parts).encode()).hexdigest(),
+        "rows": rows,
+        "chunk_rows": chunk_rows,
+        "space": list(label_space),
+    }
+
+
+def store_key(material: Mapping[str, Any]) -> str:
+    """Return the key for what `key_material` returned; for an unknown predictor one that nobody will find again."""
+    if material["identity"] is None:
+        return f"once-{uuid.uuid4().hex}"
+    return hashlib.sha256(json.dumps(material, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Predictions:
+    """Finished predictions, read when asked for.
+
+    Attributes:
+        store: where they are.
+        reused: how many of the rows were there before the run that returned this.
+    """
+
+    store: Store
+    reused: int = 0
+
+    @classmethod
+    def open(cls, path: str | Path | Folder) -> "Predictions":
+        """Open the folder of one store.
+
+        Raises:
+            StoreError: if there is no manifest of this version in it.
+        """
+        folder = Folder(path)
+        try:
+            manifest = json.loads(folder.read(MANIFEST))
+            if manifest["schema"] != SCHEMA:
+                raise StoreError(
+                    f"{path} is of version {manifest['schema']}, this package reads {SCHEMA}; predict again"
+                )
+            store = Store(folder, manifest["key"], manifest["rows"], manifest["chunk_rows"], tuple(manifest["space"]))
+        except (OSError, KeyError, TypeError, json.JSONDecodeError) as error:
+            raise StoreError(
+                f"expected a folder of predictions with a manifest.json, found {path} ({error})"
+            ) from error
+        return cls(store)
+
+    @property
+    def path(self) -> Path:
+        """The folder of the parts.
+
+        Raises:
+            ValueError: if it is not on this machine.
+        """
+        return self.store.folder.path
+
+    @property
+    def label_space(self) -> tuple[str, ...]:
+        """The labels of the probability columns."""
+        return self.store.label_space
+
+    def __len__(self) -> int:
+        return self.store.rows
+
+    @property
+    def has_probabilities(self) -> bool:
+        """False if the model gave labels only, so that its probabilities are all 0 or 1 and say nothing of doubt."""
+        return all(meta["has_probabilities"] for meta in self._said)
+
+    @property
+    def truncated(self) -> int:
+        """How many pairs were longer than the model reads."""
+        return sum(int(meta["truncated"]) for meta in self._said)
+
+    def array(self, labels: Sequence[str] | None = None) -> NDArray[np.float32]:
+        """Return the probabilities in the order of the rows, shape (n, labels): of these labels, or of them all."""
+        table = self.table(list(labels or self.label_space))
+        return np.stack([values.to_numpy() for values in table.itercolumns()], axis=1)
+
+    def batches(self, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+        """Yield the rows in their order, a part at a time, of the named columns or all.
+
+        Raises:
+            StoreError: at a part that is missing or damaged.
+        """
+        for table in self._parts():
+            yield table if columns is None else table.select(list(columns))
+
+    def table(self, columns: Sequence[str] | None = None) -> pa.Table:
+        """Return all rows of the named columns, or of all, in their order.
+
+        Raises:
+            StoreError: as `batches`.
+        """
+        return pa.concat_tables(self.batches(columns))
+
+    @cached_property
+    def _said(self) -> list[dict[str, Any]]:
+        """What each part says of its rows; the parts are read, and checked, for it unless all were read before."""
+        return [self.store.read(part)[1] for part in range(self.store.parts)]
+
+    def _parts(self) -> Iterator[pa.Table]:
+        """Yield the rows of each part, and keep what they say of them for `_said`."""
+        said = []
+        for part in range(self.store.parts):
+            table, meta = self.store.read(part)
+            said.append(meta)
+            yield table
+        vars(self)["_said"] = said
+
+
+def load_predictions(path: str | Path, columns: Sequence[str] | None = None) -> pa.Table:
+    """Return the predictions in the folder of one store: `id`, `source_id` and a float32 column for each label.
+
+    Args:
+        path: the folder with the manifest, or its address.
+        columns: the columns to return; all by default.
+
+    Raises:
+        StoreError: if there are none, they are unfinished, or a part is damaged.
+    """
+    return Predictions.open(path).table(columns)

@@ -1,8 +1,17 @@
-"""Where a model is: a folder, or a repository of the Hub at one commit."""
+"""Where a model is: a folder, or a repository of the Hub at one commit.
 
+What identifies the files of a model in a folder.
+
+Code that a model's repository brings along: run where the user says so, and recorded; never else.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from huggingface_hub import is_offline_mode, resolve_revision, snapshot_download
 from huggingface_hub.errors import (
@@ -13,13 +22,85 @@ from huggingface_hub.errors import (
     RevisionResolutionError,
 )
 
-from unbag.inference.model_error import ModelError
-from unbag.inference.remote_code import code_revision
-from unbag.inference.revision import folder_revision
+from unbag.inference.predictor import ModelError
 from unbag.utils import hub_files
+from unbag.utils.hashing import file_hash
 from unbag.utils.hub import HubReadError, absence_of, hub_read
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
+
+_FILES: Final = (
+    "config.json",
+    "model*.safetensors*",
+    "pytorch_model*",
+    "tokenizer*",
+    "vocab*",
+    "merges.txt",
+    "*.model",  # SentencePiece
+    "added_tokens.json",
+    "special_tokens_map.json",
+)
+"""What the library reads to build the model and its tokenizer. A card, results or a trainer's state beside them do not
+change a prediction."""
+
+
+def folder_revision(folder: Path) -> str:
+    """Return `sha256:` and a hash of the model's and its tokenizer's files: their names and contents.
+
+    The folder's own name and place are no part of it: a copy is the same model.
+    """
+    files = (path for path in folder.iterdir() if path.is_file() and is_of_model(path.name))
+    return revision_of({path.name: file_hash(path) for path in files})
+
+
+def is_of_model(name: str) -> bool:
+    """Tell whether a file of that name at the top of a folder is one of the model's or its tokenizer's."""
+    return any(fnmatchcase(name, pattern) for pattern in _FILES)
+
+
+def revision_of(hashes: Mapping[str, str]) -> str:
+    """Return `sha256:` and a hash of files, from the sha256 of each by its name."""
+    digest = hashlib.sha256()
+    for name in sorted(hashes):
+        digest.update(f"{name}\0{hashes[name]}\n".encode())
+    return f"sha256:{digest.hexdigest()}"
+
+
+def names_code(folder: Path) -> bool:
+    """Tell whether a model's files name code of their own for transformers to run (`auto_map`)."""
+    return bool(_auto_maps(folder))
+
+
+def elsewhere(folder: Path) -> str | None:
+    """Return the first class of a model whose code lies in another repository, of which no commit is known.
+
+    >>> elsewhere(Path("/nowhere")) is None
+    True
+    """
+    return next((name for each in _auto_maps(folder) for name in _classes(each) if "--" in name), None)
+
+
+def code_revision(folder: Path) -> str:
+    """Return `sha256:` and a hash of the code beside a model's config: which code it was that was trusted."""
+    return revision_of({path.name: file_hash(path) for path in folder.glob("*.py")})
+
+
+def _auto_maps(folder: Path) -> list[dict[str, Any]]:
+    maps = []
+    for name in ("config.json", "tokenizer_config.json"):
+        try:
+            record = json.loads((folder / name).read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError):  # what is wrong with it, its reader says
+            continue
+        if isinstance(record, dict) and isinstance(record.get("auto_map"), dict) and record["auto_map"]:
+            maps.append(record["auto_map"])
+    return maps
+
+
+def _classes(auto_map: dict[str, Any]) -> list[str]:
+    """Return the classes that a map names: one, or for a tokenizer a slow and a fast one."""
+    values = [each for value in auto_map.values() for each in (value if isinstance(value, list) else [value])]
+    return [value for value in values if isinstance(value, str)]
 
 
 @dataclass(frozen=True)

@@ -1,10 +1,18 @@
-"""Any model behind an OpenAI-compatible endpoint as a predictor: hosted ones, or vLLM, llama.cpp, Ollama, … at home."""
+"""Any model behind an OpenAI-compatible endpoint as a predictor: hosted ones, or vLLM, llama.cpp, Ollama, … at home.
 
+Answers of an endpoint on disk, each as soon as it is there: what was paid for once is not asked again.
+
+What a run asked of an endpoint, and what that costs.
+"""
+
+import hashlib
 import json
 import logging
 import os
+import threading
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
@@ -13,20 +21,129 @@ from urllib.parse import urlsplit
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.data.labels import LABELS
+from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm.prompts import Prompt, fingerprint
+from unbag.inference.llm.reading import label_in, probabilities_of
+from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
+from unbag.utils.files import cache_folder
+from unbag.utils.redaction import blotted, first_line
+from unbag.utils.sqlite_cache import Kept
+
+
+class Answer(NamedTuple):
+    """What an endpoint answered.
+
+    Attributes:
+        text: what it says.
+        top: its likeliest first tokens with their log-probabilities; empty where it gives none.
+        finish: why it stopped: `stop`, `length`, …
+        tokens_in: tokens of the question, as the endpoint counts them; 0 where it does not.
+        tokens_out: tokens of the answer.
+    """
+
+    text: str
+    top: tuple[tuple[str, float], ...]
+    finish: str
+    tokens_in: int
+    tokens_out: int
+
+
+class AnswerCache:
+    """Answers by what was asked, in one SQLite file; for any number of threads and processes.
+
+    The key is a hash of the endpoint's address and the whole request, model and parameters included. A model that is
+    changed behind its name is not noticed: remove the file to ask anew.
+
+    Args:
+        path: the file; made where absent.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._kept = Kept(path, "kept_answers", wal=True)
+
+    def get(self, key: str) -> Answer | None:
+        """Return the answer to what was asked, if it is there."""
+        kept = self._kept.get([key])
+        if key not in kept:
+            return None
+        text, top, *rest = json.loads(kept[key])
+        return Answer(text, tuple((token, log) for token, log in top), *rest)
+
+    def put(self, key: str, answer: Answer) -> None:
+        """Keep an answer; where another process was faster, its stays."""
+        self._kept.put([(key, json.dumps(answer, ensure_ascii=False))], replace=False)
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+
+def request_key(base_url: str, request: Mapping[str, Any]) -> str:
+    """Return the key of a request to an endpoint."""
+    content = json.dumps([base_url, request], sort_keys=True, ensure_ascii=False)
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+_MILLION = 1_000_000
+
+
+@dataclass
+class Spending:
+    """Requests and tokens of one run, counted by the endpoint itself; for any number of threads.
+
+    Attributes:
+        price_in: of a million tokens of questions, in any currency; None where unknown.
+        price_out: of a million tokens of answers.
+        answered: requests that were answered in this run.
+        kept: answers that were there from earlier runs and cost nothing now.
+        tokens_in: tokens of the questions that were answered in this run.
+        tokens_out: tokens of their answers.
+
+    >>> spending = Spending(price_in=2.0, price_out=8.0)
+    >>> spending.add(Answer("Yes", (), "stop", tokens_in=1_000_000, tokens_out=500_000))
+    >>> spending.cost, str(spending)
+    (6.0, '1 request answered (0 more kept from earlier runs), 1,000,000 tokens in, 500,000 out: 6.0000')
+    """
+
+    price_in: float | None = None
+    price_out: float | None = None
+    answered: int = 0
+    kept: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
+
+    def add(self, answer: Answer) -> None:
+        """Count an answer that was paid for."""
+        with self._lock:
+            self.answered += 1
+            self.tokens_in += answer.tokens_in
+            self.tokens_out += answer.tokens_out
+
+    def add_kept(self) -> None:
+        """Count an answer that was there already."""
+        with self._lock:
+            self.kept += 1
+
+    @property
+    def cost(self) -> float | None:
+        """What the tokens of this run cost, in the currency of the prices; None without prices."""
+        if self.price_in is None and self.price_out is None:
+            return None
+        return (self.tokens_in * (self.price_in or 0) + self.tokens_out * (self.price_out or 0)) / _MILLION
+
+    def __str__(self) -> str:
+        requests = f"{self.answered:,} request{'' if self.answered == 1 else 's'} answered"
+        tokens = f"{self.tokens_in:,} tokens in, {self.tokens_out:,} out"
+        summary = f"{requests} ({self.kept:,} more kept from earlier runs), {tokens}"
+        return summary if self.cost is None else f"{summary}: {self.cost:.4f}"
+
+
 try:
     import openai
 except ImportError as error:
     raise ImportError("asking an endpoint needs the openai client: pip install 'unbag[llm]'") from error
 
-from unbag.data.labels import LABELS
-from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
-from unbag.inference.probe_pairs import PAIRS
-from unbag.llm.answers import Answer, AnswerCache, request_key
-from unbag.llm.prompts import Prompt, fingerprint
-from unbag.llm.reading import label_in, probabilities_of
-from unbag.llm.spending import Spending
-from unbag.utils.files import cache_folder
-from unbag.utils.redaction import blotted, first_line
 
 KEY: Final = "OPENAI_API_KEY"
 CONCURRENCY: Final = 8
@@ -74,7 +191,7 @@ FORMS: Final = (
 class EndpointPredictor:
     """A model behind a `/chat/completions` endpoint; made by `load`.
 
-    The question is that of `unbag.llm.prompts`, as a conversation. Where the endpoint tells the probabilities of the
+    The question is that of `unbag.inference.llm.prompts`, as a conversation. Where the endpoint tells the probabilities of the
     first token, they are the labels' (`reading.probabilities_of`); else, or where they lie elsewhere, the answer's
     words decide (`reading.label_in`), with probability 1. An answer that names no label is an abstention: all
     probabilities are equal, as with every predictor that may have no answer.

@@ -3,22 +3,30 @@
 `torchrun` and `accelerate launch` say it in the environment and start the others; accelerate connects them. (On CPUs
 use `torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a
 launcher neither torch nor accelerate is touched here, so predictors that need neither run without them.
+
+Whether the processes of a group see the same folder, tried before anything is computed.
 """
 
 import os
+import socket
 import sys
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, TypeVar
+from uuid import uuid4
+
+from unbag.utils.storage import Folder
 
 if TYPE_CHECKING:
     from accelerate import PartialState  # type: ignore[import-untyped, unused-ignore]
 
+
 T = TypeVar("T")
 
 _GLOO: Final = "gloo/transport"  # a file of gloo's, which its errors name: they have no type of their own
-_PATIENCE: Final = timedelta(days=7)
+_COLLECTIVE_TIMEOUT: Final = timedelta(days=7)
 """How long a process waits for the others. Not the usual minutes: chunks of a large model on a slow machine take long,
 and where a process fails it is the launcher that ends the others, at once."""
 
@@ -114,7 +122,7 @@ def partial_state() -> "PartialState":
         from accelerate import PartialState
     except ImportError as error:
         raise ImportError("several processes need accelerate: pip install 'unbag[models]'") from error
-    return PartialState(cpu=not torch.cuda.is_available(), timeout=_PATIENCE)
+    return PartialState(cpu=not torch.cuda.is_available(), timeout=_COLLECTIVE_TIMEOUT)
 
 
 def is_lost_connection(error: BaseException) -> bool:
@@ -149,3 +157,40 @@ def default_device() -> str:
     import torch
 
     return "cuda" if torch.cuda.is_available() else "cpu"
+
+
+_FOLDER_TIMEOUT: Final = 10.0
+"""Seconds: what another machine has just written may take a moment to show."""
+
+
+def require_shared(folder: Folder, group: ProcessGroup) -> None:
+    """Let each process write a file and look for those of the others; all of them call this at once.
+
+    Raises:
+        ValueError: in every process, if one of them does not see what another writes.
+    """
+    if group.world == 1:
+        return
+    token = group.broadcast(uuid4().hex)
+
+    def name(rank: int) -> str:
+        return f"seen-{token}-{rank}"
+
+    group.run_on_all(lambda: folder.write(name(group.rank), b""))
+    hosts = group.gather([socket.gethostname()])
+
+    def look() -> None:
+        deadline = time.monotonic() + _FOLDER_TIMEOUT
+        while unseen := [rank for rank in range(group.world) if not folder.has(name(rank))]:
+            if time.monotonic() > deadline:
+                raise ValueError(
+                    f"process {group.rank} on {hosts[group.rank]} does not see what process {unseen[0]} on "
+                    f"{hosts[unseen[0]]} writes to {folder}; name a folder that all processes see, or an address such "
+                    "as s3://… (--out)"
+                )
+            time.sleep(0.2)
+
+    try:
+        group.run_on_all(look)
+    finally:
+        folder.remove(name(group.rank))

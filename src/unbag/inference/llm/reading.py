@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Final
 
 from unbag.data.labels import LABELS, LabelError, canonical
-from unbag.llm.prompts import WORDS
+from unbag.inference.llm.prompts import WORDS
 
 LEAST_MASS: Final = 0.5
 """How much of the first token's probability must lie on tokens that begin a label's word. With less the model is about

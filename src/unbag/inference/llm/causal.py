@@ -20,14 +20,12 @@ except ImportError as error:
     raise ImportError("running a model needs PyTorch and transformers: pip install 'unbag[models]'") from error
 
 from unbag.data.labels import LABELS
-from unbag.inference.batching import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches, wanted
-from unbag.inference.loading import LoadedModel, load_causal_lm
+from unbag.inference.llm.prompts import WORDS, Prompt, fingerprint
+from unbag.inference.loading import LoadedModel, load_causal_lm, require_vectors_of
 from unbag.inference.memory import Halving
-from unbag.inference.model_error import ModelError
-from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches
+from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
+from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches, wanted
 from unbag.inference.transformer import DTYPES, Dtype, usable_device
-from unbag.inference.vocabulary import require_vectors_of
-from unbag.llm.prompts import WORDS, Prompt, fingerprint
 from unbag.utils.redaction import first_line
 
 if TYPE_CHECKING:
@@ -84,7 +82,7 @@ class _Question:
 class CausalPredictor:
     """A causal language model asked by label likelihood; made by `load`.
 
-    The prompt (`unbag.llm.prompts`) is continued by each label's word, and a label's score is the log-likelihood of its
+    The prompt (`unbag.inference.llm.prompts`) is continued by each label's word, and a label's score is the log-likelihood of its
     word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens before t). A softmax
     over the three scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is not
     divided by the word's length: the words are nearly always one token each, and that of the likeliest is what the

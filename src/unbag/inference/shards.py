@@ -12,13 +12,11 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from unbag.inference.claims import LEASE, Claims
 from unbag.inference.function import CallablePredictor
-from unbag.inference.predictions import Predictions
+from unbag.inference.leases import LEASE, Claims
+from unbag.inference.prediction_store import Predictions, Store
 from unbag.inference.predictor import Predictor
-from unbag.inference.row_count import Progress, RowCount
-from unbag.inference.store import Store
-from unbag.inference.work import SAVE_EVERY, Work
+from unbag.inference.runner import SAVE_EVERY, Progress, RowCount, Work
 
 CLAIMS: Final = "claims"
 """The folder of claims within another."""
