@@ -38,13 +38,14 @@ import torch
 import transformers
 
 from before_transformers_table import CONTEXTUAL, MEASURES, ORDERS, SPEEDS, Run, claims, show, table
-from unbag import evaluation, scripts
+from unbag import scripts
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.request import Request, build
 from unbag.data.columns import column
+from unbag.evaluation import evaluator
+from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.quantities import of_result
 from unbag.models import KINDS, kind_of
-from unbag.numbers import of_result
-from unbag.predictors import predictor_of
 from unbag.training.config import TrainConfig
 from unbag.training.run import run
 from unbag.untrained.making import make
@@ -130,7 +131,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
         record, trained = train(args, untrained(args, started), asked, model)
         out = args.out / "evaluations" / folder
         store = args.out / "predictions"
-        found = evaluation.evaluate_all(
+        found = evaluator.evaluate_all(
             [model], requests(args), out=out, predictions=store, lexical=False, shuffled=False
         )
         predictor, _ = predictor_of(model)

@@ -47,7 +47,7 @@ def main() -> None:
 
 def read_pairs(data: str | None) -> list[tuple[str, str, str]]:
     """Return premise, hypothesis and label of each pair."""
-    from unbag import demo
+    from unbag.data import demo
     from unbag.data.sources import open_data
 
     source = open_data(data or demo.file("train"))

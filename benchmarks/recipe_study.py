@@ -31,8 +31,8 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
+from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.predictor import Predictor
-from unbag.predictors import predictor_of
 from unbag.scoring.bootstrap import RATIO, Sample
 from unbag.training.recipes import named
 from unbag.training.run import run

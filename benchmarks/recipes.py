@@ -32,8 +32,8 @@ from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.predictions import Answers
+from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.runner import predict_rows
-from unbag.predictors import predictor_of
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.training.seeds import over_seeds
 

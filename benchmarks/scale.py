@@ -64,7 +64,7 @@ def by_ray(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[str, A
     import ray
 
     from unbag.challenge_sets.request import Request
-    from unbag.on_ray.building import build
+    from unbag.evaluation.ray.building import build
 
     ray.init(num_cpus=workers, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
     return build(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
@@ -128,7 +128,7 @@ def main() -> None:
 
 def write_pairs(path: Path, data: str | None, pairs: int) -> None:
     """Write so many pairs: each premise with each hypothesis some places on, as often as it takes."""
-    from unbag import demo
+    from unbag.data import demo
     from unbag.data.labels import LABELS
     from unbag.data.sources import open_data
 

@@ -134,7 +134,7 @@ def write_pairs(path: Path, rows: int) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from unbag import demo
+    from unbag.data import demo
     from unbag.data.readers import open_file
 
     given = [row.values for row in open_file(Path(demo.file("train"))).read()]

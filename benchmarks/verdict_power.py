@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 
 from unbag.challenge_sets.results import Result
+from unbag.evaluation.verdict import SetVerdict, of_model
 from unbag.scoring.skill import Credits, beyond_words
-from unbag.verdict import SetVerdict, of_model
 
 LABELS = 3
 CONTROL = 0.3  # s of the shuffled control of the models whose score is known

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from unbag.demo.run import run
+from unbag.evaluation.demo import run
 from unbag.report import html
 
 _PICTURE = Path(__file__).parent / "report.png"

@@ -41,7 +41,7 @@ def _what_is_there_stays():
 def _small_data():
     """Ask no lexical model of thousands of pairs, and let gold labels of ten rows count: tests have few."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("unbag.word_counter.PAIRS", {})
+        patch.setattr("unbag.evaluation.lexical_baseline.PAIRS", {})
         patch.setattr("unbag.scoring.skill.LEAST_ROWS", 10)
         yield
 

@@ -30,7 +30,7 @@ NONE: Final = "none"
 
 _PAIRS: Final = """
 import csv
-from unbag.demo import pairs
+from unbag.data.demo import pairs
 with open("pairs.csv", "w", newline="", encoding="utf-8") as file:
     writer = csv.writer(file)
     writer.writerow(["premise", "hypothesis", "label"])

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import numpy as np
 
-from unbag import paired_samples
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.results import Result
+from unbag.evaluation import samples
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.skill import Credits, beyond_words
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
@@ -35,6 +35,6 @@ def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind
 
 def run(folder: Path, *made: Result) -> Path:
     """Leave results in a folder, as an evaluation does but for its examples."""
-    paired_samples.write(made, folder)
+    samples.write(made, folder)
     results.write(made, folder / results.FILE)
     return folder

@@ -7,11 +7,12 @@ from html.parser import HTMLParser
 import pytest
 
 import unbag
-from unbag import demo, model_kinds
 from unbag.challenge_sets import results
+from unbag.data import demo
 from unbag.data.labels import LABELS, LabelError
+from unbag.evaluation import model_loading
+from unbag.evaluation.quantities import quantities
 from unbag.inference.function import CallablePredictor
-from unbag.numbers import quantities
 from unbag.report import html
 
 DATA = demo.file("validation")
@@ -177,7 +178,7 @@ def test_ids_in_a_named_order_are_the_labels(order, report):
 
 
 def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     with pytest.raises(LabelError, match=r"nothing says which label an id is; return names, or .*label_map"):
         asked(ids)
 
@@ -200,7 +201,7 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
     ],
 )
 def test_what_cannot_be_used_is_refused_before_anything_is_loaded(options, said, monkeypatch):
-    monkeypatch.setattr("unbag.engine.predictor_of", lambda *_, **__: pytest.fail("a model was loaded"))
+    monkeypatch.setattr("unbag.evaluation.backends.predictor_of", lambda *_, **__: pytest.fail("a model was loaded"))
     with pytest.raises(ValueError, match=said):
         asked(**options)
 
@@ -212,7 +213,7 @@ def test_evaluate_with_sets_that_are_no_names_is_refused(sets):
 
 
 def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_is_built(tmp_path, monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
         with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is no folder"):
@@ -233,7 +234,7 @@ def test_evaluate_with_an_object_that_is_no_model_is_refused(model):
 
 @pytest.mark.parametrize("answer", [object(), {"entailment": object(), "neutral": 0, "contradiction": 1}, {1: 1.0}])
 def test_evaluate_with_a_function_that_answers_with_objects_is_refused_before_a_set_is_made(answer, monkeypatch):
-    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     with pytest.raises(ValueError, match=r"expected (a table of numbers|a probability from 0 to 1|dicts with labels)"):
         asked(lambda premises, hypotheses: [answer for _ in premises])
 
@@ -259,7 +260,7 @@ def test_evaluate_with_a_corpus_of_another_spelling_suggests_the_name():
 
 
 def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, tmp_path):
-    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("a set was made"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("a set was made"))
     (tmp_path / "SICCK-Ground-Truth-apr24.csv").write_text("another file")
     for path, said in (("nowhere", "no such file or folder"), (tmp_path, "expected SICCK-Ground-Truth-apr24.csv with")):
         with pytest.raises(ValueError, match=said):
@@ -268,10 +269,10 @@ def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, t
 
 def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_refused():
     models = ["org/model", "causal:org/lm"]
-    model_kinds.check(models, {"shots": 3, "head": "residual", "dtype": None})
-    assert model_kinds.fitting("org/model", {"shots": 3, "head": "residual"}) == {"head": "residual"}
+    model_loading.check(models, {"shots": 3, "head": "residual", "dtype": None})
+    assert model_loading.fitting("org/model", {"shots": 3, "head": "residual"}) == {"head": "residual"}
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
-        model_kinds.check(models, {"base_url": "http://localhost/v1"})
+        model_loading.check(models, {"base_url": "http://localhost/v1"})
 
 
 def test_the_options_of_a_kind_are_its_loaders():
@@ -282,15 +283,15 @@ def test_the_options_of_a_kind_are_its_loaders():
         pytest.importorskip(f"unbag.{name}") for name in ("inference.transformer", "llm.causal", "llm.endpoint")
     )
     for kind, load in (
-        (model_kinds.CLASSIFIER, transformer.TransformerPredictor.load),
-        (model_kinds.CAUSAL, causal.CausalPredictor.load),
-        (model_kinds.ENDPOINT, endpoint.EndpointPredictor.load),
-        (model_kinds.BUILT_IN, Recipe),
-        (model_kinds.IN_MEMORY, predictor_of_classifier),
+        (model_loading.CLASSIFIER, transformer.TransformerPredictor.load),
+        (model_loading.CAUSAL, causal.CausalPredictor.load),
+        (model_loading.ENDPOINT, endpoint.EndpointPredictor.load),
+        (model_loading.BUILT_IN, Recipe),
+        (model_loading.IN_MEMORY, predictor_of_classifier),
     ):
         assert kind.options == set(inspect.signature(load).parameters) - {"model"}
     named = set(inspect.signature(unbag.evaluate).parameters)
-    assert named >= model_kinds.CLASSIFIER.options | model_kinds.CAUSAL.options
+    assert named >= model_loading.CLASSIFIER.options | model_loading.CAUSAL.options
 
 
 def test_public_names_are_listed_and_there():

@@ -13,12 +13,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.fork_server import PYTHON
-from unbag import cli, predictors
+from unbag import cli
 from unbag.baselines.lexical import fitting
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations import modifiers, permutation
 from unbag.cli import model_options, natlog, request_options
 from unbag.cli import training as training_commands
+from unbag.evaluation import model_loading
 from unbag.training.recipes import recipes
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
@@ -79,7 +80,7 @@ def test_the_help_pages_defaults_are_the_operators():
     of_classifier, of_lm = (
         signature(load).parameters for load in (transformer.TransformerPredictor.load, causal.CausalPredictor.load)
     )
-    for name, default in predictors.DEFAULTS.items():
+    for name, default in model_loading.DEFAULTS.items():
         assert {loads[name].default for loads in (of_classifier, of_lm) if name in loads} == {default}
 
 

@@ -125,7 +125,7 @@ def test_quiet_and_verbose_are_over_with_their_command(tmp_path, monkeypatch, ca
         seen.update(quiet=verbosity.is_quiet(), debug=logging.getLogger("unbag").isEnabledFor(logging.DEBUG))
         raise ValueError("what went wrong")
 
-    monkeypatch.setattr("unbag.gates.of_one_model", look)
+    monkeypatch.setattr("unbag.evaluation.gates.of_one_model", look)
     before = (verbosity.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level)
     gate = ("check", folder, "--min", "plain:score=.1")
     expected = {"-q": {"quiet": True, "debug": False}, "-v": {"quiet": False, "debug": True}}

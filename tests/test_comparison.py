@@ -11,9 +11,10 @@ from rich.console import Console
 from typer.testing import CliRunner
 
 import unbag
-from unbag import challenge_sets, cli, comparison
+from unbag import challenge_sets, cli
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
+from unbag.evaluation import comparison
 from unbag.inference.function import CallablePredictor
 from unbag.report import compared
 from unbag.scoring.accuracy import accuracy

@@ -7,10 +7,11 @@ import typer
 import yaml
 from typer.testing import CliRunner
 
-from unbag import cli, evaluation
+from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli import config_file
 from unbag.cli.running import run
+from unbag.evaluation import evaluator
 
 PAIRS = "".join(
     json.dumps(
@@ -52,7 +53,7 @@ def asked(monkeypatch):
     def tell(models, requests, **options):
         raise Asked(models, requests, options)
 
-    monkeypatch.setattr(evaluation, "evaluate_all", tell)
+    monkeypatch.setattr(evaluator, "evaluate_all", tell)
 
     def of(*arguments):
         with pytest.raises(Asked) as told:

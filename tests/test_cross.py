@@ -6,12 +6,13 @@ import pytest
 from rich.console import Console
 
 from tests.fork_server import PYTHON
-from unbag import demo, evaluation
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.request import Request
+from unbag.data import demo
+from unbag.evaluation import evaluator
+from unbag.evaluation.verdict import of_model, scale
 from unbag.report import cross
-from unbag.verdict import of_model, scale
 
 
 def neutral(premises, hypotheses):
@@ -25,7 +26,7 @@ def crossed(tmp_path_factory):
     request = Request("plain", options={"data": str(demo.file("validation"))}, examples=200)
     training = (str(demo.file("train")),)
     return {
-        shuffled: evaluation.evaluate_all(
+        shuffled: evaluator.evaluate_all(
             [neutral, "majority"],
             [request],
             out=folder / str(shuffled),

@@ -17,12 +17,12 @@ from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, l
 from unbag.data.predictions import require_foldable
 from unbag.data.readers import DataError
 from unbag.data.text.tokens import tokenize
-from unbag.engine import InProcess
-from unbag.evaluation import evaluate_all, evaluate_file
+from unbag.evaluation.backends import InProcess
+from unbag.evaluation.evaluator import evaluate_all, evaluate_file
+from unbag.evaluation.lexical_baseline import WordCounter, Words
+from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
-from unbag.model_kinds import CAUSAL, ENDPOINT
-from unbag.word_counter import WordCounter, Words
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]
 ACTS = ["chase a red ball in the park", "wait for the last bus to town", "carry heavy boxes up the hill"]
@@ -240,7 +240,7 @@ def test_a_file_that_is_no_exported_set_is_refused(tmp_path, request_, change, s
 def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, monkeypatch):
     path = tmp_path / "predictions.csv"
     path.write_text("id,prediction\nours-0,2\n")
-    monkeypatch.setattr("unbag.evaluation.build", lambda request: pytest.fail("the set was built"))
+    monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("the set was built"))
     with pytest.raises(DataError, match="found '2'; nothing says which label an id is, write its name"):
         evaluate_file(path, request_, out=tmp_path / "scored")
 
@@ -355,7 +355,7 @@ def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
     model.identity = {"kind": kind, "name": "tiny"}
     [result] = unbag.evaluate(model, [request_], out=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
-    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.asked_model"]
+    [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
     assert said.startswith(
         "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
     )

@@ -6,12 +6,13 @@ import pytest
 from typer.testing import CliRunner
 
 from tests.made_runs import ROWS, result, run
-from unbag import cli, gates, numbers
+from unbag import cli
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.failures import Failure
+from unbag.evaluation import gates, quantities
+from unbag.evaluation.verdict import TOO_FEW_ROWS
 from unbag.inference.distributed import ProcessGroup
 from unbag.scoring.bootstrap import Estimate
-from unbag.verdict import TOO_FEW_ROWS
 
 
 def check(*arguments):
@@ -267,9 +268,9 @@ def test_a_set_that_cannot_be_checked_is_told_of(tmp_path):
 
 
 def test_numbers_are_named_as_the_sets_describe_them():
-    told = {each["number"]: each for each in numbers.records(numbers.verdicts([result(right=0.8)]))}
+    told = {each["number"]: each for each in quantities.records(quantities.verdicts([result(right=0.8)]))}
     assert list(told) == ["score", "accuracy"]
     assert told["accuracy"]["higher_is_better"] is True
     assert told["accuracy"]["low"] < told["accuracy"]["value"] < told["accuracy"]["high"]
     assert told["score"]["standing"] == "better"
-    assert set(numbers.quantities("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}
+    assert set(quantities.quantities("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}

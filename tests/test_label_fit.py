@@ -8,8 +8,8 @@ import pytest
 
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS, fold, label_space_of, two_label_orders
-from unbag.evaluation import evaluate_file
-from unbag.label_fit import ENOUGH, fit
+from unbag.evaluation.evaluator import evaluate_file
+from unbag.evaluation.label_check import ENOUGH, fit
 
 GOLD = np.repeat([0, 1, 2], 40)
 

@@ -5,8 +5,9 @@ from dataclasses import dataclass, fields
 
 import pytest
 
-from unbag import challenge_sets, model_kinds
+from unbag import challenge_sets
 from unbag.challenge_sets import loading
+from unbag.evaluation import model_loading
 from unbag.utils.options import Option, described, read
 
 
@@ -69,6 +70,6 @@ def test_every_option_of_every_set_can_be_written_and_says_what_it_means(name):
 
 
 def test_a_drive_of_windows_names_a_folder_and_no_function():
-    assert model_kinds.kind_of(r"C:\models\nli") is model_kinds.CLASSIFIER
-    assert model_kinds.kind_of("C:/models/nli") is model_kinds.CLASSIFIER
-    assert model_kinds.kind_of("my.module:predict") is model_kinds.FUNCTION
+    assert model_loading.kind_of(r"C:\models\nli") is model_loading.CLASSIFIER
+    assert model_loading.kind_of("C:/models/nli") is model_loading.CLASSIFIER
+    assert model_loading.kind_of("my.module:predict") is model_loading.FUNCTION

@@ -7,9 +7,10 @@ import pytest
 pytest.importorskip("transformers", reason="needs unbag[models]")
 
 from tests.models.test_recipes_and_sets import BAGS, undecided
-from unbag import challenge_sets, verdict
-from unbag.demo.run import fill, requests
-from unbag.evaluation import evaluate_all
+from unbag import challenge_sets
+from unbag.evaluation import verdict
+from unbag.evaluation.demo import fill, requests
+from unbag.evaluation.evaluator import evaluate_all
 
 READS = "bilstm-last"
 EXAMPLES = {"sicck": 4, "permuted": 25, "cs_lambda": 500, "resnli": 300}

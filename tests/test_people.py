@@ -10,10 +10,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from unbag import cli, people
+from unbag import cli
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import of_labels
 from unbag.data.readers import DataError
+from unbag.evaluation import human_study
 from unbag.inference.label_probe import ProbeReport
 
 Q = 3
@@ -42,7 +43,7 @@ def _rows(n=N, labels=LABELS):
 
 
 def test_every_drawn_pair_is_one_the_model_accepts_and_no_kind_is_more_frequent():
-    drawn = people.draw(*_rows(), pairs=12)
+    drawn = human_study.draw(*_rows(), pairs=12)
     assert len({one.id.partition("#")[0] for one in drawn}) == len(drawn) == 12
     kinds = [(one.drawn_from, one.length) for one in drawn]
     assert {kind: kinds.count(kind) for kind in kinds} == dict.fromkeys(kinds, 3)
@@ -61,19 +62,19 @@ def test_every_drawn_pair_is_one_the_model_accepts_and_no_kind_is_more_frequent(
 def test_where_nobody_knows_what_contradicts_all_that_is_not_entailed_is_one_label(tmp_path):
     rows, answers = _rows(labels=TWO_WAY)
     other = answers.probabilities[:, [0, 2, 1]]  # which of the other two a model gives does not matter
-    drawn = people.draw(rows, answers, pairs=8)
-    assert drawn == people.draw(rows, answers._replace(probabilities=other), pairs=8)
+    drawn = human_study.draw(rows, answers, pairs=8)
+    assert drawn == human_study.draw(rows, answers._replace(probabilities=other), pairs=8)
     assert {one.label for one in drawn} == set(TWO_WAY)
-    people.write(drawn, tmp_path)
+    human_study.write(drawn, tmp_path)
     for rest in ("neutral", "contradiction", "not_entailment"):
         sheet = _filled(tmp_path, lambda known, rest=rest: "entailment" if known["label"] == "entailment" else rest)
-        assert people.score(tmp_path, sheet)["accuracy"].value == 1, rest
+        assert human_study.score(tmp_path, sheet)["accuracy"].value == 1, rest
 
 
 def test_the_seed_decides():
-    first = people.draw(*_rows(), pairs=8)
-    assert first == people.draw(*_rows(), pairs=8)
-    assert first != people.draw(*_rows(), pairs=8, seed=2)
+    first = human_study.draw(*_rows(), pairs=8)
+    assert first == human_study.draw(*_rows(), pairs=8)
+    assert first != human_study.draw(*_rows(), pairs=8, seed=2)
 
 
 @pytest.mark.parametrize(
@@ -86,12 +87,12 @@ def test_the_seed_decides():
 )
 def test_what_cannot_be_drawn_is_refused(n, pairs, words):
     with pytest.raises(ValueError, match=words):
-        people.draw(*_rows(n), pairs=pairs)
+        human_study.draw(*_rows(n), pairs=pairs)
 
 
 @pytest.fixture
 def folder(tmp_path):
-    people.write(people.draw(*_rows(), pairs=8), tmp_path)
+    human_study.write(human_study.draw(*_rows(), pairs=8), tmp_path)
     return tmp_path
 
 
@@ -121,7 +122,7 @@ def test_scores_by_hand(folder):
     sheet = _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "Neutral")
     with (folder / "key.csv").open(newline="") as file:
         of_f = [row["label"] for row in csv.DictReader(file) if row["drawn_from"] == "D^f"]
-    scores = people.score(folder, sheet)
+    scores = human_study.score(folder, sheet)
     share = of_f.count("neutral") / 4
     assert scores["answered"] == 8
     assert (scores["d_c"].value, scores["d_c"].n) == (1.0, 4)
@@ -130,30 +131,32 @@ def test_scores_by_hand(folder):
 
 
 def test_a_pair_without_a_label_was_not_asked(folder):
-    scores = people.score(folder, _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else ""))
+    scores = human_study.score(
+        folder, _filled(folder, lambda known: known["label"] if known["drawn_from"] == "D^c" else "")
+    )
     assert scores["answered"] == 4
     assert scores["accuracy"].value == scores["macro_f1"].value == 1
     assert scores["d_f"].value is None
     with pytest.raises(ValueError, match="expected labels in the column label, found none"):
-        people.score(folder, folder / "sheet.csv")
+        human_study.score(folder, folder / "sheet.csv")
 
 
 def test_a_sheet_of_other_pairs_is_refused(folder):
     (folder / "other.csv").write_text("number,label\n9,neutral\n")
     with pytest.raises(ValueError, match=r"other.csv: expected each number of .*key.csv once, found '9'"):
-        people.score(folder, folder / "other.csv")
+        human_study.score(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,answer\n1,neutral\n")
     with pytest.raises(ValueError, match="missing label"):
-        people.score(folder, folder / "other.csv")
+        human_study.score(folder, folder / "other.csv")
     (folder / "other.csv").write_text("number,label\n1,not_entailment\n")
     with pytest.raises(DataError, match=r"line 2: expected a label of entailment, neutral, contradiction, found"):
-        people.score(folder, folder / "other.csv")
+        human_study.score(folder, folder / "other.csv")
 
 
 def test_what_is_no_label_is_named_with_its_line(folder):
     (folder / "other.csv").write_text("number,label\n1,neutral\n2,perhaps\n")
     with pytest.raises(DataError, match=r"other\.csv, line 3: expected a label such as .*, found 'perhaps'"):
-        people.score(folder, folder / "other.csv")
+        human_study.score(folder, folder / "other.csv")
 
 
 def test_the_command_shows_people_beside_the_papers_experts(folder):
@@ -170,7 +173,7 @@ def test_the_command_shows_people_beside_the_papers_experts(folder):
 def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(tmp_path, monkeypatch):
     report = ProbeReport(LABELS, 0, LABELS[::-1], 12, 12, mislabelled=True, at_chance=True)
     model = SimpleNamespace(identity={"kind": "transformer"})
-    monkeypatch.setattr("unbag.predictors.predictor_of", lambda name, label_map: (model, name))
+    monkeypatch.setattr("unbag.evaluation.model_loading.predictor_of", lambda name, label_map: (model, name))
     monkeypatch.setattr("unbag.challenge_sets.request.build", lambda request: SimpleNamespace(language="en"))
     monkeypatch.setattr(import_module("unbag.inference.label_probe"), "probe", lambda predictor, language: report)
     done = CliRunner().invoke(cli.app, ["people", "draw", "org/model", "--out", str(tmp_path)])
@@ -209,4 +212,4 @@ def test_a_key_that_is_not_as_it_was_drawn_scores_nobody(tmp_path, key):
     (tmp_path / "key.csv").write_text(f"number,label,drawn_from\n{key}\n")
     (tmp_path / "sheet.csv").write_text("number,label\n1,neutral\n")
     with pytest.raises(DataError, match=r"key.csv, line [23]: expected"):
-        people.score(tmp_path, tmp_path / "sheet.csv")
+        human_study.score(tmp_path, tmp_path / "sheet.csv")

@@ -8,14 +8,14 @@ from datasets import ClassLabel, Dataset, Features, Value
 
 import unbag
 from tests import made_runs
-from unbag import demo
 from unbag.challenge_sets.request import Request, build
+from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import Answers
-from unbag.evaluation import evaluate_file
+from unbag.evaluation.evaluator import evaluate_file
+from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS
-from unbag.prediction_table import PredictionTable
 
 DATA = str(demo.file("validation"))
 ASKED = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}

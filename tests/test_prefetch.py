@@ -4,9 +4,10 @@ import json
 
 import pytest
 
-from unbag import demo, prefetch
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.requirements import MissingError, Requirement
+from unbag.data import demo
+from unbag.evaluation import prefetch
 
 _SPACY = "the spaCy pipeline spacy/en_core_web_sm"
 _SNLI = "the corpus snli, split {} (stanfordnlp/snli)"
@@ -50,7 +51,9 @@ def test_a_set_says_what_it_reads(request_, expected):
 
 
 def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
-    monkeypatch.setattr("unbag.word_counter.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")})
+    monkeypatch.setattr(
+        "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
+    )
     for corpus in ("snli", "ocnli"):
         [_, counted] = prefetch.of_run([Request("plain", f"{corpus}-validation")], lexical=True)
         assert f"the corpus {corpus}, split train" in counted.name

@@ -9,10 +9,10 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import demo
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, export
 from unbag.cli import app
+from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError
 from unbag.data.sources import open_data

@@ -7,12 +7,14 @@ import pytest
 
 import unbag
 from tests import made_runs
-from unbag import demo, paired_samples, result_folder
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.views.examples import ExampleSelection
+from unbag.data import demo
+from unbag.evaluation import result_folder
+from unbag.evaluation import samples as paired_samples
+from unbag.evaluation.scoring import write
 from unbag.inference.function import CallablePredictor
-from unbag.scored import write
 
 DATA = str(demo.file("validation"))
 

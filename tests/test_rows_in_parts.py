@@ -6,7 +6,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.on_ray.rows_in_parts import META, RowsInParts, meta_of
+from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.utils.safe_io import DataError
 from unbag.utils.storage import Folder
 

@@ -2,8 +2,9 @@
 
 import pytest
 
-from unbag import cli, evaluation
+from unbag import cli
 from unbag.cli import run_folder
+from unbag.evaluation import evaluator
 
 HOME = "org__model/"
 
@@ -19,8 +20,8 @@ def folder(monkeypatch, tmp_path):
         found.append(out)
         raise ValueError("enough is known")
 
-    monkeypatch.setattr(evaluation, "evaluate_all", keep)
-    monkeypatch.setattr(evaluation, "evaluate_file", keep)
+    monkeypatch.setattr(evaluator, "evaluate_all", keep)
+    monkeypatch.setattr(evaluator, "evaluate_file", keep)
 
     def ask(command):
         assert cli.run(cli.app, command.split()) == 1

@@ -9,11 +9,11 @@ from tests.test_command_options import unbag as command
 from tests.test_evaluation import request_  # noqa: F401  a few pairs of ours
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build
-from unbag.evaluation import evaluate_all
+from unbag.evaluation.evaluator import evaluate_all
+from unbag.evaluation.sharded import score_tasks
 from unbag.inference.leases import Claims
 from unbag.inference.prediction_store import StoreError
 from unbag.inference.shards import Shard, predict_shard
-from unbag.shared_evaluation import score_tasks
 from unbag.utils.storage import Folder
 
 LABELS = ["entailment", "neutral", "contradiction"]
@@ -119,7 +119,9 @@ def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_p
         return [result.set for result in found]
 
     with monkeypatch.context() as patch:
-        patch.setattr("unbag.evaluation.build", lambda request: build(request) if request.name == "plain" else 1 / 0)
+        patch.setattr(
+            "unbag.evaluation.evaluator.build", lambda request: build(request) if request.name == "plain" else 1 / 0
+        )
         assert again() == ["plain"]
     assert [each.set for each in failures] == ["permuted"], "its task is still there, and not scored"
     real = predict_shard
@@ -128,7 +130,7 @@ def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_p
         return real(work, *args, **options) if work.store.rows in (49, 245) else 1 / 0  # plain, and its control
 
     with monkeypatch.context() as patch:
-        patch.setattr("unbag.shared_evaluation.predict_shard", fails)
+        patch.setattr("unbag.evaluation.sharded.predict_shard", fails)
         assert len(again()) == 1
     assert len(failures) == 1
 

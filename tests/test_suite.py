@@ -14,7 +14,7 @@ from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request, build
 from unbag.cli.output import failed
 from unbag.data.downloads import MissingFileError
-from unbag.evaluation import evaluate_all
+from unbag.evaluation.evaluator import evaluate_all
 from unbag.inference import label_probe
 from unbag.inference.function import CallablePredictor
 
@@ -199,7 +199,7 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(suite, "names", lambda: ["plain", "swapped"])
     monkeypatch.setattr(
-        "unbag.evaluation.build", lambda request: absent() if request.name == "swapped" else build(request)
+        "unbag.evaluation.evaluator.build", lambda request: absent() if request.name == "swapped" else build(request)
     )
     line = ["evaluate", "majority", "--data", str(data), "--training", str(data), "--no-lexical", "--out", "out"]
     done = CliRunner().invoke(cli.app, [*line, *(["--sets", "plain,swapped"] if sets_named else [])])

@@ -7,20 +7,21 @@ import numpy as np
 import pytest
 from rich.console import Console
 
-from unbag import challenge_sets, verdict
+from unbag import challenge_sets
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import build
 from unbag.challenge_sets.results import FILE, write
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers, placed
-from unbag.demo.run import fill, requests
-from unbag.predictors import predictor_of
+from unbag.evaluation import verdict
+from unbag.evaluation.demo import fill, requests
+from unbag.evaluation.lexical_baseline import Words
+from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.scoring import score_answers
 from unbag.report import terminal
 from unbag.report.html.gathered import gather
 from unbag.report.html.page import render
-from unbag.scored import score_answers
-from unbag.word_counter import Words
 
 EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None, "cs_lambda": None}
 """Examples of a set; 600 of the others."""

@@ -9,7 +9,7 @@ from rich.console import Console
 from unbag.challenge_sets import request
 from unbag.challenge_sets.request import BUILDING, Request, build_ahead
 from unbag.cli import output, watching
-from unbag.word_counter import FITTING
+from unbag.evaluation.lexical_baseline import FITTING
 
 
 @pytest.fixture

@@ -116,10 +116,10 @@ def make(shared: Path | None, *, quick: bool) -> Found:
         shared: the folder of real corpora and models; None for the demonstration's pairs alone.
         quick: make only the sets that hold fractions, a few examples of each.
     """
+    from unbag.baselines.demo_reader import ReaderPredictor
     from unbag.cli.output import leave
-    from unbag.demo.reader import ReaderPredictor
-    from unbag.demo.run import fill, fitted_to, requests, run
-    from unbag.evaluation import evaluate_all
+    from unbag.evaluation.demo import fill, fitted_to, requests, run
+    from unbag.evaluation.evaluator import evaluate_all
     from unbag.report import html, terminal
 
     here = Path("demo")
@@ -185,7 +185,7 @@ def _some(parquet: Path, n: int) -> str:
 
 def _labels(shared: Path) -> str:
     """Return a hash of what a real model answers to some pairs: the labels, since its float32 differs."""
-    from unbag.predictors import predictor_of
+    from unbag.evaluation.model_loading import predictor_of
 
     model, _ = predictor_of(str(shared / "hub/models/nli-fixtures/minilm-l6-snli"))
     rows = [json.loads(line) for line in Path("validation.jsonl").read_text().splitlines()[:200]]

@@ -3,7 +3,7 @@
 A model is a name of the Hub, a folder, a classifier in memory, or any function of premises and hypotheses:
 
 >>> import unbag
->>> from unbag.demo import file  # pairs of ours; `corpus="snli"` takes those of SNLI
+>>> from unbag.data.demo import file  # pairs of ours; `corpus="snli"` takes those of SNLI
 >>> def model(premises, hypotheses):
 ...     return ["neutral" for _ in premises]
 >>> report = unbag.evaluate(model, "swapped", data=file("validation"), examples=300, lexical=False, progress=False)
@@ -23,7 +23,7 @@ if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
     from unbag.challenge_sets.loading import load
     from unbag.challenge_sets.request import Request
     from unbag.challenge_sets.results import Result
-    from unbag.comparison import Comparison, compare
+    from unbag.evaluation.comparison import Comparison, compare
     from unbag.integrations.compute_metrics import compute_metrics
     from unbag.integrations.cross_encoder import CrossEncoderEvaluator
     from unbag.integrations.trainer_callback import UnbagCallback
@@ -32,13 +32,13 @@ if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
     __version__: str
 
 _HOMES: Final = {
-    "Comparison": "unbag.comparison",
+    "Comparison": "unbag.evaluation.comparison",
     "CrossEncoderEvaluator": "unbag.integrations.cross_encoder",
     "Report": "unbag.report.in_python",
     "Request": "unbag.challenge_sets.request",
     "Result": "unbag.challenge_sets.results",
     "UnbagCallback": "unbag.integrations.trainer_callback",
-    "compare": "unbag.comparison",
+    "compare": "unbag.evaluation.comparison",
     "compute_metrics": "unbag.integrations.compute_metrics",
     "evaluate": "unbag.api",
     "load": "unbag.challenge_sets.loading",

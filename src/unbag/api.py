@@ -7,20 +7,19 @@ from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from unbag import evaluation, result_folder
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.results import LeftOut
 from unbag.challenge_sets.selection import Pairs
 from unbag.data.labels import parse_label_map
-from unbag.engine import opened, require_engine
-from unbag.evaluation import OnProgress
+from unbag.evaluation import evaluator, result_folder
+from unbag.evaluation.backends import opened, require_engine
+from unbag.evaluation.evaluator import OnProgress
+from unbag.evaluation.model_loading import Model, is_recognised
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
-from unbag.model_kinds import is_recognised
-from unbag.predictors import Model
 from unbag.report.in_python import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
@@ -146,7 +145,7 @@ def evaluate(
         ValueError: if an input is not what is expected, or an option does not fit the model; `labels.LabelError` if
             the label order is unknown or refuted.
 
-    >>> from unbag.demo import file
+    >>> from unbag.data.demo import file
     >>> def model(premises, hypotheses):
     ...     return ["entailment" if len(h) < len(p) else "neutral" for p, h in zip(premises, hypotheses)]
     >>> report = evaluate(model, "swapped", data=file("validation"), examples=60, lexical=False, progress=False)
@@ -185,7 +184,7 @@ def evaluate(
     if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
         label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
     require_engine(engine, num_gpus, shard)
-    evaluation.require_no_shard(shard, predictions_csv)
+    evaluator.require_no_shard(shard, predictions_csv)
     if predictions_csv is not None:
         require_writable(Path(predictions_csv), folder=False)
     failures: list[Failure] = []
@@ -218,7 +217,7 @@ def evaluate(
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
     visible = progress and on_progress is None and process_group().rank == 0
     with bars(visible=visible) as shown, parallel.up_to(num_proc), opened(engine, num_gpus) as asking:
-        report.results = evaluation.evaluate_all(
+        report.results = evaluator.evaluate_all(
             [model],
             requests,
             out=folder,

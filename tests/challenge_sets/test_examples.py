@@ -4,7 +4,6 @@ import datasets
 import numpy as np
 import pytest
 
-from unbag import report_examples
 from unbag.challenge_sets.breaking_nli import examples as breaking_nli
 from unbag.challenge_sets.cs_lambda import examples as cs_lambda
 from unbag.challenge_sets.permuted import examples as permuted
@@ -17,6 +16,7 @@ from unbag.challenge_sets.swapped import examples as swapped
 from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, Said
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers
+from unbag.evaluation import report_examples
 
 
 def _answers(*said, sure=0.8):

@@ -9,12 +9,13 @@ import pytest
 from typer.testing import CliRunner
 
 import unbag
-from unbag import challenge_sets, demo
+from unbag import challenge_sets
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.request import Request
 from unbag.cli import app
+from unbag.data import demo
 from unbag.data.labels import LABELS
-from unbag.evaluation import evaluate_all
+from unbag.evaluation.evaluator import evaluate_all
 from unbag.harness.export import export_tasks
 from unbag.report import html, terminal
 

@@ -1,9 +1,9 @@
 import numpy as np
 import pytest
 
-from unbag import demo
+from unbag.data import demo
 from unbag.data.labels import LABELS, label_id
-from unbag.demo import disagreement as room
+from unbag.evaluation import demo as room
 
 PAIRS = list(demo.pairs("validation"))
 

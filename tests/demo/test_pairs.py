@@ -1,6 +1,6 @@
 import pytest
 
-from unbag import demo
+from unbag.data import demo
 
 
 def test_the_pairs_come_in_one_order_and_threes_of_labels():

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from safetensors import safe_open
 
-from unbag import demo
+from unbag.baselines import demo_reader
+from unbag.baselines.demo_reader import ReaderPredictor
+from unbag.data import demo
 from unbag.data.labels import label_id
-from unbag.demo import reader
-from unbag.demo.reader import ReaderPredictor
 
 PAIRS = list(demo.pairs("validation"))
 ODD = [("", "..."), ("A zebra!", "a zebra"), ("He isn't here", "x " * 60), ("A dog.", "")]
@@ -30,14 +30,19 @@ def test_it_is_torchs_network(predictor):
 
     from tools.demo_reader.network import Reader
 
-    weights = {name: tensor.float() for name, tensor in load_file(reader.WEIGHTS).items()}
+    weights = {name: tensor.float() for name, tensor in load_file(demo_reader.WEIGHTS).items()}
     network = Reader(len(weights["words.weight"]))
     network.load_state_dict(weights)
     premises, hypotheses = (list(side) for side in zip(*zip(*asked(PAIRS[:100]), strict=True), *ODD, strict=True))
-    with safe_open(reader.WEIGHTS, framework="np") as file:
-        known = {word: n for n, word in enumerate(json.loads(file.metadata()[reader.RECORD])["words"], reader.FIRST)}
+    with safe_open(demo_reader.WEIGHTS, framework="np") as file:
+        known = {
+            word: n
+            for n, word in enumerate(json.loads(file.metadata()[demo_reader.RECORD])["words"], demo_reader.FIRST)
+        }
     with torch.no_grad():
-        logits = network.eval()(*(torch.from_numpy(reader.numbers(side, known)) for side in (premises, hypotheses)))
+        logits = network.eval()(
+            *(torch.from_numpy(demo_reader.numbers(side, known)) for side in (premises, hypotheses))
+        )
     np.testing.assert_allclose(predictor.predict(premises, hypotheses), logits.softmax(dim=1), atol=1e-5)
 
 
@@ -45,8 +50,8 @@ def test_the_weights_are_of_these_pairs_and_this_tool():
     pytest.importorskip("torch")
     from tools.demo_reader.__main__ import made_by
 
-    with safe_open(reader.WEIGHTS, framework="np") as file:
-        record = json.loads(file.metadata()[reader.RECORD])
+    with safe_open(demo_reader.WEIGHTS, framework="np") as file:
+        record = json.loads(file.metadata()[demo_reader.RECORD])
     assert record["made_by"] == made_by(), "run `python -m tools.demo_reader`"
 
 

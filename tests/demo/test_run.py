@@ -7,12 +7,14 @@ from pathlib import Path
 import pytest
 
 from tests.fork_server import PYTHON
-from unbag import challenge_sets, demo, prefetch
+from unbag import challenge_sets
+from unbag.baselines.demo_reader import ReaderPredictor
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.base import BEYOND_WORDS
-from unbag.demo.reader import ReaderPredictor
-from unbag.demo.run import MODELS, fill, fitted_to, requests, sets
-from unbag.evaluation import evaluate_all
+from unbag.data import demo
+from unbag.evaluation import prefetch
+from unbag.evaluation.demo import MODELS, fill, fitted_to, requests, sets
+from unbag.evaluation.evaluator import evaluate_all
 
 
 @pytest.fixture(scope="module")

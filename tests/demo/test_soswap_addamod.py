@@ -3,8 +3,8 @@
 import pytest
 
 from tools.demo_corpus.soswap_addamod import request
-from unbag import demo
 from unbag.challenge_sets.request import build, read_back
+from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
 from unbag.utils.hashing import file_hash
 

@@ -11,8 +11,9 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from tests.examples.programs import SBATCH, SCONTROL, SRUN, TORCHRUN, UNBAG, run_script
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_file, pretrained  # noqa: F401
-from unbag import cli, demo
+from unbag import cli
 from unbag.cli.running import run
+from unbag.data import demo
 
 pytestmark = pytest.mark.nightly
 PROGRAMS = {"sbatch": SBATCH, "srun": SRUN, "scontrol": SCONTROL, "unbag": UNBAG, "torchrun": TORCHRUN}

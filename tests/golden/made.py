@@ -27,7 +27,7 @@ import pytest
 from rich.console import Console
 from typer.testing import CliRunner
 
-from unbag import challenge_sets, comparison
+from unbag import challenge_sets
 from unbag.baselines.wordnet.predictor import WordNetPredictor
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, export
@@ -35,7 +35,8 @@ from unbag.challenge_sets.results import Result
 from unbag.cli import app
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS
-from unbag.evaluation import evaluate_all, evaluate_file
+from unbag.evaluation import comparison
+from unbag.evaluation.evaluator import evaluate_all, evaluate_file
 from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset

@@ -14,7 +14,7 @@ from tests.hub_server.accounts import ALICE
 from tests.hub_server.corpora import PINS
 from tests.hub_server.fixtures import SHARED_HUB
 from tests.hub_server.running import RunningHub, running_hub
-from unbag import demo
+from unbag.data import demo
 from unbag.data.labels import LABELS
 
 _SIZES = {"train": 400, "validation": 90, "test": 60}

@@ -12,8 +12,8 @@ import unbag  # noqa: E402
 from tests.inference.conftest import ORDER, PAIRS  # noqa: E402
 from unbag.challenge_sets.request import Request  # noqa: E402
 from unbag.data.labels import LABELS, LabelError  # noqa: E402
+from unbag.evaluation.model_loading import predictor_of  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
-from unbag.predictors import predictor_of  # noqa: E402
 
 PREMISES, HYPOTHESES = map(list, zip(*PAIRS, strict=True))
 

@@ -6,11 +6,11 @@ torch = pytest.importorskip("torch", reason="needs unbag[models]")
 from transformers import AutoModelForCausalLM, AutoTokenizer  # noqa: E402
 
 from unbag.data.labels import LABELS  # noqa: E402
+from unbag.evaluation.model_loading import predictor_of  # noqa: E402
 from unbag.inference import BatchPredictor  # noqa: E402
 from unbag.inference.llm.causal import CausalPredictor, _Question  # noqa: E402
 from unbag.inference.llm.prompts import WORDS, Prompt  # noqa: E402
 from unbag.inference.predictor import ModelError  # noqa: E402
-from unbag.predictors import predictor_of  # noqa: E402
 
 PAIRS = [
     ("An old man reads a paper.", "A man reads."),

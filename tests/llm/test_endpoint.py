@@ -17,13 +17,13 @@ from tests.llm_server.app import WORDS, EndpointApp
 from tests.patience import wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
+from unbag.evaluation.model_loading import predictor_of
 from unbag.inference import BatchPredictor, label_probe
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm import endpoint as endpoint_module
 from unbag.inference.llm.endpoint import KEY, EndpointError, EndpointPredictor, Spending
 from unbag.inference.llm.prompts import WORDS as WORD_OF
 from unbag.inference.llm.prompts import Prompt
-from unbag.predictors import predictor_of
 
 PREMISES = [f"A woman with {n} red apples waits." for n in range(12)]
 HYPOTHESES = [f"Somebody waits for {n} hours." for n in range(12)]
@@ -311,7 +311,7 @@ def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm)
 
     (tmp_path / "pairs.csv").write_text(ROWS)
     from unbag.challenge_sets.request import Request
-    from unbag.evaluation import evaluate_all
+    from unbag.evaluation.evaluator import evaluate_all
 
     request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
     models = [f"causal:{make_lm()}", "endpoint:tiny"]

@@ -5,7 +5,8 @@ import torch
 
 from tests.models.tiny import tiny_model, tiny_tokenizer
 from tests.training.conftest import pairs_file  # noqa: F401  (fixture)
-from unbag import demo, evaluate, scripts
+from unbag import evaluate, scripts
+from unbag.data import demo
 from unbag.models.word_tokenizer import vocabulary_of, word_tokenizer
 from unbag.training.run import run
 

@@ -3,8 +3,8 @@ import pytest
 from tools.natlog_pairs import made
 from unbag.baselines.natlog.sentences import Labeller, NatlogPredictor, explanation
 from unbag.data.labels import LABELS
+from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.predictor import Predictor, checked_probabilities
-from unbag.predictors import predictor_of
 
 
 @pytest.fixture(scope="module")

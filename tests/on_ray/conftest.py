@@ -19,7 +19,7 @@ def _two_processors():
     import ray
     from ray._private import services
 
-    from unbag.on_ray.cluster import signals_kept
+    from unbag.evaluation.ray.cluster import signals_kept
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("RAY_USAGE_STATS_ENABLED", "0")

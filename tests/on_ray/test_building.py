@@ -8,10 +8,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag import demo
 from unbag.challenge_sets.request import Request, export
+from unbag.data import demo
 from unbag.data.readers import DataError
-from unbag.on_ray.building import build
+from unbag.evaluation.ray.building import build
 
 pytestmark = pytest.mark.nightly
 

@@ -10,10 +10,10 @@ from tests.inference.conftest import PAIRS
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli.running import run
+from unbag.evaluation.model_loading import predictor_of
+from unbag.evaluation.ray.predicting import RayEngine
 from unbag.inference.loading import ModelError
 from unbag.inference.runner import predict_rows
-from unbag.on_ray.predicting import RayEngine
-from unbag.predictors import predictor_of
 
 pytestmark = pytest.mark.nightly
 

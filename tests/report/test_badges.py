@@ -7,8 +7,8 @@ import pytest
 
 from tests.made_runs import result
 from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.evaluation.verdict import of_model
 from unbag.report import badges
-from unbag.verdict import of_model
 
 
 def _lexical(made):

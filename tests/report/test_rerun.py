@@ -79,11 +79,11 @@ def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
 
 @pytest.mark.nightly
 def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monkeypatch):  # noqa: F811
-    from unbag import asked_model
+    from unbag.evaluation import label_check
     from unbag.inference.label_probe import ProbeReport
 
     report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True, at_chance=True)
-    monkeypatch.setattr(asked_model, "probe", lambda *_: report)
+    monkeypatch.setattr(label_check, "probe", lambda *_: report)
     [words] = repeats("evaluate", tiny_bert, "--sets", "plain", "--data", "pairs.csv", "--trust-labels")
     assert "--trust-labels" in words
 

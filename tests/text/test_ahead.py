@@ -5,8 +5,8 @@ import os
 
 import pytest
 
-from unbag import demo
 from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.data import demo
 from unbag.data.text import tagging
 from unbag.data.text.parses import Parser, parse_ahead
 from unbag.data.text.tagging import Tagger, tag_ahead

@@ -13,11 +13,11 @@ from safetensors.torch import load_file
 from transformers import AutoModelForSequenceClassification
 
 from tests.training.test_finetune import same
-from unbag import asked_model, word_counter
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.selection import OptionError
 from unbag.data.labels import LABELS
+from unbag.evaluation import label_check, lexical_baseline
 from unbag.inference.label_probe import ProbeReport
 from unbag.training import mended
 from unbag.training.mend_config import MendConfig
@@ -34,7 +34,7 @@ def mend(options, pairs_file, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     requests = [Request(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
-    monkeypatch.setattr(word_counter.WordCounter, "of", lambda self, built, store: word_counter.Words())
+    monkeypatch.setattr(lexical_baseline.WordCounter, "of", lambda self, built, store: lexical_baseline.Words())
     mended.before_and_after.cache_clear()
 
     def mend(seeds=(), **changed):
@@ -105,7 +105,7 @@ def test_a_mislabelled_model_is_no_before_unless_its_labels_are_told(held, monke
     fine = ProbeReport(LABELS, 12, LABELS, 12, 12, mislabelled=False)
     wrong = replace(fine, right_declared=0, best=LABELS[::-1], mislabelled=True)
     reports = iter([fine, wrong])
-    monkeypatch.setattr(asked_model, "probe", lambda predictor, language: next(reports))
+    monkeypatch.setattr(label_check, "probe", lambda predictor, language: next(reports))
     reason = held(label_map=label_map)
     if label_map:
         assert reason is None

@@ -4,15 +4,16 @@ from pathlib import Path
 import pytest
 
 from tests import made_runs
-from unbag import challenge_sets, evaluation
+from unbag import challenge_sets
 from unbag.challenge_sets.failures import Failure
 from unbag.cli import training
 from unbag.cli.training import _show
+from unbag.evaluation import evaluator
+from unbag.evaluation.verdict import of_model, sentence
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
 from unbag.training.recipe import PLAIN
 from unbag.training.seeds import summarise
-from unbag.verdict import of_model, sentence
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}
 
@@ -74,7 +75,7 @@ def evaluated(tmp_path, monkeypatch):
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
     monkeypatch.setattr(seeds.beforehand, "check", lambda *_, **__: None)
     monkeypatch.setattr(training, "_quiet", lambda *, first: None)
-    monkeypatch.setattr(evaluation, "evaluate_all", evaluate_all)
+    monkeypatch.setattr(evaluator, "evaluate_all", evaluate_all)
     return TrainConfig(model="org/base", out=tmp_path / "model"), sentence(of_model(made))
 
 

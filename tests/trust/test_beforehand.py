@@ -30,7 +30,7 @@ EXPENSIVE = (
     "unbag.training.run.load_to_train",
     "unbag.data.text.tagging.load",
     "unbag.baselines.lexical.embeddings._fetch",
-    "unbag.engine.predict_rows",
+    "unbag.evaluation.backends.predict_rows",
     "httpx2.Client.send",
 )
 
@@ -39,7 +39,7 @@ EXPENSIVE = (
 def nothing_done(monkeypatch):
     """Let no command begin what costs minutes."""
     import unbag.baselines.lexical.embeddings
-    import unbag.engine
+    import unbag.evaluation.backends
     import unbag.inference.loading
     import unbag.training.run  # noqa: F401  (or their names were not there to be replaced)
 

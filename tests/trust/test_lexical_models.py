@@ -7,7 +7,7 @@ import pytest
 from tests.trust.command import refused
 from unbag.baselines.lexical.fitting import Recipe, fitted
 from unbag.baselines.lexical.hub import open_lexical_model
-from unbag.predictors import predictor_of
+from unbag.evaluation.model_loading import predictor_of
 
 FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")
 

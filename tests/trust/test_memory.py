@@ -11,7 +11,7 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.llm.tiny_lm import save_tiny_lm
 from tests.training.conftest import finetune, options, pairs_file, pretrained, recipe  # noqa: F401  (fixtures)
 from tests.trust.tiny_model import save_tiny_model
-from unbag import demo
+from unbag.data import demo
 from unbag.inference.llm.causal import CausalPredictor
 from unbag.inference.memory import OutOfMemoryError
 from unbag.inference.transformer import TransformerPredictor

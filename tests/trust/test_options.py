@@ -14,8 +14,8 @@ from unbag.baselines.lexical.fitting import Recipe
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.selection import Pairs
-from unbag.comparison import compare
 from unbag.data.sources import DataError, open_data
+from unbag.evaluation.comparison import compare
 from unbag.harness.export import export_tasks
 from unbag.training.config import TrainConfig
 

@@ -13,11 +13,11 @@ import pytest
 from tests.trust.command import ALL, ask, refused, some
 from tests.trust.conftest import LABELS, write_pairs
 from tests.trust.damage import DAMAGES, do
-from unbag import paired_samples, report_examples
 from unbag.api import evaluate
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.results import whole
+from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
 from unbag.hub.checkpoint import checkpoint
 
@@ -152,6 +152,6 @@ def test_no_spoilt_training_record_is_a_traceback(tmp_path):
 def test_records_of_released_versions_are_read(version, tmp_path, capsys):
     read = results.read(version / results.FILE)
     assert [result.set for result in read] == ["plain", "permuted"]
-    assert all(paired_samples.read(version, number, result) for number, result in enumerate(read))
+    assert all(samples.read(version, number, result) for number, result in enumerate(read))
     assert ask(capsys, "report", version, "--out", tmp_path / "report.html")[0] == 0
     assert ask(capsys, "compare", version, version)[0] in (0, 1)

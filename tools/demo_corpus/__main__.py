@@ -1,4 +1,4 @@
-"""Write the files that `unbag.demo` ships: `python -m tools.demo_corpus`."""
+"""Write the files that `unbag.data.demo` ships: `python -m tools.demo_corpus`."""
 
 import gzip
 import json
@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tools.demo_corpus import vectors
 from tools.demo_corpus.corpus import generate
-from unbag import demo
+from unbag.data import demo
 from unbag.utils.files import atomic_write
 
 

@@ -1,11 +1,11 @@
-"""Build the SOSwap and AddAmod set that `unbag.demo` ships: `python -m tools.demo_corpus.soswap_addamod`.
+"""Build the SOSwap and AddAmod set that `unbag.data.demo` ships: `python -m tools.demo_corpus.soswap_addamod`.
 
 It needs the network, or the spaCy pipeline in the Hub's cache. Run it after `python -m tools.demo_corpus`, and after a
 change of what the set's builder makes.
 """
 
-from unbag import demo
 from unbag.challenge_sets.request import Request, export
+from unbag.data import demo
 from unbag.data.text.tagging import PIPELINE
 
 

@@ -9,8 +9,8 @@ import torch
 from safetensors.torch import save
 
 from tools.demo_reader import network, training
-from unbag import demo
-from unbag.demo import reader
+from unbag.baselines import demo_reader
+from unbag.data import demo
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import file_hash
 
@@ -39,8 +39,8 @@ def main() -> None:
     trained = training.train(pairs)
     # Half precision is half the size; the answers are the same to three digits.
     weights = {name: tensor.to(torch.float16).contiguous() for name, tensor in trained.state_dict().items()}
-    with atomic_write(reader.WEIGHTS) as tmp:
-        tmp.write_bytes(save(weights, metadata={reader.RECORD: json.dumps(record)}))
+    with atomic_write(demo_reader.WEIGHTS) as tmp:
+        tmp.write_bytes(save(weights, metadata={demo_reader.RECORD: json.dumps(record)}))
 
 
 if __name__ == "__main__":

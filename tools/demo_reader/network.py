@@ -1,4 +1,4 @@
-"""The demonstration's reader in torch, as it is trained; `unbag.demo.reader` is the same in NumPy."""
+"""The demonstration's reader in torch, as it is trained; `unbag.baselines.demo_reader` is the same in NumPy."""
 
 from typing import Final
 
@@ -6,7 +6,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from unbag.demo.reader import PADDING, SUMS, UNKNOWN
+from unbag.baselines.demo_reader import PADDING, SUMS, UNKNOWN
 
 REACH: Final = (1, 2, 4, 8)
 """How far apart the three words are that each layer puts together: after the last, a word knows fifteen on either side,

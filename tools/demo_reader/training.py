@@ -15,9 +15,9 @@ from torch import nn
 from torch.nn import functional as F
 
 from tools.demo_reader.network import Reader
+from unbag.baselines.demo_reader import FIRST, numbers, words
 from unbag.data.labels import label_id
 from unbag.data.sources import Example
-from unbag.demo.reader import FIRST, numbers, words
 from unbag.training.max_entropy import entropies
 
 EPOCHS: Final = 24

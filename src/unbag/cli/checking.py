@@ -21,7 +21,7 @@ from unbag.cli.shared_options import with_shared_options
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
-    from unbag.gates import Bound, Side
+    from unbag.evaluation.gates import Bound, Side
 
 
 @with_shared_options
@@ -97,11 +97,11 @@ def check(
       unbag check runs/new --no-worse-than runs/old --strict
       unbag check runs/new --max swapped:drop=.1 --badge badge.svg
     """
-    from unbag import gates
     from unbag.challenge_sets.results import FILE, read, whole
+    from unbag.evaluation import gates
+    from unbag.evaluation.verdict import of_model
     from unbag.inference.distributed import process_group
     from unbag.report import badges, gated
-    from unbag.verdict import of_model
 
     if not (least or most or no_worse_than):
         raise typer.BadParameter("expected a gate: --min, --max or --no-worse-than")
@@ -136,7 +136,7 @@ def check(
 
 
 def _bounds(texts: Sequence[str] | None, side: "Side") -> "list[Bound]":
-    from unbag import gates
+    from unbag.evaluation import gates
 
     try:
         return [gates.bound(text, side) for text in texts or ()]
@@ -177,8 +177,8 @@ def _evaluated(
     visible: bool,
 ) -> Path:
     """Evaluate a model on what gates are on, and return the folder where the first process leaves its results."""
-    from unbag import prefetch
     from unbag.challenge_sets.results import read
+    from unbag.evaluation import prefetch
     from unbag.inference.distributed import process_group
     from unbag.inference.prediction_store import PREDICTIONS
 

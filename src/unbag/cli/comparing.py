@@ -41,8 +41,8 @@ def compare(
       unbag compare runs/a runs/b --format latex > table.tex
     """
     require_one_form(form, as_json=as_json)
-    from unbag import comparison
     from unbag.challenge_sets.results import whole
+    from unbag.evaluation import comparison
     from unbag.report.compared import exported, view
 
     with whole(*paths):

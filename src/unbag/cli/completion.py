@@ -37,7 +37,7 @@ def metrics(incomplete: str) -> list[str]:
 def bounds(incomplete: str) -> list[str]:
     """Complete SET:NUMBER= of a gate."""
     from unbag import challenge_sets
-    from unbag.numbers import quantities
+    from unbag.evaluation.quantities import quantities
 
     return _completed(incomplete, [f"{name}:{each}=" for name in challenge_sets.names() for each in quantities(name)])
 

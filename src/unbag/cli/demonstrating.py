@@ -10,7 +10,7 @@ from unbag.cli.paths import folder_to_write
 from unbag.cli.watching import watch
 
 if TYPE_CHECKING:
-    from unbag.demo.disagreement import Disagreement
+    from unbag.evaluation.demo import Disagreement
 
 _WHO: Final = (
     "Three models were trained on the same {pairs:,} pairs of captions: reader, a small network that sees the words in "
@@ -32,8 +32,7 @@ def demo(
     trained on the same captions.
     """
     from unbag.challenge_sets import names
-    from unbag.demo.disagreement import disagreement
-    from unbag.demo.run import run
+    from unbag.evaluation.demo import disagreement, run
     from unbag.report import html, terminal
 
     with watch(len(names()), visible=not as_json, quiet=True) as watched:
@@ -53,7 +52,7 @@ def demo(
 
 
 def _who() -> str:
-    from unbag import demo
+    from unbag.data import demo
 
     return _WHO.format(pairs=sum(1 for _ in demo.pairs("train")))
 

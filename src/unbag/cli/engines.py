@@ -31,7 +31,7 @@ def require(engine: str | None, num_gpus: float | None, shard: str | None) -> No
     Raises:
         typer.BadParameter: as `engine.require_engine` says it.
     """
-    from unbag.engine import require_engine
+    from unbag.evaluation.backends import require_engine
 
     try:
         require_engine(engine, num_gpus, shard)

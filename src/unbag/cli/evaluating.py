@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
     from unbag.challenge_sets.results import Result
-    from unbag.engine import Engine as EvaluationEngine
-    from unbag.evaluation import OnFailure
+    from unbag.evaluation.backends import Engine as EvaluationEngine
+    from unbag.evaluation.evaluator import OnFailure
     from unbag.inference.shards import Shard
 
 # ReSNLI paper, Table 2
@@ -121,11 +121,11 @@ def evaluate(
       unbag evaluate ORG/MODEL --shard 0/8 --out s3://BUCKET/RUN
       unbag evaluate ORG/MODEL --engine ray --out s3://BUCKET/RUN
     """
-    from unbag import prefetch
-    from unbag.engine import opened
+    from unbag.evaluation import prefetch
+    from unbag.evaluation.backends import opened
+    from unbag.evaluation.result_folder import local_folder
     from unbag.inference.distributed import process_group
     from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.result_folder import local_folder
     from unbag.utils import parallel
     from unbag.utils.storage import Folder, is_address
 
@@ -243,7 +243,7 @@ def ask(
         engine: where models are asked; here by default.
         predictions_csv: a file for each pair with its prediction.
     """
-    from unbag import evaluation
+    from unbag.evaluation import evaluator
     from unbag.inference.distributed import process_group
 
     visible = visible and process_group().rank == 0
@@ -251,7 +251,7 @@ def ask(
         asked.spending(models) as spending,
         watch(len(requests), visible=visible, quiet=quiet or cross) as watched,
     ):
-        return evaluation.evaluate_all(
+        return evaluator.evaluate_all(
             models,
             requests,
             out=folder,
@@ -274,9 +274,9 @@ def ask(
 
 def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]":
     """Return the sets of which nothing is missing on this machine, and the others; tell at once what is of these."""
-    from unbag import prefetch
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.requirements import MissingError
+    from unbag.evaluation import prefetch
 
     available, absent = [], []
     for request in requests:

@@ -48,9 +48,9 @@ def build(
     files a split, which load_dataset reads as one, and record.json; a build that
     was stopped goes on from the files that are there.
     """
-    from unbag import prefetch
     from unbag.challenge_sets.request import export
     from unbag.challenge_sets.views.tables import left_out
+    from unbag.evaluation import prefetch
     from unbag.utils import parallel
     from unbag.utils.storage import is_address, local_copy
 
@@ -59,7 +59,7 @@ def build(
         prefetch.require(prefetch.of_run([request]))
     with parallel.up_to(num_proc):
         if engine is not None:
-            from unbag.on_ray import building
+            from unbag.evaluation.ray import building
 
             record = building.build(request, out)
         elif is_address(out):

@@ -119,7 +119,7 @@ class ModelOptions:
     ] = None
 
     def of_model(self) -> dict[str, Any]:
-        """Return those that a model is made with (`unbag.predictors.predictor_of`)."""
+        """Return those that a model is made with (`unbag.evaluation.model_loading.predictor_of`)."""
         return {
             "revision": self.revision,
             "dtype": self.dtype,
@@ -144,7 +144,7 @@ class ModelOptions:
         """
         from unbag import challenge_sets
         from unbag.data.corpora import CORPORA
-        from unbag.model_kinds import BUILT_IN, ENDPOINT, kind_of
+        from unbag.evaluation.model_loading import BUILT_IN, ENDPOINT, kind_of
 
         for what, option, known in (
             ("challenge set", "--sets", challenge_sets.names()),
@@ -167,7 +167,7 @@ class ModelOptions:
     @contextmanager
     def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
         """Give where to count what endpoints cost, and show it at the end, however that comes; None without any."""
-        from unbag.model_kinds import ENDPOINT, kind_of
+        from unbag.evaluation.model_loading import ENDPOINT, kind_of
 
         if not any(kind_of(model) is ENDPOINT for model in models):
             if self.price_in is not None or self.price_out is not None:

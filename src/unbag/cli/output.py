@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from unbag.challenge_sets.failures import Failure
-    from unbag.evaluation import OnProgress
+    from unbag.evaluation.evaluator import OnProgress
     from unbag.report.tables import Exported, Format
 
 _COLUMNS: Final = 80
@@ -109,7 +109,7 @@ def report(
     views, together = leave(results, folder, cross=cross)
     if as_json:
         from unbag.challenge_sets.results import FILE, read
-        from unbag.numbers import told, verdicts
+        from unbag.evaluation.quantities import told, verdicts
 
         file = folder / FILE
         print_json(json.loads(file.read_text(encoding="utf-8")) | told(verdicts(read(file))))
@@ -129,8 +129,8 @@ def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[Ren
         cross: give those of the run one table, of models by corpora.
     """
     from unbag.challenge_sets.results import FILE, read
+    from unbag.evaluation.result_folder import combined
     from unbag.report import html, terminal
-    from unbag.result_folder import combined
 
     views = terminal.views(results, crossed=cross)
     # Those of this run as they were scored, and those of earlier runs as they are in the file.

@@ -39,15 +39,15 @@ def draw(
       unbag people draw ORG/MODEL --corpus mnli --out people
       unbag people score people people/sheet.csv
     """
-    from unbag import people
     from unbag.challenge_sets.request import build, check
     from unbag.data.predictions import Answers
+    from unbag.evaluation import human_study
+    from unbag.evaluation.model_loading import predictor_of
     from unbag.inference.label_probe import require_meant
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.inference.runner import predict_rows
-    from unbag.predictors import predictor_of
 
-    people.require_number(number)
+    human_study.require_number(number)
     [request] = pairs.requests(["permuted"])
     check(request)
     predictor, _ = predictor_of(model, label_map=parsed(label_map))
@@ -58,12 +58,12 @@ def draw(
         moved = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=moved)
     answers = Answers(predicted.array(), predicted.label_space, predicted.has_probabilities)
-    drawn = people.draw(built.rows, answers, pairs=number, seed=request.seed)
-    people.write(drawn, out)
+    drawn = human_study.draw(built.rows, answers, pairs=number, seed=request.seed)
+    human_study.write(drawn, out)
     if as_json:
-        print_json({"pairs": len(drawn), "sheet": str(out / people.SHEET), "key": str(out / people.KEY)})
+        print_json({"pairs": len(drawn), "sheet": str(out / human_study.SHEET), "key": str(out / human_study.KEY)})
     else:
-        echo(f"{out / people.SHEET}: {len(drawn)} pairs to label; {out / people.KEY}: the key")
+        echo(f"{out / human_study.SHEET}: {len(drawn)} pairs to label; {out / human_study.KEY}: the key")
 
 
 @app.command()
@@ -78,12 +78,12 @@ def score(
     """
     from rich.table import Table
 
-    from unbag import people
     from unbag.challenge_sets import papers
     from unbag.challenge_sets.views.tables import interval
+    from unbag.evaluation import human_study
     from unbag.scoring.bootstrap import plain
 
-    scored: dict[str, Any] = {sheet.stem: people.score(folder, sheet) for sheet in sheets}
+    scored: dict[str, Any] = {sheet.stem: human_study.score(folder, sheet) for sheet in sheets}
     if as_json:
         print_json(plain(scored))
         return

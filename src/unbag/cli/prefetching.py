@@ -56,10 +56,10 @@ def prefetch(
       unbag prefetch --sets permuted,cs_lambda --corpus mnli
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
-    from unbag import prefetch
     from unbag.challenge_sets.requirements import MissingError
     from unbag.data.sources import require_pairs
-    from unbag.predictors import require_model
+    from unbag.evaluation import prefetch
+    from unbag.evaluation.model_loading import require_model
 
     if training and not models:
         raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")

@@ -73,7 +73,7 @@ def pair(
 def fitted_by_default() -> Path:
     """Return the folder of the lexical model that scores are held against, in English; it is fitted once."""
     from unbag.baselines.lexical.fitting import Recipe, fitted
-    from unbag.word_counter import PAIRS
+    from unbag.evaluation.lexical_baseline import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]
     return fitted(Recipe((corpus,), pairs=pairs, pipeline=pipeline))

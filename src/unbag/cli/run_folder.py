@@ -83,7 +83,7 @@ def _not_by_default(request: "Request", *, in_suite: bool) -> dict[str, Any]:
 
 
 def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
-    from unbag.predictors import deciding
+    from unbag.evaluation.model_loading import deciding
 
     device = options.get("device")  # another one rounds differently
     return deciding(options) | ({} if device is None else {"device": device})

@@ -68,10 +68,10 @@ def score(
     --from scores the sets of which all shards have done all, and names the
     parts that are missing of others.
     """
-    from unbag import evaluation, prefetch
     from unbag.challenge_sets.request import BuiltSet, is_exported, read_back
+    from unbag.evaluation import evaluator, prefetch
+    from unbag.evaluation.result_folder import local_folder
     from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.result_folder import local_folder
 
     if shards is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
@@ -97,15 +97,15 @@ def score(
     request = of.request if isinstance(of, BuiltSet) else of
     place = out or str(run_folder([str(predictions)], [request], in_folder_name(lexical), about=request.name))
     with local_folder(place) as folder:
-        result = evaluation.evaluate_file(predictions, of, out=folder, predictions=RUNS / PREDICTIONS, lexical=lexical)
+        result = evaluator.evaluate_file(predictions, of, out=folder, predictions=RUNS / PREDICTIONS, lexical=lexical)
         report([result], folder, as_json=as_json, place=place)
 
 
 def _score_shards(run: str, place: str, *, as_json: bool) -> None:
     """Score what shards predicted, and show it."""
+    from unbag.evaluation.result_folder import local_folder
+    from unbag.evaluation.sharded import score_tasks
     from unbag.inference.prediction_store import PREDICTIONS
-    from unbag.result_folder import local_folder
-    from unbag.shared_evaluation import score_tasks
     from unbag.utils.storage import Folder
 
     failures: list[Failure] = []

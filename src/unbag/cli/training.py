@@ -101,7 +101,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
         if config.push_checkpoints is not None:
             pushing.require(config.push_checkpoints, offline=offline, option="--push-checkpoints")
         if offline:
-            from unbag import prefetch
+            from unbag.evaluation import prefetch
 
             prefetch.require(config.requirements())
         failures = _run(recipe, config, seeds, sets, as_json=as_json)

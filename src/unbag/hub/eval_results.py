@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import Measured
 from unbag.challenge_sets.results import Result
+from unbag.evaluation.verdict import of_model, scale
 from unbag.hub import front_matter
 from unbag.hub.benchmark_file import Published, published
 from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
 from unbag.scoring.bootstrap import Estimate
-from unbag.verdict import of_model, scale
 
 if TYPE_CHECKING:
     from huggingface_hub import EvalResult

@@ -5,12 +5,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from unbag import challenge_sets, verdict
+from unbag import challenge_sets
 from unbag.challenge_sets.base import Measured
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import interval
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
+from unbag.evaluation import verdict
 from unbag.hub import eval_results
 from unbag.hub.home import arxiv_tags, what_it_is
 from unbag.hub.inherited_licence import OTHER, inherited

@@ -5,8 +5,8 @@ from html import escape
 from pathlib import Path
 from typing import Final
 
+from unbag.evaluation.verdict import SetVerdict
 from unbag.utils.files import atomic_write, write_json
-from unbag.verdict import SetVerdict
 
 _COLOURS: Final = {True: ("blue", "#0a6ebd"), False: ("lightgrey", "#6b6b6b")}
 """By whether there is any such set: the name that shields.io knows, and what has a contrast of 4.5 with white."""

@@ -10,7 +10,7 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.views.tables import directed
-from unbag.comparison import Comparison, Difference
+from unbag.evaluation.comparison import Comparison, Difference
 from unbag.report.tables import Exported, Table
 from unbag.scoring.bootstrap import Estimate
 

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import count, interval
-from unbag.gates import Checked
+from unbag.evaluation.gates import Checked
 from unbag.report.compared import gap, p_value
 from unbag.report.tables import Exported
 from unbag.report.tables import Table as ToPaste

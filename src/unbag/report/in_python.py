@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, overload
 
 from rich.console import RenderableType
 
-from unbag import numbers, paired_samples, report_examples, verdict
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import LeftOut, Result
+from unbag.evaluation import quantities, report_examples, verdict
+from unbag.evaluation import samples as paired_samples
 from unbag.report import html, notebook, terminal
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import console, shown
@@ -76,7 +77,7 @@ class Report(Sequence[Result]):
                 _DIRECTIONS[number.higher_is_better],
             )
             for result in self.results
-            for number in numbers.of_result(result).values()
+            for number in quantities.of_result(result).values()
         ]
         table = pd.DataFrame(rows, columns=columns)
         return table.astype({"value": "float64", "low": "float64", "high": "float64", "n": "int64"})

@@ -6,7 +6,7 @@ from typing import Any, Final
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from unbag.comparison import Comparison
+from unbag.evaluation.comparison import Comparison
 from unbag.report import compared
 from unbag.scoring.bootstrap import Estimate
 

@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from html import escape
 from typing import Final
 
-from unbag import challenge_sets, numbers, verdict
+from unbag import challenge_sets
 from unbag.challenge_sets.results import LeftOut, Result
 from unbag.challenge_sets.views.tables import count, interval
+from unbag.evaluation import quantities, verdict
+from unbag.evaluation.verdict import SetVerdict, Standing
 from unbag.report import summary
-from unbag.verdict import SetVerdict, Standing
 
 # Of a lightness that can be told from white and from black.
 _GREY: Final = "#7d868e"
@@ -104,7 +105,7 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
         f'<tr style="background:none"><td style="{_WORDS}">{escape(number.label)}</td>'
         f'<td style="{_NUMBER}">{interval(number.estimate)}</td><td style="{_NUMBER}">n = {number.estimate.n:,}</td>'
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
-        for number in numbers.of_result(result).values()
+        for number in quantities.of_result(result).values()
     )
     title = escape(f"{summary.name_of(result, results)}: {challenge_sets.get(result.set).question}")
     return (

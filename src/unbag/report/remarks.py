@@ -2,8 +2,8 @@
 
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import positive_of
+from unbag.evaluation.verdict import percentage
 from unbag.inference.single_output import sentence
-from unbag.verdict import percentage
 
 
 def remarks(result: Result) -> list[str]:

@@ -3,15 +3,16 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from unbag import challenge_sets, numbers
+from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Group, Model
 from unbag.challenge_sets.views.tables import directed, interval
-from unbag.numbers import Number
+from unbag.evaluation import quantities
+from unbag.evaluation.quantities import Number
+from unbag.evaluation.verdict import SetVerdict, of_model, scale
 from unbag.report.compared import LOWER
 from unbag.report.html.gathered import Gathered, gather
 from unbag.report.tables import Exported, Table
-from unbag.verdict import SetVerdict, of_model, scale
 
 
 def exported(folders: Sequence[Path]) -> Exported:
@@ -24,7 +25,7 @@ def exported(folders: Sequence[Path]) -> Exported:
     """
     gathered = gather(folders)
     verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}
-    told = numbers.told(verdicts)
+    told = quantities.told(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
         f"Values with 95 % intervals. Of the score beyond words {scale(everything)}",
@@ -59,7 +60,7 @@ def _table(gathered: Gathered, notes: tuple[str, ...]) -> Table:
 
 def _rows(group: Group, models: Sequence[str]) -> list[tuple[str, ...]]:
     """Return the rows of one set and its data."""
-    by_model = {each.model.name: numbers.of_result(each.result) for each in group.scored}
+    by_model = {each.model.name: quantities.of_result(each.result) for each in group.scored}
     rows: list[tuple[str, ...]] = []
     for name, label, better in _quoted(group.scored[0].result):
         found = {model: by_model[model][name] for model in models if name in by_model.get(model, {})}
@@ -75,7 +76,7 @@ def _quoted(result: Result) -> list[tuple[str, str, bool]]:
     quoted = described.of_role("quoted")
     return [
         (name, quantity.label, quantity.higher_is_better)
-        for name, quantity in numbers.quantities(result.set).items()
+        for name, quantity in quantities.quantities(result.set).items()
         if quantity in quoted
     ]
 

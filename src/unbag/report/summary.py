@@ -11,8 +11,8 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import count, interval, value
-from unbag.numbers import verdicts
-from unbag.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
+from unbag.evaluation.quantities import verdicts
+from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
 
 _ACROSS: Final = 5  # models beside each other in 80 columns
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())

@@ -12,7 +12,7 @@ from unbag.data.labels import parse_label_map
 from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
-from unbag.predictors import require_model
+from unbag.evaluation.model_loading import require_model
 from unbag.training import augment_option
 from unbag.training.config import TrainConfig, weighted
 from unbag.training.data import require_readable

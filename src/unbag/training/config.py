@@ -215,8 +215,8 @@ class TrainConfig:
 
     def requirements(self) -> "list[Requirement]":
         """Return what training reads from elsewhere: the model, the corpora, and what cuts up sentences to augment."""
-        from unbag import prefetch
         from unbag.challenge_sets import requirements
+        from unbag.evaluation import prefetch
 
         corpora = [weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [

@@ -37,7 +37,7 @@ from unbag.utils import rng
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
-    from unbag.evaluation import OnProgress
+    from unbag.evaluation.evaluator import OnProgress
 
 FILE: Final = "kfold.json"
 GROUPS: Final = ("modifier_type", "part", "seed")
@@ -75,7 +75,7 @@ def cross_validate(
         seeds: the training seeds; none means the authors' five (`kfold_config.SEEDS`).
         built: the set; by default the official one.
         on_step: makes the `OnStep` of a fold's run from what to call it.
-        on_progress: see `unbag.evaluation`; of the model as it is.
+        on_progress: see `unbag.evaluation.evaluator`; of the model as it is.
 
     Returns:
         `zero_shot`, the scores of the model as it is, and `runs`, for each seed the scores of all pairs, each by the

@@ -11,9 +11,9 @@ from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request, check
 from unbag.challenge_sets.selection import Pairs
-from unbag.comparison import Comparison, compare_two
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LabelError, parse_label_map
+from unbag.evaluation.comparison import Comparison, compare_two
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training.config import weighted
@@ -26,7 +26,7 @@ from unbag.training.seeds import different
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
-    from unbag.evaluation import OnProgress
+    from unbag.evaluation.evaluator import OnProgress
 
 FILE: Final = "mend.json"
 BEFORE: Final = "before"
@@ -51,7 +51,7 @@ def mend(
         config: its config. `out` gets the model, the results before and after, and `mend.json`, what is returned.
         seeds: one at most, in place of the config's.
         on_step: makes the `OnStep` of the run from what to call it.
-        on_progress: see `unbag.evaluation`.
+        on_progress: see `unbag.evaluation.evaluator`.
 
     Returns:
         `runs`, the record of the training; `folder`, where the model is; `comparison`, as `Comparison.as_json` has it,
@@ -108,7 +108,7 @@ def _evaluated(
     config: MendConfig, sets: Sequence[Request], failures: dict[str, str], on_progress: "OnProgress | None"
 ) -> str | None:
     """Evaluate both models; return why the one before could not be, if so."""
-    from unbag.evaluation import evaluate_all
+    from unbag.evaluation.evaluator import evaluate_all
     from unbag.inference.label_probe import MislabelledError, without_trust
     from unbag.inference.predictor import ModelError
 

@@ -33,7 +33,7 @@ from unbag.training.seeds import different, over_seeds
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
-    from unbag.evaluation import OnProgress
+    from unbag.evaluation.evaluator import OnProgress
     from unbag.inference.transformer import Head
 
 FILE: Final = "rearranged.json"
@@ -72,7 +72,7 @@ def train_rearranged(
         config: its config. `out` gets the answers of each model, and in the end `rearranged.json`, what is returned.
         seeds: the training seeds; none means the config's own.
         on_step: makes the `OnStep` of a model's run from what to call it.
-        on_progress: see `unbag.evaluation`; of a model's answers.
+        on_progress: see `unbag.evaluation.evaluator`; of a model's answers.
 
     Returns:
         `arrangements`, by name (the corpus's, and `rearranged`) the `data`, the test pairs `n` and the `answers`: by

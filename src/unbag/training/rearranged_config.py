@@ -77,7 +77,7 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
 
     def requirements(self) -> "list[Requirement]":
         """Return what training reads from elsewhere, and what the rearranged corpus is made of."""
-        from unbag import prefetch
         from unbag.challenge_sets.request import Request
+        from unbag.evaluation import prefetch
 
         return [*super().requirements(), *prefetch.of_run([Request("resnli", self.corpus[0], self.rearrangement())])]

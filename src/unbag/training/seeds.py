@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
+from unbag.evaluation.verdict import of_model, sentence
 from unbag.inference.distributed import process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import estimates
@@ -18,10 +19,9 @@ from unbag.training.published import Record
 from unbag.training.recipe import Recipe
 from unbag.training.run import run
 from unbag.utils.files import atomic_write
-from unbag.verdict import of_model, sentence
 
 if TYPE_CHECKING:
-    from unbag.evaluation import OnFailure, OnProgress
+    from unbag.evaluation.evaluator import OnFailure, OnProgress
 
 FILE: Final = "seeds.json"
 EVALUATION: Final = "evaluation"
@@ -46,8 +46,8 @@ def run_seeds(
         seeds: the seeds; none means the config's own.
         sets: challenge sets to evaluate each model on, of their default corpora.
         on_step: makes the `OnStep` of a run from what to call it.
-        on_progress: see `unbag.evaluation`.
-        on_failure: see `unbag.evaluation`; without it the first set that fails ends the run.
+        on_progress: see `unbag.evaluation.evaluator`.
+        on_failure: see `unbag.evaluation.evaluator`; without it the first set that fails ends the run.
 
     Returns:
         `runs`, the record of each seed with its `scores` and, where sets were evaluated, its `verdict` in a sentence
@@ -127,7 +127,7 @@ def _evaluated(
     model: Path, sets: Sequence[str], on_progress: "OnProgress | None", on_failure: "OnFailure | None"
 ) -> Record:
     """Evaluate a model on challenge sets, and return every estimate by its path in the scores, and the verdict."""
-    from unbag.evaluation import evaluate_all
+    from unbag.evaluation.evaluator import evaluate_all
 
     folder = model / EVALUATION
     results = evaluate_all([model], sets, out=folder, on_progress=on_progress, on_failure=on_failure)

@@ -7,11 +7,11 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from unbag import demo
 from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets.request import Request
+from unbag.data import demo
 from unbag.data.labels import LABELS
-from unbag.evaluation import evaluate_all
+from unbag.evaluation.evaluator import evaluate_all
 from unbag.report import html
 
 HOSTILE = (

@@ -5,8 +5,8 @@ import pytest
 
 from tools.demo_corpus.__main__ import contents, main
 from tools.demo_corpus.corpus import generate
-from unbag import demo
 from unbag.baselines.lexical import embeddings
+from unbag.data import demo
 
 
 @pytest.mark.nightly

@@ -2,7 +2,7 @@ from itertools import islice
 
 import pytest
 
-from unbag import demo
+from unbag.data import demo
 
 torch = pytest.importorskip("torch")
 

@@ -65,7 +65,7 @@ _CALLS = (
     ("import unbag\nunbag.Request('plain', options=VALUE)", "options"),
     ("import unbag\nunbag.Request('plain', examples=VALUE)", "examples"),
     ("import unbag\nunbag.Request('plain', seed=VALUE)", "seed"),
-    ("from unbag.gates import bound\nbound(str(VALUE), 'min')", "bound"),
+    ("from unbag.evaluation.gates import bound\nbound(str(VALUE), 'min')", "bound"),
     ("from unbag.data.labels import parse_label_map\nparse_label_map(str(VALUE))", "label map"),
     ("from unbag.data.labels import canonical\ncanonical(str(VALUE))", "label"),
 )

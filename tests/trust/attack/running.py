@@ -24,18 +24,24 @@ SECONDS = 45
 WARM = (
     *(
         "unbag.cli",
-        "unbag.evaluation",
+        "unbag.evaluation.evaluator",
         "unbag.api",
-        "unbag.predictors",
+        "unbag.evaluation.model_loading",
         "unbag.inference.transformer",
         "unbag.training.run",
     ),
-    *("unbag.report.html", "unbag.harness.export", "unbag.hub.dataset", "unbag.hub.checkpoint", "unbag.comparison"),
+    *(
+        "unbag.report.html",
+        "unbag.harness.export",
+        "unbag.hub.dataset",
+        "unbag.hub.checkpoint",
+        "unbag.evaluation.comparison",
+    ),
     *(
         "unbag.untrained.making",
         "unbag.baselines.lexical.fitting",
         "unbag.challenge_sets.results",
-        "unbag.people",
+        "unbag.evaluation.human_study",
         "jinja2",
         "sklearn",
     ),

@@ -10,10 +10,10 @@ from itertools import count
 from pathlib import Path
 from typing import Any
 
-from unbag import people, report_examples
 from unbag.baselines.lexical.word_vectors import read_word_vectors
 from unbag.challenge_sets import results
 from unbag.data.sources import open_data
+from unbag.evaluation import human_study, report_examples
 from unbag.inference.prediction_files import read_predictions
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -40,8 +40,8 @@ def _config(path: Path) -> Any:
 
 
 def _sheet(path: Path) -> Any:
-    (path.parent / people.KEY).write_text("number,id,label,drawn_from\n0,a,neutral,D^c\n1,b,neutral,D^f\n")
-    return people.score(path.parent, path)
+    (path.parent / human_study.KEY).write_text("number,id,label,drawn_from\n0,a,neutral,D^c\n1,b,neutral,D^f\n")
+    return human_study.score(path.parent, path)
 
 
 def _lexical(path: Path) -> Any:

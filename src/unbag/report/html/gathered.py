@@ -6,12 +6,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
 
-from unbag import challenge_sets, report_examples
+from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import LeftOut, Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import Group, Model, Scored
+from unbag.evaluation import report_examples
 from unbag.scoring.bootstrap import plain
 
 _OF_THE_RUN: Final = (

@@ -10,12 +10,13 @@ from typing import Any, Final
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from unbag import challenge_sets, verdict
+from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, table
 from unbag.challenge_sets.views.tables import interval, left_out
+from unbag.evaluation import verdict
 from unbag.report import published
 from unbag.report.html import told
 from unbag.report.html.beside_papers import beside_papers

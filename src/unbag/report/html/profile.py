@@ -3,8 +3,8 @@
 from collections.abc import Mapping
 
 from unbag.challenge_sets.views.figures import Group, Scored
+from unbag.evaluation.verdict import SetVerdict, of_model
 from unbag.report.html.gathered import Gathered
-from unbag.verdict import SetVerdict, of_model
 
 Standings = Mapping[str, Mapping[str, SetVerdict]]
 """How each model stands on each group, by the model's name and the group's key."""

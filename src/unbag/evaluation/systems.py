@@ -10,9 +10,9 @@ from pathlib import Path
 from string import ascii_uppercase
 from typing import Any, Final, TypeVar
 
-from unbag import paired_samples
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
+from unbag.evaluation import samples as paired_samples
 from unbag.scoring.bootstrap import Sample, plain
 
 T = TypeVar("T")

@@ -11,9 +11,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag import paired_samples, report_examples
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import LeftOut, Result
+from unbag.evaluation import report_examples
+from unbag.evaluation import samples as paired_samples
 from unbag.scoring.bootstrap import plain
 from unbag.utils.storage import Folder, is_address, local_copy
 

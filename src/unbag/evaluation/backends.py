@@ -5,11 +5,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
+from unbag.evaluation.model_loading import Model, predictor_of
 from unbag.inference.distributed import is_distributed
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import Progress, predict_rows
-from unbag.predictors import Model, predictor_of
 
 if TYPE_CHECKING:
     import datasets
@@ -91,7 +91,7 @@ def opened(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
     if name is None:
         yield InProcess()
         return
-    from unbag.on_ray.predicting import RayEngine
+    from unbag.evaluation.ray.predicting import RayEngine
 
     with RayEngine(num_gpus) as ready:
         yield ready

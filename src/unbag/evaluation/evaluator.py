@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from unbag import label_fit, model_kinds, report_examples, result_folder
-from unbag.asked_model import AskedModel
 from unbag.baselines.lexical.predictors import is_order_blind
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.failures import Failure
@@ -16,7 +14,14 @@ from unbag.data.columns import column
 from unbag.data.labels import LabelError
 from unbag.data.predictions import Answers, require_foldable
 from unbag.data.sources import require_pairs
-from unbag.engine import Engine, InProcess
+from unbag.evaluation import label_check, model_loading, report_examples, result_folder
+from unbag.evaluation.backends import Engine, InProcess
+from unbag.evaluation.label_check import AskedModel
+from unbag.evaluation.lexical_baseline import WordCounter, Words
+from unbag.evaluation.model_loading import Model, order_of, recorded_options, require_lexicon, require_model
+from unbag.evaluation.prediction_table import PredictionTable
+from unbag.evaluation.scoring import Scored, score_answers, score_predictions, write
+from unbag.evaluation.sharded import Sharing
 from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
 from unbag.inference.label_probe import require_outputs
@@ -26,16 +31,11 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.predictor import Predictor
 from unbag.inference.shards import Shard
 from unbag.inference.single_output import checked_threshold
-from unbag.prediction_table import PredictionTable
-from unbag.predictors import Model, order_of, recorded_options, require_lexicon, require_model
-from unbag.scored import Scored, score_answers, score_predictions, write
-from unbag.shared_evaluation import Sharing
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.progress import OnProgress as OnProgress
 from unbag.utils.safe_io import require_writable
 from unbag.utils.user_code import UserCodeError
-from unbag.word_counter import WordCounter, Words
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
 _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
@@ -81,7 +81,7 @@ def evaluate_all(
 
     Args:
         models: each a Hub id, a folder, a built-in model, `module:function`, a function, a `CrossEncoder`, a
-            text-classification pipeline or a predictor (`unbag.predictors`).
+            text-classification pipeline or a predictor (`unbag.evaluation.model_loading`).
         sets: what to evaluate on: requests, sets that are already built, or names. A name means all of that set of its
             default corpus.
         out: the folder for the results of all.
@@ -101,7 +101,7 @@ def evaluate_all(
         shard: which of several processes this is that nothing connects but `predictions`.
         predictions_csv: a file for every pair with gold label, prediction and probabilities
             (`prediction_table.PredictionTable`).
-        model_options: see `unbag.predictors.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
+        model_options: see `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
 
     Returns:
         One result for each model and set, model by model; none in the processes after the first, or in a shard that
@@ -115,7 +115,7 @@ def evaluate_all(
     if shard is not None and process_group().world > 1:
         raise ValueError("a launcher (torchrun) shares the work itself, and so does a shard; take one of them")
     require_no_shard(shard, predictions_csv)
-    model_kinds.check(models, model_options)
+    model_loading.check(models, model_options)
     require_writable(Path(out), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     names = [str(model) for model in models if isinstance(model, str | Path)]
@@ -154,13 +154,13 @@ def evaluate_all(
         build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(on_progress, BUILDING))
     named: list[AskedModel] = []
     for model in models:
-        own_options = model_kinds.fitting(model, model_options)
+        own_options = model_loading.fitting(model, model_options)
         predictor, model_name = engine.predictor_of(model, **own_options)
-        if model_kinds.kind_of(model) is model_kinds.FUNCTION:
+        if model_loading.kind_of(model) is model_loading.FUNCTION:
             _try_out(predictor)
         options = recorded_options(model, predictor, own_options)
         record = {"name": model_name, **({} if options is None else {"options": options})}
-        if model_kinds.kind_of(model) is model_kinds.FUNCTION and own_options.get("label_map") is not None:
+        if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
             record["outputs"] = ",".join(order_of(predictor))
         named.append(AskedModel(predictor, record, trust_labels=trust_labels))
     result_folder.check(Path(out), {each.record["name"]: each.record for each in named}, _names(asked))
@@ -268,7 +268,7 @@ def evaluate_file(
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": given.sha256}
     result_folder.check(Path(out), {path.name: model}, {built.request.name})
     answers = Answers(given.probabilities, given.label_space, given.has_probabilities)
-    if (fit := label_fit.of_rows(built, answers)) is not None:
+    if (fit := label_check.of_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
         if fit.warning is not None:
             model["label_probe_warning"] = fit.warning

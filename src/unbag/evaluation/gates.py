@@ -19,12 +19,13 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, Literal, NamedTuple
 
-from unbag import challenge_sets, comparison, numbers
+from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
+from unbag.evaluation import comparison, quantities
+from unbag.evaluation.systems import one_asked
+from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 from unbag.scoring.bootstrap import Estimate, plain
-from unbag.systems import one_asked
-from unbag.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
 
 Side = Literal["min", "max"]
 Outcome = Literal["passes", "fails", "cannot be told"]
@@ -101,7 +102,7 @@ def bound(text: str, side: Side) -> Bound:
     if parts is None or value is None or not -1e9 < value < 1e9:
         raise ValueError(f"expected SET:NUMBER=BOUND, such as permuted:score=.2, found {text!r}")
     set_name, name = parts["set"].strip(), parts["number"].strip()
-    known = numbers.quantities(set_name)
+    known = quantities.quantities(set_name)
     if name not in known:
         alike = get_close_matches(name, known, n=1)
         raise ValueError(
@@ -126,7 +127,7 @@ def of_one_model(results: Sequence[Result], where: str) -> list[Result]:
     Raises:
         ValueError: if there are several.
     """
-    return one_asked([(name, of_one[0], of_one) for name, of_one in numbers.by_model(results).items()], where)
+    return one_asked([(name, of_one[0], of_one) for name, of_one in quantities.by_model(results).items()], where)
 
 
 def check(results: Sequence[Result], bounds: Iterable[Bound]) -> list[Checked]:
@@ -181,7 +182,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
         outcome: Outcome = "cannot be told"
         if not why and (worse or (most is not None and round(most, _DECIMALS) <= MARGIN)):
             outcome = "fails" if worse else "passes"
-        name = numbers.SCORE_NAME if each.quantity == SCORE.path else each.quantity
+        name = quantities.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         about = (each.set, each.data, name, _label(each.set, each.quantity), "no worse")
         checked.append(Checked(*about, gap, outcome, why, compared.name(each.first), each.p_holm))
     asked = {run.result.set for system in compared.systems for run in system.runs}
@@ -204,11 +205,11 @@ def _label(set_name: str, path: str) -> str:
 
 def _against_bound(result: Result, asked: Bound) -> Checked:
     data = result.corpus
-    number = numbers.of_result(result).get(asked.number)
-    label = numbers.quantities(asked.set)[asked.number].label
+    number = quantities.of_result(result).get(asked.number)
+    label = quantities.quantities(asked.set)[asked.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
-        why = TOO_FEW_ROWS if asked.number == numbers.SCORE_NAME else "no example to tell it by"
+        why = TOO_FEW_ROWS if asked.number == quantities.SCORE_NAME else "no example to tell it by"
         return Checked(asked.set, data, asked.number, label, str(asked), nothing, "cannot be told", why)
     estimate, why = number.estimate, ""
     outcome: Outcome = "cannot be told"

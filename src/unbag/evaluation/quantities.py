@@ -7,9 +7,9 @@ from typing import Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE, Quantity
 from unbag.challenge_sets.results import Result
+from unbag.evaluation.verdict import SetVerdict, of_model, sentence
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.scoring.nested import estimates
-from unbag.verdict import SetVerdict, of_model, sentence
 
 SCORE_NAME: Final = "score"
 """What the score beyond words is called beside the numbers that a set describes."""

@@ -13,6 +13,7 @@ from typing import Any, Final, NamedTuple
 from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
 from unbag.challenge_sets.results import Result
+from unbag.evaluation.systems import Run, System, asked_in, lettered, systems_in
 from unbag.scoring.bootstrap import Estimate, plain
 from unbag.scoring.nested import estimates
 from unbag.scoring.significance import (
@@ -27,7 +28,6 @@ from unbag.scoring.significance import (
     spread,
     unpaired_difference,
 )
-from unbag.systems import Run, System, asked_in, lettered, systems_in
 from unbag.utils.options import whole
 
 LEVEL: Final = 0.05

@@ -8,7 +8,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag import challenge_sets, paired_samples, report_examples, result_folder
+from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.perturbations import shuffled
@@ -17,11 +17,12 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
 from unbag.data.predictions import Answers, placed
+from unbag.evaluation import report_examples, result_folder, samples
+from unbag.evaluation.lexical_baseline import Words
+from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.single_output import RANKING, Threshold, least_score, ranked, taken_from
-from unbag.prediction_table import PredictionTable
 from unbag.utils import locks
-from unbag.word_counter import Words
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
 """Kinds of models that have no answer to some pairs, and give all labels alike then."""
@@ -153,7 +154,7 @@ def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
         there = [selections[key] for key in keys if key in selections]
         report_examples.write(there, out / report_examples.FILE)
-        paired_samples.write(together, out, stays)
+        samples.write(together, out, stays)
         new = [results.LeftOut(each.set, each.model, each.reason) for each in failures]
         found = {result.set for result in together}
         left_out = [each for each in before if each.set not in found and each not in new] + new

@@ -22,8 +22,8 @@ from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import Request, check, described, records
 from unbag.data.columns import distinct
 from unbag.data.sources import Source
-from unbag.on_ray.cluster import caught, cluster, require_ray, told
-from unbag.on_ray.rows_in_parts import META, RowsInParts, meta_of
+from unbag.evaluation.ray.cluster import caught, cluster, require_ray, told
+from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.utils.storage import Folder
 
 RECORD: Final = "record.json"

@@ -69,7 +69,7 @@ def of_model(
 def of_word_counter(language: str) -> Iterator[Requirement]:
     """Yield what the lexical model is fitted to that scores are held against (`word_counter`)."""
     from unbag.baselines.lexical.words import ALL
-    from unbag.word_counter import PAIRS
+    from unbag.evaluation.lexical_baseline import PAIRS
 
     if language in PAIRS:
         corpus, _, pipeline = PAIRS[language]

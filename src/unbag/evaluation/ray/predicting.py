@@ -14,12 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from unbag.evaluation.model_loading import ENDPOINT, Model, kind_of, predictor_of, require_model
+from unbag.evaluation.ray.cluster import caught, cluster, explained, require_ray, slots, told
 from unbag.inference.prediction_store import PartRows, Piece, Predictions, Store
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import Progress, Work, make
-from unbag.model_kinds import ENDPOINT, kind_of
-from unbag.on_ray.cluster import caught, cluster, explained, require_ray, slots, told
-from unbag.predictors import Model, predictor_of, require_model
 from unbag.utils.storage import Folder
 
 if TYPE_CHECKING:

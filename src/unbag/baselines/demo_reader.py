@@ -23,7 +23,7 @@ from unbag.data import labels
 from unbag.inference.predictor import checked_pairs
 from unbag.utils.hashing import file_hash
 
-WEIGHTS: Final = Path(__file__).parent / "demo-reader.safetensors"
+WEIGHTS: Final = Path(__file__).parents[1] / "data" / "demo" / "demo-reader.safetensors"
 RECORD: Final = "unbag"
 """The key of the weights' metadata with what else there is, as JSON: the `words` in the order of their numbers."""
 

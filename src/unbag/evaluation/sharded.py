@@ -15,20 +15,20 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from unbag.asked_model import AskedModel
 from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.challenge_sets.results import Result
+from unbag.evaluation.label_check import AskedModel
+from unbag.evaluation.lexical_baseline import WordCounter, Words
+from unbag.evaluation.scoring import Scored, score_predictions, write
 from unbag.inference.leases import Claims
 from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
 from unbag.inference.runner import Work, asked_of, part_hashes
 from unbag.inference.shards import CLAIMS, Shard, predict_shard, work_of
 from unbag.inference.single_output import Threshold
-from unbag.scored import Scored, score_predictions, write
 from unbag.utils.progress import OnProgress
 from unbag.utils.storage import Folder
-from unbag.word_counter import WordCounter, Words
 
 _TASKS: Final = "tasks"
 _SCORING: Final = "scoring"

@@ -1,0 +1,1 @@
+"""Evaluation of models on challenge sets: scores, comparison, verdict, gates and human study."""
