@@ -35,7 +35,7 @@ import numpy as np
 import torch
 
 from unbag.training.config import TrainConfig
-from unbag.training.recipe import Recipe
+from unbag.training.recipes import Recipe
 from unbag.training.recipes import recipes as every
 
 PEER = "trainer"
@@ -73,7 +73,7 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
 
 def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     """Train by a recipe."""
-    from unbag.training.published import work_folder
+    from unbag.training.output import work_folder
     from unbag.training.run import run
 
     with tempfile.TemporaryDirectory() as folder:
@@ -90,9 +90,8 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
     from transformers import DataCollatorWithPadding, Trainer, TrainerCallback, TrainingArguments
 
     from unbag.inference.loading import load_to_train
-    from unbag.training.batches import epoch_batches
     from unbag.training.data import gather
-    from unbag.training.encoded import PairEncoder
+    from unbag.training.dataloading import PairEncoder, epoch_batches
     from unbag.utils import rng
 
     with tempfile.TemporaryDirectory() as folder:

@@ -75,7 +75,7 @@ def test_the_plain_installation_builds_and_scores(tmp_path):
 
 
 def test_trackers_that_are_missing_are_named_with_what_brings_them(monkeypatch):
-    from unbag.training.beforehand import require_trackers
+    from unbag.training.preflight import require_trackers
 
     monkeypatch.setattr("unbag.data.text.tagging.is_installed", lambda name: False)
     with pytest.raises(ImportError, match=r"to be installed: pip install 'unbag\[trackers\]' wandb$"):

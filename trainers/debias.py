@@ -17,16 +17,16 @@ or without the command:
 import sys
 from typing import TYPE_CHECKING, Any
 
-from unbag.training import debias_options as options
-from unbag.training.recipe import Recipe
+from unbag.training import config_recipes as options
+from unbag.training.recipes import Recipe
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
     from unbag.inference.loading import Classifier
+    from unbag.training.bias import Known
     from unbag.training.data import TrainingData
-    from unbag.training.known import Known
     from unbag.training.objective import Objective
 
 
@@ -39,21 +39,21 @@ def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "
 
 def product(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Return the objective of product-of-experts."""
-    from unbag.training.product_of_experts import ProductOfExperts
+    from unbag.training.debiasing import ProductOfExperts
 
     return ProductOfExperts(classifier.network, config, language=data.training[0].language)
 
 
 def mixin(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Return the objective of learned-mixin."""
-    from unbag.training.learned_mixin import LearnedMixin
+    from unbag.training.debiasing import LearnedMixin
 
     return LearnedMixin(classifier.network, classifier.tokenizer, config, language=data.training[0].language)
 
 
 def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Return the objective of reweighting, and of focal with its γ."""
-    from unbag.training.reweighting import Reweighted
+    from unbag.training.debiasing import Reweighted
 
     gamma = config.gamma if isinstance(config, options.FocalConfig) else 1.0
     return Reweighted(classifier.network, config, gamma=gamma, language=data.training[0].language)
@@ -61,14 +61,14 @@ def reweighting(classifier: "Classifier", config: Any, data: "TrainingData") -> 
 
 def confidence(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Return the objective of confidence-regularization."""
-    from unbag.training.confidence import ConfidenceRegularised
+    from unbag.training.debiasing import ConfidenceRegularised
 
     return ConfidenceRegularised(classifier.network, config, language=data.training[0].language)
 
 
 def balanced(classifier: "Classifier", config: Any, data: "TrainingData") -> "Objective":
     """Return the objective of group-balanced."""
-    from unbag.training.debiased import Weighted
+    from unbag.training.debiasing import Weighted
 
     return Weighted(classifier.network, config, language=data.training[0].language)
 

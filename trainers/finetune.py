@@ -16,7 +16,7 @@ or without the command:
 
 import sys
 
-from unbag.training.recipe import Recipe
+from unbag.training.recipes import Recipe
 
 ABOUT = "Ordinary fine-tuning: the cross-entropy of the gold label is minimised."
 

@@ -23,8 +23,8 @@ or without the command:
 import sys
 from typing import TYPE_CHECKING
 
-from unbag.training.hex_config import HexConfig
-from unbag.training.recipe import Recipe
+from unbag.training.config_recipes import HexConfig
+from unbag.training.recipes import Recipe
 
 if TYPE_CHECKING:
     from unbag.inference.loading import Classifier

@@ -32,11 +32,11 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from unbag.training.kfold_config import KFoldConfig
-from unbag.training.recipe import Protocol, Recipe
+from unbag.training.config_recipes import KFoldConfig
+from unbag.training.recipes import Protocol, Recipe
 
 if TYPE_CHECKING:
-    from unbag.training.published import Record
+    from unbag.training.output import Record
 
 
 def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":

@@ -19,9 +19,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from unbag.training.config import TrainConfig
-from unbag.training.options import MaxEntropyOptions
-from unbag.training.recipe import Recipe
+from unbag.training.config import MaxEntropyOptions, TrainConfig
+from unbag.training.recipes import Recipe
 
 if TYPE_CHECKING:
     from unbag.inference.loading import Classifier

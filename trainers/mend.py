@@ -27,15 +27,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from unbag.training.mend_config import MendConfig
-from unbag.training.recipe import Protocol, Recipe
+from unbag.training.config_recipes import MendConfig
+from unbag.training.recipes import Protocol, Recipe
 
 if TYPE_CHECKING:
     from unbag.inference.loading import Classifier
+    from unbag.training.bias import Known
     from unbag.training.data import TrainingData
-    from unbag.training.known import Known
     from unbag.training.objective import Objective
-    from unbag.training.published import Record
+    from unbag.training.output import Record
 
 
 def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known | None":
@@ -47,8 +47,7 @@ def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "
 
 def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData") -> "Objective":
     """Return what is minimised."""
-    from unbag.training.debiased import Weighted
-    from unbag.training.product_of_experts import ProductOfExperts
+    from unbag.training.debiasing import ProductOfExperts, Weighted
 
     kind = ProductOfExperts if config.asks_bias else Weighted
     return kind(classifier.network, config, language=data.training[0].language)
@@ -58,8 +57,8 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
     """Train, evaluate before and after, compare, and write the card."""
     from unbag.inference.distributed import process_group
     from unbag.report.mended import card
-    from unbag.training.command import command
     from unbag.training.mended import before_and_after, mend
+    from unbag.training.reproduce import command
     from unbag.utils.files import atomic_write
 
     record = mend(recipe, config, seeds, **callbacks)

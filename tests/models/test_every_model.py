@@ -172,8 +172,8 @@ def test_the_hypothesis_only_model_never_sees_the_premise():
 
 @every_model
 def test_hex_finds_its_last_layer_and_its_words(name):
+    from unbag.training.config import HexOptions
     from unbag.training.hex import Hex
-    from unbag.training.options import HexOptions
 
     network = tiny_model(name)
     network.config.id2label = dict(enumerate("abc"))

@@ -92,8 +92,8 @@ def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monk
 def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
     import torch
 
-    from unbag.hex.residual import ResidualHead
-    from unbag.hex.superficial import SuperficialBranch, WordTable
+    from unbag.models.hex.residual import ResidualHead
+    from unbag.models.hex.superficial import SuperficialBranch, WordTable
 
     folder = shutil.copytree(tiny_bert, tmp_path / "hex")
     torch.manual_seed(0)

@@ -8,8 +8,8 @@ from torch import distributed as dist
 
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.inference.distributed import destroy_process_group
+from unbag.training.config import HexOptions
 from unbag.training.hex import Hex
-from unbag.training.options import HexOptions
 
 
 def main() -> None:

@@ -12,8 +12,8 @@ from unbag.challenge_sets.perturbations.augmentation import kind_of
 from unbag.challenge_sets.perturbations.vocabulary_split import TRAINING, are_in
 from unbag.data.sources import Example
 from unbag.training import augmented
-from unbag.training.augment_option import KINDS
 from unbag.training.augmented import Augmented
+from unbag.training.config import KINDS
 from unbag.training.data import Part
 
 # man, dog, boy, black, white, old and red are words of the training half; so are push and chase.

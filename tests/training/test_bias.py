@@ -12,11 +12,11 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.training import bias, debiasing, regimes
+from unbag.training import bias, data, debiasing
+from unbag.training.bias import BIAS, WEIGHT, FromModels
+from unbag.training.config_recipes import DebiasConfig
 from unbag.training.data import Part, TrainingData, drawn
-from unbag.training.debias_options import DebiasConfig
-from unbag.training.known import BIAS, WEIGHT, FromModels
-from unbag.training.stream import Epochs, Place
+from unbag.training.dataloading import Epochs, Place
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
@@ -76,7 +76,7 @@ def test_a_weak_learner_has_seen_its_pairs_in_the_order_it_was_trained_on(monkey
     config = DebiasConfig(model="m", out=tmp_path, bias="self", weak_examples=12, order=order)
     raw = Part("pairs", EXAMPLES, 1.0, "en", {"left_out": {}})
     known = debiasing.known(config, TrainingData((raw,), ()), {"weak": tmp_path})
-    asked = raw if order == "natural" else regimes.permuted(raw, seed=config.seed)
+    asked = raw if order == "natural" else data.permuted(raw, seed=config.seed)
     seen = {example.source_id for part in drawn([raw], 12, config.seed) for example in part.examples}
     is_seen = np.array([example.source_id in seen for example in asked.examples])
     found = np.exp(known(asked.examples)[BIAS])
@@ -134,7 +134,7 @@ class LengthsOnly:
         return [([len(premise), len(hypothesis)], None) for premise, hypothesis in pairs]
 
     def encode_all(self, examples):
-        from unbag.training.encoded import EncodedPairs
+        from unbag.training.dataloading import EncodedPairs
 
         tokens = [[len(e.premise), len(e.hypothesis)] for e in examples]
         return EncodedPairs(np.array(tokens, np.int32).ravel(), None, np.full(len(tokens), 2), 0)

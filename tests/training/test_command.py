@@ -6,7 +6,7 @@ import pytest
 
 from unbag import scripts
 from unbag.cli import training
-from unbag.training.command import command
+from unbag.training.reproduce import command
 
 COMMIT = "f" * 40
 COMMANDS = [

@@ -3,8 +3,7 @@ from dataclasses import fields
 
 import pytest
 
-from unbag.training.augment_option import require_english
-from unbag.training.config import TrainConfig, weighted
+from unbag.training.config import TrainConfig, require_english, weighted
 
 
 def config(**options):

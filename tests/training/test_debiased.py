@@ -13,15 +13,10 @@ from torch.nn.functional import cross_entropy
 from tests.training.tiny_networks import LABELS as GOLD
 from tests.training.tiny_networks import PAIRS, encode, tiny_network, tiny_tokenizer
 from unbag.data.sources import Example
-from unbag.training import debias_options as options
-from unbag.training.confidence import ConfidenceRegularised
-from unbag.training.debiased import Weighted
-from unbag.training.groups import EDGES, group_weights, groups
-from unbag.training.known import BIAS, TEACHER, WEIGHT
-from unbag.training.learned_mixin import LearnedMixin
+from unbag.training import config_recipes as options
+from unbag.training.bias import BIAS, EDGES, TEACHER, WEIGHT, group_weights, groups
+from unbag.training.debiasing import ConfidenceRegularised, LearnedMixin, ProductOfExperts, Reweighted, Weighted
 from unbag.training.max_entropy import entropies
-from unbag.training.product_of_experts import ProductOfExperts
-from unbag.training.reweighting import Reweighted
 
 NOTHING = {"input_ids": torch.zeros(1)}
 UNIFORM = [[1 / 3, 1 / 3, 1 / 3]]

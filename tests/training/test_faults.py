@@ -14,9 +14,9 @@ from torch.utils.data import DataLoader
 from tests.fork_server import PYTHON
 from tests.patience import wait_until
 from tests.training.test_interrupted import RECIPE, arguments_of
-from unbag.training import faults
+from unbag.training import errors
 from unbag.training.config import TrainConfig
-from unbag.training.faults import WorkerError
+from unbag.training.errors import WorkerError
 from unbag.utils import locks
 from unbag.utils.errors import is_disk_full
 
@@ -71,14 +71,14 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
 
 @pytest.mark.parametrize("error", [ConnectionResetError(104, "reset"), EOFError(), FileNotFoundError(2, "gone")])
 def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, tmp_path, monkeypatch):
-    monkeypatch.setattr(faults, "_SIGNAL_SECONDS", 0.01)
+    monkeypatch.setattr(errors, "_SIGNAL_SECONDS", 0.01)
 
     def read_batch(examples):
         raise error
 
     def read(workers):
         config = TrainConfig(model="m", out=tmp_path / "out", workers=workers)
-        with faults.told(config):
+        with errors.told(config):
             next(iter(DataLoader([0], collate_fn=read_batch)))
 
     with pytest.raises(WorkerError, match="a process that prepares batches died"):
@@ -94,10 +94,10 @@ def test_the_signal_of_its_death_may_find_this_process_at_anything(tmp_path, mon
         raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
 
     def read():
-        with faults.told(TrainConfig(model="m", out=tmp_path / "out", workers=1)):
-            exec("raise EOFError", {"__name__": faults._LOADER})
+        with errors.told(TrainConfig(model="m", out=tmp_path / "out", workers=1)):
+            exec("raise EOFError", {"__name__": errors._LOADER})
 
-    for name, function in (("sleep", faults.time), ("walk_tb", faults.traceback)):
+    for name, function in (("sleep", errors.time), ("walk_tb", errors.traceback)):
         with monkeypatch.context() as patch:
             patch.setattr(function, name, signal_arrives)
             with pytest.raises(WorkerError, match="is killed by signal"):

@@ -17,13 +17,11 @@ from torch.nn.functional import cross_entropy
 from tests.fork_server import PYTHON
 from tests.training.tiny_networks import LABELS, LAST_LAYERS, ORDER, PAIRS, WORDS, encode, tiny_network, tiny_tokenizer
 from unbag.baselines.lexical.embeddings import load
-from unbag.hex.residual import ResidualHead
-from unbag.hex.superficial import SuperficialBranch, WordTable
 from unbag.inference import TransformerPredictor
-from unbag.training.hex import Hex
-from unbag.training.options import HexOptions
-from unbag.training.projection import project_out
-from unbag.training.word_table import of_embeddings
+from unbag.models.hex.residual import ResidualHead
+from unbag.models.hex.superficial import SuperficialBranch, WordTable
+from unbag.training.config import HexOptions
+from unbag.training.hex import Hex, of_embeddings, project_out
 
 NOW = HexOptions(warm_start=0)
 

@@ -32,8 +32,8 @@ from unbag.report.kfold import table
 from unbag.scoring.bootstrap import Estimate
 from unbag.training import kfold
 from unbag.training.config import TrainConfig
+from unbag.training.config_recipes import SEEDS
 from unbag.training.kfold import cross_validate, fold_data, out_of_fold, seen_seeds, summarise
-from unbag.training.kfold_config import SEEDS
 
 RECIPE = scripts.file("trainers", "kfold").RECIPE
 RELATIONS = {

@@ -5,7 +5,7 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import torch
 
 from tests.training.tiny_networks import LAST_LAYERS, encode, tiny_network
-from unbag.training.last_linear import last_linear
+from unbag.training.hex import last_linear
 
 
 @pytest.mark.parametrize(("kind", "name"), LAST_LAYERS.items())

@@ -10,8 +10,8 @@ from torch.nn.functional import cross_entropy
 from tests.training.tiny_networks import LABELS, PAIRS, encode, tiny_network
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
+from unbag.training.config import MaxEntropyOptions
 from unbag.training.max_entropy import MaxEntropy, entropies
-from unbag.training.options import MaxEntropyOptions
 
 EXAMPLES = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
 

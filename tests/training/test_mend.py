@@ -20,7 +20,7 @@ from unbag.data.labels import LABELS
 from unbag.evaluation import label_check, lexical_baseline
 from unbag.inference.label_probe import ProbeReport
 from unbag.training import mended
-from unbag.training.mend_config import MendConfig
+from unbag.training.config_recipes import MendConfig
 from unbag.training.recipes import named
 from unbag.training.run import run
 from unbag.utils.safe_io import DataError

@@ -7,7 +7,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from unbag.training.projection import project_out
+from unbag.training.hex import project_out
 
 DEGENERATE = {
     "zero": lambda f_g: f_g * 0,

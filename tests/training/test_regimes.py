@@ -4,8 +4,7 @@ from dataclasses import replace
 import pytest
 
 from unbag.data.sources import Example
-from unbag.training.data import Part
-from unbag.training.regimes import TOO_SHORT, Shuffled, hypothesis_only, mixed, permuted
+from unbag.training.data import TOO_SHORT, Part, Shuffled, hypothesis_only, mixed, permuted
 
 EXAMPLES = [
     Example("a", "Two old dogs run in the rain.", "Some animals get quite wet.", "entailment"),

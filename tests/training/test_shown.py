@@ -12,7 +12,7 @@ from unbag.evaluation import evaluator
 from unbag.evaluation.verdict import of_model, sentence
 from unbag.training import seeds
 from unbag.training.config import TrainConfig
-from unbag.training.recipe import PLAIN
+from unbag.training.recipes import PLAIN
 from unbag.training.seeds import summarise
 
 ONE = {"mean": 0.5, "standard_deviation": None, "values": [0.5], "low": 0.4, "high": 0.6, "n": 1234}

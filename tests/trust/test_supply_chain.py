@@ -37,7 +37,7 @@ UNPINNED = {
         "src/unbag/data/text/tagging.py",
         "snapshot_download",
     ): "a pipeline's version stands in the record, and parts caches",
-    ("src/unbag/training/hub_checkpoints.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
+    ("src/unbag/training/checkpoints.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
     (
         "src/unbag/untrained/making.py",
         "from_pretrained",

@@ -16,8 +16,7 @@ from unbag.cli.output import AsJson, console, echo, failed, print_json, progress
 from unbag.cli.paths import folder_to_write
 from unbag.cli.shared_options import Offline
 from unbag.cli.verbosity import is_quiet
-from unbag.training.recipe import Recipe
-from unbag.training.recipes import recipes
+from unbag.training.recipes import Recipe, recipes
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -199,7 +198,7 @@ def _read(name: str, text: str, kind: Callable[[str], Any]) -> tuple[Any, ...]:
 
 def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str], *, as_json: bool) -> "list[Failure]":
     """Train and evaluate, show what came of it, and return the sets that could not be evaluated."""
-    from unbag.training.published import alone_in_group
+    from unbag.training.output import alone_in_group
     from unbag.training.seeds import run_seeds
 
     first = _is_first()
@@ -316,7 +315,7 @@ def _show(done: Any, out: Path) -> None:
 
 def _beside(biased: float, published: Mapping[str, Any]) -> str:
     """Return how right the biased model is on what was trained on; a model is to come out above it."""
-    from unbag.training.held_out import ALL
+    from unbag.training.loop import ALL
 
     told = f"The biased model is right on {biased:.1%} of the training pairs that it answers"
     own = published[ALL]["accuracy"] if ALL in published else None

@@ -17,8 +17,8 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
 from unbag.utils.files import read_object
 
-RECORD: Final = "training.json"  # as in `unbag.training.published`, which needs torch
-_EFFORT: Final = "hardware.json"  # as in `unbag.training.effort`, likewise
+RECORD: Final = "training.json"  # as in `unbag.training.output`, which needs torch
+_EFFORT: Final = "hardware.json"  # as in `unbag.training.output`, likewise
 _CONFIG: Final = "config.json"
 _CARD: Final = "README.md"
 _OWNS: Final = ("model*.safetensors*", "hex.*", "evaluation/*", "runs/*", model_code.FILE, eval_results.OWNS)

@@ -17,8 +17,8 @@ from unbag.hub.home import arxiv_tags, what_it_is
 from unbag.hub.inherited_licence import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.scoring.bootstrap import Estimate
-from unbag.training.command import command
 from unbag.training.recipes import named
+from unbag.training.reproduce import command
 
 if TYPE_CHECKING:
     from huggingface_hub import ModelCardData
@@ -204,7 +204,7 @@ words alone do not explain of the answer; for a single pair it is had with the f
 ```python
 from huggingface_hub import snapshot_download
 from pathlib import Path
-from unbag.hex.residual import ResidualHead
+from unbag.models.hex.residual import ResidualHead
 
 ResidualHead.load(Path(snapshot_download("{about.repo}"))).attach(model)
 ```"""

@@ -140,7 +140,7 @@ class TransformerPredictor:
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
             head: what answers: the model's own head (`plain`; of a model trained by HEX f([h, 0]), by which its
                 authors' code predicts), or, of a model trained by HEX, that head less what the words alone explain
-                (`residual`: F_L, by which the paper's text predicts; see `unbag.hex.residual`).
+                (`residual`: F_L, by which the paper's text predicts; see `unbag.models.hex.residual`).
             threshold: of a model of one output, from which share of its sigmoid on a pair is entailed; or `ranking`,
                 where that is not known (`unbag.inference.single_output`).
             trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
@@ -173,7 +173,7 @@ class TransformerPredictor:
         return predictor
 
     def _answer_with_residual(self, model: str | Path) -> None:
-        from unbag.hex.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
+        from unbag.models.hex.residual import CONFIG_FILE, WEIGHTS_FILE, ResidualHead
 
         assert self.identity is not None
         folder = Path(model).expanduser()

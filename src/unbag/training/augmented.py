@@ -13,7 +13,7 @@ from unbag.challenge_sets.perturbations.vocabulary_split import ALL
 from unbag.challenge_sets.perturbations.word_lists import NEUTRAL_LISTS, WORD_LISTS
 from unbag.data.sources import Example
 from unbag.data.text.parses import Parser
-from unbag.training.augment_option import asks_wordnet
+from unbag.training.config import asks_wordnet
 from unbag.training.data import Part
 
 

@@ -1,6 +1,21 @@
-"""What a biased model says of each training pair: log-probabilities of the labels, by pure functions of the pairs."""
+"""What a biased model says of each training pair: log-probabilities of the labels, by pure functions of the pairs.
 
-from collections.abc import Sequence
+What is known of each pair of an epoch beside its label: what a biased model says of it, a teacher, its weight.
+
+Groups of pairs by how far their words mislead, and weights by which all groups count alike.
+
+The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
+words gives a wrong label. Pairs whose words mislead are few, as the minority groups are of Sagawa et al. 2020
+("Distributionally Robust Neural Networks for Group Shifts", https://arxiv.org/abs/1911.08731), and the error set of a
+first model that Liu et al. 2021 ("Just Train Twice", https://arxiv.org/abs/2107.09044) give a larger weight. Here a
+bag of words is that first model, there are several groups and not two, and their weights are the inverse of their
+sizes, fixed before the training, so that the groups weigh the same:
+
+    w_i = n / (G · n_g(i))      of n pairs in G groups, pair i in one of n_g(i): the mean of the weights is 1
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -8,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
-from unbag.data.labels import LABELS
+from unbag.baselines.lexical.regression import lms
+from unbag.data.labels import LABELS, label_id
 from unbag.data.readers import DataError, open_file
 from unbag.data.sources import Example
 from unbag.inference.prediction_files import label_space_of_file
@@ -202,3 +218,81 @@ def _normalised(logarithms: NDArray[np.float32]) -> NDArray[np.float32]:
     total = np.log(np.exp(shifted).sum(axis=1, keepdims=True))
     normed: NDArray[np.float32] = np.maximum(shifted - total, np.log(FLOOR)).astype(np.float32)
     return normed
+
+
+EDGES: Final = (0.3, 0.5, 0.7)
+"""Where a group of LMS ends and the next begins: words tell, hardly tell, mislead, and mislead as in CS_0.7."""
+
+
+def groups(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the group of each pair, 0 where words tell most, shape (n,).
+
+    Args:
+        probabilities: of the labels by a bag of words, shape (n, labels).
+        gold: ids of the gold labels, shape (n,).
+    """
+    found: NDArray[np.int64] = np.digitize(lms(probabilities, gold), EDGES).astype(np.int64)
+    return found
+
+
+def group_weights(probabilities: NDArray[np.floating[Any]], gold: NDArray[np.int64]) -> NDArray[np.float32]:
+    """Return the weight of each pair, shape (n,); a group without pairs counts for none.
+
+    >>> three_and_one = np.array([[0.8, 0.1, 0.1]] * 3 + [[0.1, 0.8, 0.1]])
+    >>> [round(weight, 3) for weight in group_weights(three_and_one, np.zeros(4, np.int64)).tolist()]
+    [0.667, 0.667, 0.667, 2.0]
+    """
+    group = groups(probabilities, gold)
+    sizes = np.bincount(group, minlength=len(EDGES) + 1)
+    weights: NDArray[np.float32] = (len(gold) / ((sizes > 0).sum() * sizes[group])).astype(np.float32)
+    return weights
+
+
+BIAS: Final = "bias"
+TEACHER: Final = "teacher"
+WEIGHT: Final = "weight"
+
+Columns = Mapping[str, NDArray[np.float32]]
+
+
+class Known(Protocol):
+    """What tells it, the same in every process."""
+
+    @property
+    def identity(self) -> str:
+        """All that decides it."""
+        ...
+
+    def __call__(self, examples: Sequence[Example]) -> Columns:
+        """Return numbers for the pairs of one epoch, by name: shape (n,), or (n, 3) for `labels.LABELS`."""
+        ...
+
+
+@dataclass(frozen=True)
+class FromModels:
+    """What biased models and a teacher say.
+
+    Attributes:
+        bias: gives `BIAS`, log-probabilities.
+        teacher: gives `TEACHER`, likewise; None for none.
+        balanced: whether each pair has a `WEIGHT` by its group (`group_weights`).
+    """
+
+    bias: Bias
+    teacher: Bias | None = None
+    balanced: bool = False
+
+    @property
+    def identity(self) -> str:
+        """All that decides it."""
+        return self.bias.identity + (f"; teacher {self.teacher.identity}" if self.teacher else "")
+
+    def __call__(self, examples: Sequence[Example]) -> Columns:
+        """Return what is known of the pairs of one epoch."""
+        found = {BIAS: self.bias.log_probabilities(examples)}
+        if self.teacher is not None:
+            found[TEACHER] = self.teacher.log_probabilities(examples)
+        if self.balanced:
+            gold = np.array([label_id(example.label) for example in examples], dtype=np.int64)
+            found[WEIGHT] = group_weights(np.exp(found[BIAS]), gold)
+        return found

@@ -1,20 +1,95 @@
-"""The config of a training run: a field's help line is also the command's.
+"""What `--augment` may say: kinds of pairs, and how many of each; nothing heavy is imported here.
+
+The config of a training run: a field's help line is also the command's.
 
 Nothing heavy is imported here, so that `unbag train … --help` answers at once.
+
+The options of the objectives; nothing heavy is imported here, for the help pages' sake.
 """
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA, LANGUAGES
-from unbag.training import augment_option
 from unbag.utils.options import COLUMNS_GIVEN, by_name, require
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
+
+
+KINDS: Final = ("soswap", "addamod", "reversed", "swapped", "negated", "substituted")
+"""Kinds of pairs; `training.augmented`, too heavy for a help page, makes them."""
+OF_WORDNET: Final = frozenset({"reversed", "negated", "substituted"})
+"""Those that are made, or proved, with WordNet."""
+
+
+def numbered(entry: str) -> tuple[str, float | None]:
+    """Split a kind from how many: a number, a share of the training pairs below 1, or None.
+
+    Raises:
+        ValueError: if there is no such kind, or what follows it is neither.
+
+    >>> numbered("soswap=1500"), numbered("negated=0.1"), numbered("swapped")
+    (('soswap', 1500.0), ('negated', 0.1), ('swapped', None))
+    """
+    kind, equals, text = entry.partition("=")
+    if kind not in KINDS:
+        raise ValueError(f"expected augment of {', '.join(KINDS)}, found {entry}")
+    if not equals:
+        return kind, None
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not (0 < number < 1 or (number >= 1 and number.is_integer())):
+        raise ValueError(f"expected a number of pairs after {kind}=, or a share between 0 and 1, found {text!r}")
+    return kind, number
+
+
+def problems(entries: Sequence[str]) -> Iterator[str]:
+    """Yield what is impossible: what was expected, and what was found."""
+    kinds = []
+    for entry in entries:
+        try:
+            kinds.append(numbered(entry)[0])
+        except ValueError as error:
+            yield str(error)
+    if twice := sorted({kind for kind in kinds if kinds.count(kind) > 1}):
+        yield f"expected each kind of augment once, found {', '.join(twice)} several times"
+
+
+def asks_wordnet(kinds: Iterable[str]) -> bool:
+    """Tell whether some kinds, with or without their numbers, are made with WordNet."""
+    return not OF_WORDNET.isdisjoint(kind.partition("=")[0] for kind in kinds)
+
+
+def require_english(languages: Collection[str]) -> None:
+    """Refuse pairs in other languages than the one that pairs can be made in.
+
+    Raises:
+        ValueError: naming what they are in.
+    """
+    if set(languages) != {"en"}:
+        raise ValueError(f"augment makes pairs of English sentences only; found {', '.join(sorted(languages))}")
+
+
+def pairs_of(entries: Sequence[str], default: int, training_pairs: int) -> dict[str, int]:
+    """Return how many pairs an epoch has of each kind.
+
+    Args:
+        entries: what `--augment` says.
+        default: of a kind that names no number.
+        training_pairs: an epoch's, which a share is of.
+
+    >>> pairs_of(["soswap=30", "negated=0.1", "swapped"], 500, 1000)
+    {'soswap': 30, 'negated': 100, 'swapped': 500}
+    """
+    numbers = {kind: default if n is None else n for kind, n in map(numbered, entries)}
+    return {kind: max(1, round(n * training_pairs)) if n < 1 else int(n) for kind, n in numbers.items()}
+
 
 _MODEL: Final = "Which model"
 _PAIRS: Final = "Which pairs"
@@ -86,7 +161,7 @@ class TrainConfig:
     hypothesis_only: bool = option("Leave the premise out, in evaluation too.", _PAIRS, default=False)
     augment: tuple[str, ...] = option(
         "Add pairs made of the training pairs, other ones each epoch: "
-        + ", ".join(augment_option.KINDS)
+        + ", ".join(KINDS)
         + "; soswap=1500 negated=0.1 takes so many, or such a share of the training pairs.",
         _PAIRS,
         default=(),
@@ -173,7 +248,7 @@ class TrainConfig:
         named = [name for name in ("columns", "labels") if getattr(self, name)]
         if named and self.reads_corpora and not self._of_files():
             yield f"expected a file in corpus or validation for {' and '.join(named)}, found corpora only"
-        yield from augment_option.problems(self.augment)
+        yield from problems(self.augment)
         if self.augment and (self.order != "natural" or self.hypothesis_only):
             yield "augment adds pairs of whole sentences in order: it goes with natural, whole pairs"
         if unknown := sorted(set(self.trackers) - set(TRACKERS)):
@@ -222,7 +297,7 @@ class TrainConfig:
         return [
             *prefetch.of_training(str(self.model), corpora, revision=self.revision),
             *([requirements.pipeline("")] if self.augment else []),
-            *([requirements.wordnet()] if augment_option.asks_wordnet(self.augment) else []),
+            *([requirements.wordnet()] if asks_wordnet(self.augment) else []),
         ]
 
 
@@ -279,3 +354,84 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Path):
         return str(value)
     return list(value) if isinstance(value, tuple) else value
+
+
+_HEX: Final = "HEX"
+_MAX_ENTROPY: Final = "Max-entropy"
+
+
+@dataclass(frozen=True, kw_only=True)
+class HexOptions:
+    """What the HEX paper leaves open.
+
+    Raises:
+        ValueError: if values are impossible; the message names them all.
+    """
+
+    # As wide as what it reads, W^φ is square: g can hold all there is in the mean.
+    width: int | None = option(
+        "Width of the superficial branch g (default: that of the embeddings).", _HEX, default=None
+    )
+    unscaled: bool = option(
+        "Leave g as it is, not scaled to a root mean square of 1 for each pair.", _HEX, default=False
+    )
+    # The authors name no number. What is projected should be a classifier already, but most steps should be HEX's.
+    warm_start: float = option(
+        "Share of the steps that are plain cross-entropy, first; 0 for a model that was fine-tuned before.",
+        _HEX,
+        default=0.2,
+    )
+    embeddings: str | None = option(
+        "Fixed embeddings for g: a file of word vectors, a model of the Hub or a folder, a spaCy pipeline (default: a "
+        "copy of the model's input embeddings as they are before training).",
+        _HEX,
+        default=None,
+    )
+    superficial_weight: float = option(
+        "λ of the authors' second form, the cross-entropy of F_L + λ F_G: above 0, g learns to predict the label.",
+        _HEX,
+        default=0.0,
+    )
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is impossible: what was expected, and what was found."""
+        if self.width is not None and self.width < 1:
+            yield f"expected a width of at least 1, found {self.width}"
+        if not 0 <= self.warm_start < 1:
+            yield (
+                f"expected a warm start of at least 0 and less than 1, a share of the steps, found {self.warm_start} "
+                "(earlier versions counted it in steps)"
+            )
+        if not 0 <= self.superficial_weight < math.inf:
+            yield f"expected a superficial weight of at least 0, found {self.superficial_weight}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class MaxEntropyOptions:
+    """The weights of the entropy term.
+
+    Raises:
+        ValueError: if values are impossible; the message names them all.
+    """
+
+    alpha: float = option("α, the weight of the permuted pairs' entropy.", _MAX_ENTROPY, default=1.0)
+    permutations: int = option("n, the permutations of each pair, others in each epoch.", _MAX_ENTROPY, default=1)
+
+    def __post_init__(self) -> None:
+        _check(self)
+
+    def problems(self) -> Iterator[str]:
+        """Yield what is impossible: what was expected, and what was found."""
+        if not 0 < self.alpha < math.inf:
+            yield f"expected an alpha above 0, found {self.alpha}"
+        if self.permutations < 1:
+            yield f"expected at least one permutation of each pair, found {self.permutations}"
+
+
+def _check(options: HexOptions | MaxEntropyOptions) -> None:
+    require(type(options), vars(options))
+    if problems := list(options.problems()):
+        raise ValueError("; ".join(problems))

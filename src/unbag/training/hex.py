@@ -18,31 +18,258 @@ predict the label, so that what is removed is what does predict it superficially
 
 What is published is the network alone: its own logits are f([h, 0]) = W_h h + b, which is also how W_h h is had here,
 as logits − b. They are what the authors' released code predicts by (the *plain* head). The paper's text predicts
-argmax F_L: for one pair, with ω* in place of a batch's coefficients, the *residual* head (`unbag.hex.residual`).
+argmax F_L: for one pair, with ω* in place of a batch's coefficients, the *residual* head (`unbag.models.hex.residual`).
+
+What one set of outputs does not explain of another: least squares over a batch, of all processes together.
+
+What HEX reads of a network's own weights, read while they are whole.
+
+FSDP and DeepSpeed's ZeRO-3 gather the weights of a module for its forward pass and drop them after it. So the last
+layer's bias is read by a hook, in the midst of the network's pass.
+
+The fixed embeddings that the superficial branch of HEX reads (HEX paper, section 3: "a pre-trained embedding").
+
+The last linear layer of a sequence classifier: the decoder f of the HEX paper, section 3.
 """
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import torch
 from torch import Tensor, nn
+from torch import distributed as dist
 from torch.nn.functional import cross_entropy
 
 from unbag.baselines.lexical import embeddings
-from unbag.hex.residual import ResidualHead, both_outputs
-from unbag.hex.superficial import SuperficialBranch
-from unbag.training.last_linear import last_linear
+from unbag.baselines.lexical.embeddings import Table
+from unbag.models.hex.residual import ResidualHead, both_outputs
+from unbag.models.hex.superficial import SuperficialBranch, WordTable
+from unbag.training.config import HexOptions
 from unbag.training.objective import Loss, Objective
-from unbag.training.options import HexOptions
-from unbag.training.projection import coefficients, exact_dtype, project_out
-from unbag.training.seen import Watch
-from unbag.training.word_table import of_embeddings, of_network
 
 if TYPE_CHECKING:
     from accelerate import Accelerator  # type: ignore[import-untyped, unused-ignore]
     from transformers import PreTrainedTokenizerBase
+
+
+_RIDGE: Final = 1e-6
+"""Relative to the mean eigenvalue of F_GᵀF_G, whatever the scale of F_G. A direction in which the columns of F_G have a
+singular value of s times their root mean square is removed up to a share of 1e-6 / (s² + 1e-6): all but a millionth at
+s = 1, all but 1 % at s = 0.01, half at 0.001, and nothing where float32 leaves only rounding (1e-7). It bounds the
+gradient, too: a projection's grows with 1 / s, and a pseudo-inverse's has no bound where the rank changes."""
+_FLOOR: Final = 1e-12
+"""Added so that F_G = 0 explains nothing. F_G of 1e-6 is nothing beside logits of the order of 1."""
+
+
+def exact_dtype(device: torch.device) -> torch.dtype:
+    """Return the type that sums over a batch are made in: float64, or float32 where the device has no other.
+
+    The products are k × k, so it costs nothing; float32 would square the error of F_G into the ridge's size.
+    """
+    return torch.float32 if device.type == "mps" else torch.float64
+
+
+def coefficients(gram: Tensor, cross: Tensor) -> Tensor:
+    """Return ω = (F_GᵀF_G)⁻¹ F_GᵀF_B, equation 1 of the HEX paper, section 3, with a ridge of 1e-6.
+
+    Args:
+        gram: F_GᵀF_G, shape (k, k), of any rank.
+        cross: F_GᵀF_B, shape (k, m).
+
+    Returns:
+        Shape (k, m); finite, as are its gradients.
+    """
+    identity = torch.eye(len(gram), dtype=gram.dtype, device=gram.device)
+    ridge = _RIDGE * gram.diagonal().mean() + _FLOOR
+    # solve_ex does not wait for the device to tell whether the matrix is singular: it is not.
+    solution: Tensor = torch.linalg.solve_ex(gram + ridge * identity, cross).result
+    return solution
+
+
+def project_out(explained: Tensor, explaining: Tensor) -> Tensor:
+    """Return F_L = (I − F_G (F_GᵀF_G)⁻¹ F_Gᵀ) F_B, what `explaining` does not explain of `explained`.
+
+    Under several processes the rows are the batches of all of them together: F_GᵀF_G and F_GᵀF_B are summed over the
+    processes. Then every process's gradient holds its part of all processes' losses, so that the mean over processes
+    (what DDP leaves) is the gradient of one process with all the rows.
+
+    Args:
+        explained: F_B, shape (b, m).
+        explaining: F_G, shape (b, k). Collinear, zero, or more columns than rows: all are well defined.
+
+    Returns:
+        Shape (b, m), in the type of `explained`.
+    """
+    exact = exact_dtype(explained.device)
+    f_b, f_g = explained.to(exact), explaining.to(exact)
+    products = sum_over_processes(f_g.T @ torch.cat([f_g, f_b], dim=1))  # (k, k + m), in one go
+    k = f_g.shape[1]
+    return (f_b - f_g @ coefficients(products[:, :k], products[:, k:])).to(explained.dtype)
+
+
+def sum_over_processes(value: Tensor) -> Tensor:
+    """Return the sum of the processes' values, in each of them; its gradient is the sum of theirs."""
+    if not (dist.is_available() and dist.is_initialized()) or dist.get_world_size() == 1:
+        return value
+    return cast(Tensor, _AllReduce.apply(value))  # type: ignore[no-untyped-call]
+
+
+class _AllReduce(torch.autograd.Function):
+    """The differentiable sum. That of `torch.distributed.nn` is deprecated, its successor in a private module."""
+
+    @staticmethod
+    def forward(_: Any, value: Tensor) -> Tensor:
+        total = value.clone(memory_format=torch.contiguous_format)
+        dist.all_reduce(total)
+        return total
+
+    @staticmethod
+    def backward(_: Any, gradient: Tensor) -> Tensor:
+        # Each process's loss depends on the sum, and the sum on this process's value.
+        return _AllReduce.forward(_, gradient)
+
+
+@dataclass
+class Seen:
+    """What was seen in one pass.
+
+    Attributes:
+        bias: a copy of the last layer's, if it has one; its gradient is the layer's.
+    """
+
+    bias: Tensor | None = None
+
+
+class Watch:
+    """Looks at a network's last linear layer while it runs."""
+
+    def __init__(self, network: Any, layer: str) -> None:
+        """Put a hook into a network before it is wrapped, so that it runs before the wrapper's.
+
+        Args:
+            network: a `PreTrainedModel`.
+            layer: the name of the linear layer.
+        """
+        self._seen: Seen | None = None
+        network.get_submodule(layer).register_forward_hook(self._see_bias)
+
+    @contextmanager
+    def during(self) -> Iterator[Seen]:
+        """Look on while the network runs in this context."""
+        self._seen = Seen()
+        try:
+            yield self._seen
+        finally:
+            self._seen = None
+
+    def _see_bias(self, module: Any, _inputs: Any, _output: Any) -> None:
+        if self._seen is not None and module.bias is not None:
+            self._seen.bias = module.bias.clone()  # the layer's own may be gone when it is needed
+
+
+def of_network(network: Any, special: Collection[int]) -> WordTable:
+    """Copy a network's input embeddings, as they are now, without positions and before any normalisation of its own.
+
+    Args:
+        network: a `PreTrainedModel`.
+        special: token ids that are no words.
+    """
+    vectors = network.get_input_embeddings().weight.detach().float().clone()
+    is_word = torch.ones(len(vectors), dtype=torch.bool, device=vectors.device)
+    is_word[sorted(special)] = False
+    return WordTable(vectors, is_word)
+
+
+def of_embeddings(table: Table, network: Any, tokenizer: Any) -> WordTable:
+    """Look up the tokens of a network's tokenizer in other embeddings, such as word vectors.
+
+    A token has the embedding of its text, if the tokenizer makes that one token of the text: so a whole word has one. A
+    piece such as `##ing` has none, nor has a word that the table lacks: they are no words to g. Where the table cuts a
+    text into tokens of its own, the embedding is their mean.
+
+    Args:
+        table: the embeddings.
+        network: a `PreTrainedModel`.
+        tokenizer: its tokenizer.
+
+    Raises:
+        ValueError: if the table has none of the tokens.
+    """
+    vocabulary = network.get_input_embeddings().num_embeddings
+    ids = sorted(set(range(min(vocabulary, len(tokenizer)))) - set(tokenizer.all_special_ids))
+    texts = [tokenizer.decode([number], clean_up_tokenization_spaces=False) for number in ids]
+    again = tokenizer(texts, add_special_tokens=False)["input_ids"]
+    words = {number: text.strip() for number, text, made in zip(ids, texts, again, strict=True) if made == [number]}
+    has_one = table.counts((text,) for text in words.values()).matrix.getnnz(axis=1) > 0
+    found = [number for number, known in zip(words, has_one, strict=True) if known]
+    if not found:
+        raise ValueError(
+            f"expected embeddings of some of the tokenizer's {len(words):,} words, found none; is it the right "
+            "language?"
+        )
+    vectors = torch.zeros(vocabulary, table.vectors.shape[1])
+    vectors[found] = torch.from_numpy(table.means([(words[number],) for number in found])).float()
+    is_word = torch.zeros(vocabulary, dtype=torch.bool)
+    is_word[found] = True
+    return WordTable(vectors, is_word)
+
+
+_TOLERANCE: Final = 1e-5  # the same numbers, at most copied to another place; half precision rounds them alike
+
+
+def last_linear(network: Any, inputs: Mapping[str, Tensor]) -> str:
+    """Return the name of the linear layer whose outputs are the logits.
+
+    Found by looking, not by name (`classifier`, `classifier.out_proj`, `classification_head.out_proj`, `score`, …): of
+    all linear layers with one output a label, the last one run whose output for each example is that example's logits.
+    A decoder runs its layer at every position and returns one of them, so any position may be the one.
+
+    Args:
+        network: a `PreTrainedModel` for sequence classification.
+        inputs: a batch to run, of pairs of different lengths, hence with padding.
+
+    Raises:
+        ValueError: if there is no such layer: the logits are not linear in anything, or are changed after the layer.
+    """
+    k = network.config.num_labels
+    seen: list[tuple[str, Tensor]] = []
+
+    def watch(name: str) -> Any:
+        return lambda _module, _arguments, output: seen.append((name, output))
+
+    linear = {name: layer for name, layer in network.named_modules() if isinstance(layer, nn.Linear)}
+    handles = [layer.register_forward_hook(watch(name)) for name, layer in linear.items() if layer.out_features == k]
+    training = network.training
+    network.eval()  # dropout would not change the layer, but this draws no random number
+    try:
+        with torch.no_grad():
+            logits: Tensor = network(**inputs).logits
+    finally:
+        network.train(training)
+        for handle in handles:
+            handle.remove()
+    for name, output in reversed(seen):
+        if _holds(output, logits):
+            return name
+    last_layers = ", ".join(f"{name} ({layer.out_features} outputs)" for name, layer in list(linear.items())[-3:])
+    raise ValueError(
+        f"expected a classifier whose logits are the outputs of its last linear layer, found none in "
+        f"{type(network).__name__} with {k} labels (its last ones: {last_layers or 'none'}); this recipe needs one"
+    )
+
+
+def _holds(output: Any, logits: Tensor) -> bool:
+    """Tell whether a layer's output holds each example's logits, at some position of that example."""
+    if not isinstance(output, Tensor) or output.shape[:1] != logits.shape[:1] or output.shape[-1:] != logits.shape[-1:]:
+        return False
+    positions = output.reshape(len(logits), -1, logits.shape[-1])
+    difference = (positions - logits[:, None]).abs().amax(dim=2).amin(dim=1)  # (b,)
+    return bool((difference <= _TOLERANCE * logits.abs().amax().clamp(min=1)).all())
+
 
 _PROBE: Final = "Two dogs run.", "Animals are moving."
 _BRANCH: Final = "branch."

@@ -24,13 +24,13 @@ from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import plain
 from unbag.scoring.natural_logic import MEASURES
-from unbag.training import beforehand
-from unbag.training.answered import answered, path_of
+from unbag.training import preflight
+from unbag.training.config_recipes import SEEDS, KFoldConfig, Protocol
 from unbag.training.data import Part, TrainingData, examples_of, left_out
-from unbag.training.kfold_config import SEEDS, KFoldConfig, Protocol
 from unbag.training.loop import OnStep
-from unbag.training.published import Record
-from unbag.training.recipe import Recipe
+from unbag.training.output import Record
+from unbag.training.rearranged import answered, path_of
+from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import different, over_seeds
 from unbag.utils import rng
@@ -86,7 +86,7 @@ def cross_validate(
         ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
     """
     seeds = different(seeds) or list(SEEDS)
-    beforehand.check(config)
+    preflight.check(config)
     built = built or build(_official(config))
     model, answers = _zero_shot(
         config.model,

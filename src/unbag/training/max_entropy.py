@@ -13,8 +13,8 @@ from torch.nn.functional import cross_entropy, log_softmax
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED, Permuter, TooFewPermutationsError
 from unbag.data.sources import Example
 from unbag.data.text.tokens import tokenize
+from unbag.training.config import MaxEntropyOptions
 from unbag.training.objective import Loss, Objective
-from unbag.training.options import MaxEntropyOptions
 
 
 class PermutedPairs:

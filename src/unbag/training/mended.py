@@ -17,10 +17,10 @@ from unbag.evaluation.comparison import Comparison, compare_two
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.training.config import weighted
+from unbag.training.config_recipes import MendConfig
 from unbag.training.loop import OnStep
-from unbag.training.mend_config import MendConfig
-from unbag.training.published import Record
-from unbag.training.recipe import Recipe
+from unbag.training.output import Record
+from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import different
 from unbag.utils.files import write_json

@@ -1,7 +1,13 @@
-"""Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
+"""Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper.
 
+One of the many models that a protocol trains: what stays of it is a file with its answers, beside its folder.
+"""
+
+import json
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import datasets
@@ -21,20 +27,64 @@ from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.scoring.bootstrap import named_estimates, plain
-from unbag.training import beforehand
-from unbag.training.answered import answered, path_of
+from unbag.training import preflight
+from unbag.training.checkpoints import differences
+from unbag.training.config import TrainConfig
+from unbag.training.config_recipes import RearrangedConfig
 from unbag.training.data import Part, TrainingData, drawn, examples_of, gather, some
 from unbag.training.loop import OnStep
-from unbag.training.published import Record
-from unbag.training.rearranged_config import RearrangedConfig
-from unbag.training.recipe import Recipe
+from unbag.training.output import Record
+from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.training.seeds import different, over_seeds
+from unbag.utils import checksums
 from unbag.utils.files import write_json
 
 if TYPE_CHECKING:
     from unbag.evaluation.evaluator import OnProgress
     from unbag.inference.transformer import Head
+
+
+def path_of(model: Path) -> Path:
+    """Return the file that stays of a model, beside the folder that it is trained into."""
+    return model.with_name(f"{model.name}.json")
+
+
+def answered(
+    config: TrainConfig, data: TrainingData, train_and_ask: Callable[[], Record], *, keep_model: bool
+) -> Record:
+    """Return the record of a model and its answers; train it and ask it if that is not there.
+
+    Args:
+        config: how it is trained; `out` is its folder.
+        data: what it is trained on.
+        train_and_ask: does both, in every process, and returns the record, in which `training` is that of `run`.
+        keep_model: whether the folder stays too.
+
+    Raises:
+        ValueError: if what is there is of a model that was trained otherwise, or on something else.
+    """
+    path, group = path_of(config.out), process_group()
+    if group.rank == 0 and path.is_file() and checksums.verified(path) is None:
+        checksums.set_aside(path, f"{path} is damaged")
+    group.wait()
+    if not path.is_file():
+        record = train_and_ask()
+        group.wait()  # each process reads the answers in the folder
+        if group.rank == 0:
+            write_json(checksums.signed(record), path)
+            if not keep_model:
+                shutil.rmtree(config.out)
+        group.wait()
+    # Read back, so that every process has what the first one wrote.
+    kept: Record = checksums.verified(path) or {}
+    trained = kept["training"]
+    wanted = {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))}
+    recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
+    if others := differences(recorded, wanted):
+        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --out")
+    return kept
+
 
 FILE: Final = "rearranged.json"
 REARRANGED: Final = "rearranged"
@@ -85,7 +135,7 @@ def train_rearranged(
         ValueError: if a seed comes twice, or `config.out` holds answers of another run; see also `run`.
     """
     seeds = different(seeds) or [config.seed]
-    beforehand.check(config)
+    preflight.check(config)
     [corpus] = config.corpus
     arrangements = {}
     for name, make in ((corpus, _as_it_is), (REARRANGED, _rearranged)):

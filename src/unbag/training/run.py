@@ -17,21 +17,19 @@ from unbag.challenge_sets import results
 from unbag.data.labels import parse_label_map
 from unbag.inference.distributed import process_group
 from unbag.inference.loading import load_to_train
-from unbag.training import augment_option, regimes, sharding
+from unbag.training import config as augment_option
+from unbag.training import data as regimes
+from unbag.training import sharding
 from unbag.training.augmented import Augmented
-from unbag.training.beforehand import require_trackers
-from unbag.training.checkpoints import Checkpoints
+from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetched
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
-from unbag.training.effort import Effort
-from unbag.training.encoded import PairEncoder
-from unbag.training.faults import told
-from unbag.training.held_out import HeldOut
-from unbag.training.hub_checkpoints import HubCheckpoints, fetched
-from unbag.training.loop import OnStep, Optimization, Schedule, train
-from unbag.training.published import LOGS, Record, alone_in_group, finished, publish, work_folder
-from unbag.training.recipe import PLAIN, Recipe
-from unbag.training.stream import Epochs, Place
+from unbag.training.dataloading import Epochs, PairEncoder, Place
+from unbag.training.errors import told
+from unbag.training.loop import HeldOut, OnStep, Optimization, Schedule, train
+from unbag.training.output import LOGS, Effort, Record, alone_in_group, finished, publish, work_folder
+from unbag.training.preflight import require_trackers
+from unbag.training.recipes import PLAIN, Recipe
 from unbag.utils import rng
 
 _SCHEMA: Final = 1

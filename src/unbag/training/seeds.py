@@ -11,12 +11,11 @@ from unbag.inference.distributed import process_group
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import estimates
 from unbag.scoring.significance import spread
-from unbag.training import beforehand
+from unbag.training import preflight
 from unbag.training.config import TrainConfig
-from unbag.training.held_out import ALL
-from unbag.training.loop import OnStep
-from unbag.training.published import Record
-from unbag.training.recipe import Recipe
+from unbag.training.loop import ALL, OnStep
+from unbag.training.output import Record
+from unbag.training.recipes import Recipe
 from unbag.training.run import run
 from unbag.utils.files import atomic_write
 
@@ -58,7 +57,7 @@ def run_seeds(
     Raises:
         ValueError: if a seed comes twice or there is no such set; see also `run`.
     """
-    beforehand.check(config, sets=sets)
+    preflight.check(config, sets=sets)
     configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in different(seeds)] or [config]
     runs = []
     for each in configs:

@@ -1,13 +1,19 @@
-"""The folder that a run leaves: an ordinary model of transformers, and the record of how it came to be."""
+"""The folder that a run leaves: an ordinary model of transformers, and the record of how it came to be.
+
+What a training took, for its card: kept beside the record, which is the same however long it took and where.
+"""
 
 import json
 import logging
+import platform
 import shutil
+import time
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any, Final
 
+import torch
 from accelerate import Accelerator
 
 from unbag.challenge_sets import results
@@ -15,11 +21,27 @@ from unbag.inference.distributed import process_group
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.loading import Classifier
 from unbag.training.checkpoints import differences
-from unbag.training.effort import FILE as EFFORT_FILE
 from unbag.training.objective import Objective
 from unbag.utils import checksums, locks
 from unbag.utils.files import atomic_rename, removed_on_failure
 from unbag.utils.hashing import file_hash
+
+HARDWARE_FILE: Final = "hardware.json"
+
+
+class Effort:
+    """Measures a run from now on; what came before a kill is not in it."""
+
+    def __init__(self) -> None:
+        self._began = time.monotonic()
+
+    def record(self, device: torch.device, processes: int) -> dict[str, Any]:
+        """Return `hardware`, `processes` and `seconds`."""
+        names = torch.get_device_module(device) if device.type != "cpu" else None
+        of_device = getattr(names, "get_device_name", None)
+        hardware = of_device(device) if of_device else f"{device.type.upper()}, {platform.machine()}"
+        return {"hardware": hardware, "processes": processes, "seconds": round(time.monotonic() - self._began, 1)}
+
 
 FILE: Final = "training.json"
 LOGS: Final = "runs"
@@ -78,7 +100,7 @@ def publish(
             objective.save(tmp, gathered)
             (tmp / FILE).write_text(json.dumps(record, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
             checksums.seal(tmp)
-            (tmp / EFFORT_FILE).write_text(json.dumps(took) + "\n", encoding="utf-8")
+            (tmp / HARDWARE_FILE).write_text(json.dumps(took) + "\n", encoding="utf-8")
             logs = work_folder(out) / LOGS
             if logs.is_dir():
                 shutil.copytree(logs, tmp / LOGS)

@@ -21,7 +21,7 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from unbag.hex.superficial import SuperficialBranch, WordTable
+from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.utils.files import atomic_write, read_object
 from unbag.utils.redaction import first_line
 from unbag.utils.safe_io import require_file

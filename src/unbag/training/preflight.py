@@ -13,7 +13,7 @@ from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
 from unbag.evaluation.model_loading import require_model
-from unbag.training import augment_option
+from unbag.training import config as augment_option
 from unbag.training.config import TrainConfig, weighted
 from unbag.training.data import require_readable
 from unbag.utils import optional_deps
