@@ -13,7 +13,7 @@ from pathlib import Path
 from playwright.sync_api import sync_playwright
 
 from unbag.evaluation.demo import run
-from unbag.report import html
+from unbag.reports import html
 
 _PICTURE = Path(__file__).parent / "report.png"
 _SIZE = {"width": 1120, "height": 960}

@@ -13,7 +13,7 @@ from unbag.data.labels import LABELS, LabelError
 from unbag.evaluation import model_loading
 from unbag.evaluation.quantities import quantities
 from unbag.inference.function import CallablePredictor
-from unbag.report import html
+from unbag.reports import html
 
 DATA = demo.file("validation")
 

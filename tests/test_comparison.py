@@ -16,7 +16,7 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
 from unbag.evaluation import comparison
 from unbag.inference.function import CallablePredictor
-from unbag.report import compared
+from unbag.reports import comparison as compared
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity

@@ -12,7 +12,7 @@ from unbag.challenge_sets.request import Request
 from unbag.data import demo
 from unbag.evaluation import evaluator
 from unbag.evaluation.verdict import of_model, scale
-from unbag.report import cross
+from unbag.reports import terminal
 
 
 def neutral(premises, hypotheses):
@@ -55,7 +55,7 @@ def test_a_table_of_corpora_says_what_was_truncated(crossed):
     cut = replace(one, model={**one.model, "truncated_pairs": 50, "truncated_share": 0.25})
     console = Console(width=200)
     with console.capture() as captured:
-        console.print(cross.view([cut, other]))
+        console.print(terminal.cross_table([cut, other]))
     assert f"{cut.corpus}: 25.0 % of the pairs (50) are longer than {cut.model['name']}'s" in captured.get()
 
 

@@ -30,7 +30,7 @@ def test_a_users_script_passes_strict_mypy_and_nothing_of_ours_is_any(tmp_path, 
     assert ": error:" not in said
     shown = re.findall(r'Revealed type is "(.*)"', said)
     assert [each.replace("builtins.", "") for each in shown] == [
-        "unbag.report.in_python.Report",
+        "unbag.reports.report.Report",
         "str",
         "unbag.challenge_sets.results.Result",
         "float | None",

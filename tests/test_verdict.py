@@ -19,9 +19,9 @@ from unbag.evaluation.demo import fill, requests
 from unbag.evaluation.lexical_baseline import Words
 from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.scoring import score_answers
-from unbag.report import terminal
-from unbag.report.html.gathered import gather
-from unbag.report.html.page import render
+from unbag.reports import terminal
+from unbag.reports.html.data import gather
+from unbag.reports.html.page import render
 
 EXAMPLES = {"sicck": 15, "permuted": 150, "resnli": None, "cs_lambda": None}
 """Examples of a set; 600 of the others."""

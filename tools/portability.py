@@ -120,7 +120,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
     from unbag.cli.output import leave
     from unbag.evaluation.demo import fill, fitted_to, requests, run
     from unbag.evaluation.evaluator import evaluate_all
-    from unbag.report import html, terminal
+    from unbag.reports import html, terminal
 
     here = Path("demo")
     if quick:

@@ -48,9 +48,9 @@ def run(recipe: Recipe, config: KFoldConfig, seeds: Sequence[int], **callbacks: 
 
 def view(record: "Record") -> Any:
     """Return the table that a terminal shows of a record."""
-    from unbag.report.kfold import table
+    from unbag.reports.training import kfold_table
 
-    return table(record)
+    return kfold_table(record)
 
 
 RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))

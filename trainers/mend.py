@@ -56,7 +56,7 @@ def objective(classifier: "Classifier", config: MendConfig, data: "TrainingData"
 def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: Any) -> "Record":
     """Train, evaluate before and after, compare, and write the card."""
     from unbag.inference.distributed import process_group
-    from unbag.report.mended import card
+    from unbag.reports.training import card
     from unbag.training.mended import before_and_after, mend
     from unbag.training.reproduce import command
     from unbag.utils.files import atomic_write
@@ -73,7 +73,7 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
 
 def view(record: "Record") -> Any:
     """Return what a terminal shows of a record."""
-    from unbag.report.mended import view
+    from unbag.reports.training import view
     from unbag.training.mended import before_and_after
 
     return view(record, before_and_after(Path(record["folder"])) if record["comparison"] else None)

@@ -42,9 +42,9 @@ def run(recipe: Recipe, config: RearrangedConfig, seeds: Sequence[int], **callba
 
 def view(record: "Record") -> Any:
     """Return the table that a terminal shows of a record."""
-    from unbag.report.rearranged import table
+    from unbag.reports.training import rearranged_table
 
-    return table(record)
+    return rearranged_table(record)
 
 
 RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=Protocol(run, view))

@@ -27,14 +27,14 @@ if TYPE_CHECKING:  # what `__getattr__` imports, for type checkers and editors
     from unbag.integrations.compute_metrics import compute_metrics
     from unbag.integrations.cross_encoder import CrossEncoderEvaluator
     from unbag.integrations.trainer_callback import UnbagCallback
-    from unbag.report.in_python import Report
+    from unbag.reports.report import Report
 
     __version__: str
 
 _HOMES: Final = {
     "Comparison": "unbag.evaluation.comparison",
     "CrossEncoderEvaluator": "unbag.integrations.cross_encoder",
-    "Report": "unbag.report.in_python",
+    "Report": "unbag.reports.report",
     "Request": "unbag.challenge_sets.request",
     "Result": "unbag.challenge_sets.results",
     "UnbagCallback": "unbag.integrations.trainer_callback",

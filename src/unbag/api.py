@@ -20,7 +20,7 @@ from unbag.evaluation.model_loading import Model, is_recognised
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.shards import Shard
-from unbag.report.in_python import Report
+from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.options import whole

@@ -17,7 +17,7 @@ from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.harness.export import export_tasks
-from unbag.report import html, terminal
+from unbag.reports import html, terminal
 
 OUTSIDE = Path(__file__).parent / "outside"
 

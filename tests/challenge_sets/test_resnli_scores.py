@@ -11,7 +11,7 @@ from unbag.challenge_sets.resnli.scores import join_partitions
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.predictions import Answers
-from unbag.report import terminal
+from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 

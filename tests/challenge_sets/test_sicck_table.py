@@ -4,7 +4,7 @@ from rich.console import Console
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import table as sicck
-from unbag.report import terminal
+from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.natural_logic import MEASURES
 

@@ -4,7 +4,7 @@ from rich.console import Console
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import table as soswap_addamod
-from unbag.report import terminal
+from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 
 

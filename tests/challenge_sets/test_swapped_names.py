@@ -6,7 +6,7 @@ from rich.console import Console
 from unbag import challenge_sets
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.swapped import figures, table
-from unbag.report import terminal
+from unbag.reports import terminal
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 # gold e n c n: before e n c c, after – n n c. Exchanged are three pairs, of the whole set there are four.

@@ -12,7 +12,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
 from unbag.data.readers import DataError
-from unbag.report.terminal import view
+from unbag.reports.terminal import view
 from unbag.scripts import module
 
 builder = module("dataset_scripts", "breaking_nli")

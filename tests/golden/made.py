@@ -41,7 +41,8 @@ from unbag.harness.export import HARNESSES, export_tasks
 from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
 from unbag.inference.llm.prompts import Prompt
-from unbag.report import compared, html, terminal
+from unbag.reports import comparison as compared
+from unbag.reports import html, terminal
 
 HERE = Path(__file__).parent
 BYTES = "bytes.json"

@@ -11,7 +11,7 @@ from huggingface_hub import HfApi
 from tests.hub_server.accounts import ALICE
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from unbag.challenge_sets import results
-from unbag.report.rerun import rerun
+from unbag.reports.reproduce import rerun
 
 pytestmark = pytest.mark.nightly
 

@@ -16,8 +16,7 @@ from unbag.data.labels import TWO_WAY, LabelError
 from unbag.data.predictions import Answers
 from unbag.inference import ModelError, TransformerPredictor, single_output
 from unbag.inference.label_probe import probe
-from unbag.report.remarks import remarks
-from unbag.report.rerun import rerun
+from unbag.reports.reproduce import remarks, rerun
 
 PREMISES, HYPOTHESES = zip(*PAIRS, strict=True)
 REVERSED = {"0": "not_entailment", "1": "entailment"}

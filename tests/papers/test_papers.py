@@ -8,8 +8,8 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.papers.counterparts import published
-from unbag.report.published import cells, view
+from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.reports.papers import cells, view
 
 TABLES = papers.tables()
 IDS = [f"{table.paper}-{table.number}" for table in TABLES]
@@ -119,7 +119,7 @@ def test_counts_of_sicck_add_up_to_all_modified_pairs():
 
 def beside(name, quantity, corpus):
     [found] = [each for each in challenge_sets.get(name).quantities if each.name == quantity]
-    return published(found.counterparts, corpus)
+    return counterparts_of(found.counterparts, corpus)
 
 
 def test_a_counterpart_is_of_the_same_corpus():

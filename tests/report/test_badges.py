@@ -8,7 +8,7 @@ import pytest
 from tests.made_runs import result
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.evaluation.verdict import of_model
-from unbag.report import badges
+from unbag.reports import badge
 
 
 def _lexical(made):
@@ -22,20 +22,20 @@ def _lexical(made):
 )
 def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
     verdicts = of_model([_lexical(result(right=right, set_name="swapped")), _lexical(result(right=1.0))])
-    assert badges.words(verdicts) == ("reads more than words", words)
+    assert badge.words(verdicts) == ("reads more than words", words)
 
 
 def test_a_model_without_baselines_or_control_is_not_said_to_do_more_than_words():
     made = result(set_name="swapped")
-    assert badges.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+    assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
     made.scores[BEYOND_WORDS]["words"] = 0.0  # its answers to shuffled words are not known
-    assert badges.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+    assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
 
 
 def test_both_forms_say_the_same(tmp_path):
     verdicts = of_model([_lexical(result(set_name="swapped"))])
-    badges.write(verdicts, tmp_path / "badge.json")
-    badges.write(verdicts, tmp_path / "badge.svg")
+    badge.write(verdicts, tmp_path / "badge.json")
+    badge.write(verdicts, tmp_path / "badge.svg")
     told = json.loads((tmp_path / "badge.json").read_text())
     assert told == {
         "schemaVersion": 1,
@@ -51,6 +51,6 @@ def test_both_forms_say_the_same(tmp_path):
 
 def test_what_cannot_be_a_badge_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"expected a badge as \.svg or \.json, found .*badge\.png"):
-        badges.write(of_model([result(set_name="swapped")]), tmp_path / "badge.png")
+        badge.write(of_model([result(set_name="swapped")]), tmp_path / "badge.png")
     with pytest.raises(ValueError, match="expected the results of a challenge set for a badge, found none"):
-        badges.words(of_model([result()]))
+        badge.words(of_model([result()]))

@@ -15,7 +15,7 @@ from unbag.baselines.lexical.words import ALL
 from unbag.challenge_sets import loading, results
 from unbag.challenge_sets.request import Request
 from unbag.data.labels import LABELS
-from unbag.report.rerun import rerun
+from unbag.reports.reproduce import rerun
 
 FILE = Path("out") / results.FILE
 ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"

@@ -4,8 +4,8 @@ from rich.console import Console
 
 from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.results import Result
-from unbag.report import terminal
-from unbag.report.remarks import remarks
+from unbag.reports import terminal
+from unbag.reports.reproduce import remarks
 from unbag.scoring.bootstrap import Estimate
 
 

@@ -11,8 +11,9 @@ from typer.testing import CliRunner
 from tests.made_runs import ROWS, result, run
 from unbag import cli
 from unbag.evaluation import comparison, quantities
-from unbag.report import compared, latex, run_tables
-from unbag.report.tables import Exported, Table
+from unbag.reports import comparison as compared
+from unbag.reports import formats, run_tables
+from unbag.reports.formats import Exported, Table
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
@@ -148,11 +149,11 @@ def test_the_strict_reader_of_latex_finds_what_tex_would():
 
 
 def test_labels_are_formulas_and_signs_are_minus():
-    assert latex.numbers_and_labels("CS_0.7, P^c′ and 1 − 2") == (
+    assert formats.numbers_and_labels("CS_0.7, P^c′ and 1 − 2") == (
         r"$\mathrm{CS}_{\mathrm{0.7}}$, $P^{\mathrm{c}}$$'$ and 1 $-$ 2"
     )
-    assert latex.numbers_and_labels("ORG/P_c") == r"ORG/P\_c", "a name is none"
-    assert latex.numbers_and_labels("[-0.1, 0.2], a-b") == r"{[}$-$0.1, 0.2{]}, a-b"
+    assert formats.numbers_and_labels("ORG/P_c") == r"ORG/P\_c", "a name is none"
+    assert formats.numbers_and_labels("[-0.1, 0.2], a-b") == r"{[}$-$0.1, 0.2{]}, a-b"
 
 
 def test_markdown_keeps_its_columns_whatever_a_model_is_called(folders):

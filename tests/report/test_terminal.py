@@ -5,7 +5,7 @@ from rich.console import Console
 
 from unbag.challenge_sets.permuted import table as permuted
 from unbag.challenge_sets.results import Result
-from unbag.report import terminal
+from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 
 SCORES = {

@@ -12,7 +12,7 @@ from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtu
 from tests.made_runs import result
 from tests.trust.command import ask, refused, some
 from unbag.challenge_sets import results
-from unbag.report.in_python import Report
+from unbag.reports.report import Report
 from unbag.utils.terminal import console, json_shown, shown
 
 CONTROLS = [chr(code) for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160), 0x202E, 0x2066, 0xFEFF, 0x2028)]

@@ -101,7 +101,8 @@ def check(
     from unbag.evaluation import gates
     from unbag.evaluation.verdict import of_model
     from unbag.inference.distributed import process_group
-    from unbag.report import badges, gated
+    from unbag.reports import badge as badges
+    from unbag.reports import gates as gated
 
     if not (least or most or no_worse_than):
         raise typer.BadParameter("expected a gate: --min, --max or --no-worse-than")

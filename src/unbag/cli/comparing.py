@@ -43,7 +43,7 @@ def compare(
     require_one_form(form, as_json=as_json)
     from unbag.challenge_sets.results import whole
     from unbag.evaluation import comparison
-    from unbag.report.compared import exported, view
+    from unbag.reports.comparison import exported, view
 
     with whole(*paths):
         compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)

@@ -33,7 +33,7 @@ def demo(
     """
     from unbag.challenge_sets import names
     from unbag.evaluation.demo import disagreement, run
-    from unbag.report import html, terminal
+    from unbag.reports import html, terminal
 
     with watch(len(names()), visible=not as_json, quiet=True) as watched:
         found = run(

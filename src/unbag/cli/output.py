@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from unbag.challenge_sets.failures import Failure
     from unbag.evaluation.evaluator import OnProgress
-    from unbag.report.tables import Exported, Format
+    from unbag.reports.formats import Exported, Format
 
 _COLUMNS: Final = 80
 
@@ -104,7 +104,7 @@ def report(
     """
     if not results:
         return
-    from unbag.report import terminal
+    from unbag.reports import terminal
 
     views, together = leave(results, folder, cross=cross)
     if as_json:
@@ -130,7 +130,7 @@ def leave(results: Any, folder: Path, *, cross: bool = False) -> "tuple[list[Ren
     """
     from unbag.challenge_sets.results import FILE, read
     from unbag.evaluation.result_folder import combined
-    from unbag.report import html, terminal
+    from unbag.reports import html, terminal
 
     views = terminal.views(results, crossed=cross)
     # Those of this run as they were scored, and those of earlier runs as they are in the file.

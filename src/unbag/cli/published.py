@@ -23,7 +23,7 @@ def papers(
     unbag papers --json
     """
     from unbag.challenge_sets.papers import tables
-    from unbag.report.published import record, view
+    from unbag.reports.papers import record, view
 
     paper_tables = tables(name)
     if as_json:
@@ -62,7 +62,8 @@ def report(
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
     from unbag.challenge_sets.results import whole
-    from unbag.report import badges, html, run_tables
+    from unbag.reports import badge as badges
+    from unbag.reports import html, run_tables
     from unbag.utils.files import atomic_write
 
     require_one_form(form, as_json=as_json)

@@ -240,7 +240,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
 def _show_evaluations(done: Any) -> None:
     """Show the score of each model on each set, and its verdict, as `unbag evaluate` does."""
     from unbag.challenge_sets.results import FILE, read
-    from unbag.report import terminal
+    from unbag.reports import terminal
 
     for run in done["runs"]:
         file = Path(run["evaluation"]) / FILE

@@ -64,7 +64,7 @@ class _Display(Watch):
     def on_result(self, result: "Result") -> None:
         if self._quiet:
             return
-        from unbag.report import terminal
+        from unbag.reports import terminal
 
         # Standard output may be another file than the display's: they must not write at the same time. When the display
         # begins again it wipes the line above it, which is therefore an empty one.

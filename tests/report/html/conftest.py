@@ -12,7 +12,7 @@ from unbag.challenge_sets.request import Request
 from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.report import html
+from unbag.reports import html
 
 HOSTILE = (
     "<img src=x onerror=\"alert('premise')\"> & </script><script>alert('in a sentence')</script> two dogs run today"

@@ -6,7 +6,7 @@ from typer.testing import CliRunner
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli import output
-from unbag.report import html
+from unbag.reports import html
 
 
 @pytest.mark.nightly

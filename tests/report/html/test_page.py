@@ -9,17 +9,17 @@ from tests.report.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
-from unbag.challenge_sets.papers.counterparts import published
+from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import LeftOut, Result
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, Group, Model, Point, Scored, Series
-from unbag.report import html
-from unbag.report.html import profile
-from unbag.report.html.gathered import gather
+from unbag.reports import html
+from unbag.reports.html import data as profile
+from unbag.reports.html.data import gather
 from unbag.scoring.bootstrap import Estimate
 
-page = pytest.importorskip("unbag.report.html.page")
-beside_papers = pytest.importorskip("unbag.report.html.beside_papers").beside_papers
+page = pytest.importorskip("unbag.reports.html.page")
+beside_papers = pytest.importorskip("unbag.reports.html.page").beside_papers
 
 
 def _plain(name, value, *, low=None, high=None, sha="1", **model):
@@ -141,7 +141,7 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
 
 def test_people_on_a_set_made_anew_are_hollow():
     found = challenge_sets.get("soswap_addamod").of_role("beside_papers")[0]
-    people = [one for one in published(found.counterparts, "snli validation") if one.model == "Human"]
+    people = [one for one in counterparts_of(found.counterparts, "snli validation") if one.model == "Human"]
     assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
 
 
@@ -224,7 +224,7 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
 
 
 def test_models_and_references_look_different_each():
-    charts = pytest.importorskip("unbag.report.html.charts")
+    charts = pytest.importorskip("unbag.reports.html.charts")
     models = ["a", "b", "c", "d", "e", "f"]
     looks = {charts.style(Series(name, ()), models) for name in models}
     looks |= {charts.style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
@@ -234,7 +234,7 @@ def test_models_and_references_look_different_each():
 
 
 def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
-    charts = pytest.importorskip("unbag.report.html.charts")
+    charts = pytest.importorskip("unbag.reports.html.charts")
     models = list("abcdefg")
     looks = [charts.style(Series(name, ()), models) for name in models]
     assert [len({look[part] for look in looks}) for part in range(3)] == [6, 7, 7]
@@ -242,7 +242,7 @@ def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
 
 
 def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
-    charts = pytest.importorskip("unbag.report.html.charts")
+    charts = pytest.importorskip("unbag.reports.html.charts")
     points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
     theirs = Series("the papers' models", (Point("z & w", figures.bare(0.2)),), is_reference=True)
     drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])

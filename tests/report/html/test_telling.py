@@ -7,10 +7,9 @@ import pytest
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection, Line, ReportExample, Said
 from unbag.challenge_sets.views.figures import Group, Model, Scored
-from unbag.report.html.cards import _cut
-from unbag.report.html.gathered import Gathered
-from unbag.report.html.telling import SHORT as SHORT_PAIR
-from unbag.report.html.telling import telling
+from unbag.reports.html.data import Gathered
+from unbag.reports.html.examples import SHORT as SHORT_PAIR
+from unbag.reports.html.examples import _cut, telling
 
 SHORT, LONG = "A boat navigates a man", "A boat that is very long navigates a man who is very old and does not mind"
 

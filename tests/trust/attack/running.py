@@ -31,7 +31,7 @@ WARM = (
         "unbag.training.run",
     ),
     *(
-        "unbag.report.html",
+        "unbag.reports.html",
         "unbag.harness.export",
         "unbag.hub.dataset",
         "unbag.hub.checkpoint",

@@ -43,7 +43,7 @@ class Published(NamedTuple):
     is_comparable: bool
 
 
-def published(counterparts: Iterable[Counterpart], corpus: str) -> list[Published]:
+def counterparts_of(counterparts: Iterable[Counterpart], corpus: str) -> list[Published]:
     """Return the figures in some columns, in the order of the columns.
 
     Args:

@@ -13,7 +13,7 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.results import LeftOut, Result
 from unbag.evaluation import quantities, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
-from unbag.report import html, notebook, terminal
+from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
 from unbag.utils.terminal import console, shown
 

@@ -1,7 +1,10 @@
-"""What runs left in their folders, sorted for a report: by set and data, the models on the same rows together."""
+"""What runs left in their folders, sorted for a report: by set and data, the models on the same rows together.
+
+The profile of models: the score beyond words on all sets, and where each model stands.
+"""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final
@@ -13,6 +16,7 @@ from unbag.challenge_sets.results import LeftOut, Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.evaluation import report_examples
+from unbag.evaluation.verdict import SetVerdict, of_model
 from unbag.scoring.bootstrap import plain
 
 _OF_THE_RUN: Final = (
@@ -112,3 +116,26 @@ def _named(groups: list[dict[str, Scored]], order: Sequence[Model]) -> list[Grou
         number = f" ({same + 1})" if same else ""
         named.append(replace(group, key=f"set-{len(named)}", title=f"{group.corpus}{number}"))
     return sorted(named, key=lambda group: challenge_sets.get(group.set).report_order)
+
+
+Standings = Mapping[str, Mapping[str, SetVerdict]]
+"""How each model stands on each group, by the model's name and the group's key."""
+
+
+def standings(gathered: Gathered) -> dict[str, dict[str, SetVerdict]]:
+    """Return how each model stands on each group.
+
+    The tests of a model are corrected over all of its groups.
+    """
+    by_model: dict[str, dict[str, SetVerdict]] = {}
+    for model in gathered.models:
+        own = gathered.of_model(model)
+        verdicts = of_model([scored.result for _, scored in own])
+        by_model[model.name] = {group.key: verdict for (group, _), verdict in zip(own, verdicts, strict=True)}
+    return by_model
+
+
+def subject_of(group: Group, gathered: Gathered) -> Scored:
+    """Return the result of the report's subject in a group, or of the first model there."""
+    own = [scored for scored in group.scored if scored.model == gathered.subject]
+    return (own or list(group.scored))[0]

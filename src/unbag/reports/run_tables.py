@@ -10,9 +10,9 @@ from unbag.challenge_sets.views.tables import directed, interval
 from unbag.evaluation import quantities
 from unbag.evaluation.quantities import Number
 from unbag.evaluation.verdict import SetVerdict, of_model, scale
-from unbag.report.compared import LOWER
-from unbag.report.html.gathered import Gathered, gather
-from unbag.report.tables import Exported, Table
+from unbag.reports.comparison import LOWER
+from unbag.reports.formats import Exported, Table
+from unbag.reports.html.data import Gathered, gather
 
 
 def exported(folders: Sequence[Path]) -> Exported:

@@ -11,7 +11,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.views.tables import directed
 from unbag.evaluation.comparison import Comparison, Difference
-from unbag.report.tables import Exported, Table
+from unbag.reports.formats import Exported, Table
 from unbag.scoring.bootstrap import Estimate
 
 _TESTS = {

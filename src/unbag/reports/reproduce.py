@@ -1,4 +1,7 @@
-"""The command that asks the same again, read off a result: what decided its numbers, less what is so by default."""
+"""The command that asks the same again, read off a result: what decided its numbers, less what is so by default.
+
+What is to be said of a model beside its scores on a set: how its output was read, and what code it ran.
+"""
 
 import shlex
 from typing import Any, Final, NamedTuple
@@ -9,6 +12,9 @@ from unbag.challenge_sets.base import BEYOND_WORDS
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
+from unbag.data.labels import positive_of
+from unbag.evaluation.verdict import percentage
+from unbag.inference.single_output import sentence
 
 _COMMIT: Final = 40  # hexadecimal digits
 _VALUES: Final = ("dtype", "head", "label_map", "threshold", "shots", "base_url")
@@ -140,3 +146,21 @@ def _options(result: Result) -> list[str]:
 
 def _listed(value: Any) -> Any:
     return list(value) if isinstance(value, tuple) else value
+
+
+def remarks(result: Result) -> list[str]:
+    """Return a sentence or two for each thing that a reader of a result must know of its model; most have none."""
+    model = result.model
+    said = []
+    if ranking := model.get("ranking"):
+        label = positive_of(str(model.get("outputs", "")).split(","))
+        said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
+    if result.truncated_share:
+        longest = f" {model['max_length']} tokens" if "max_length" in model else " input"
+        said.append(
+            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than "
+            f"{model['name']}'s longest{longest}; it did not read their ends."
+        )
+    if "trusted_code" in model:
+        said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")
+    return said

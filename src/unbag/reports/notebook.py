@@ -9,7 +9,7 @@ from unbag.challenge_sets.results import LeftOut, Result
 from unbag.challenge_sets.views.tables import count, interval
 from unbag.evaluation import quantities, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
-from unbag.report import summary
+from unbag.reports import terminal
 
 # Of a lightness that can be told from white and from black.
 _GREY: Final = "#7d868e"
@@ -63,7 +63,7 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
     )
     rows = "".join(
         f'<tr style="background:none"><th scope="row" style="{_WORDS};font-weight:400">'
-        f"{escape(summary.name_of(each.result, results))}</th>"
+        f"{escape(terminal.name_of(each.result, results))}</th>"
         f'<td style="{_NUMBER}">{interval(each.score)}</td>'
         f'<td style="{_WORDS}">{_bar(each, low, high)}</td>'
         f'<td style="{_NUMBER}">{count(each.score)}</td><td style="{_WORDS}">{escape(str(each))}</td></tr>'
@@ -107,7 +107,7 @@ def _numbers(result: Result, results: Sequence[Result]) -> str:
         f'<td style="{_WORDS}">{_BETTER[number.higher_is_better]}</td></tr>'
         for number in quantities.of_result(result).values()
     )
-    title = escape(f"{summary.name_of(result, results)}: {challenge_sets.get(result.set).question}")
+    title = escape(f"{terminal.name_of(result, results)}: {challenge_sets.get(result.set).question}")
     return (
         f'<details style="margin:.1em 0"><summary style="cursor:pointer">{title}</summary>'
         '<table style="border-collapse:collapse;border:0;margin:.2em 0 .5em 1em">'

@@ -1,10 +1,16 @@
-"""All sets at a glance: the score beyond words of every model, and the verdict."""
+"""Results as tables that fit a terminal.
+
+All sets at a glance: the score beyond words of every model, and the verdict.
+
+The cross-domain table: the accuracy of each model on each corpus (ReSNLI paper, Table 2).
+"""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 from rich import box
-from rich.console import Group, RenderableType
+from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
@@ -13,12 +19,15 @@ from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.tables import count, interval, value
 from unbag.evaluation.quantities import verdicts
 from unbag.evaluation.verdict import MARKS, TOO_FEW_ROWS, SetVerdict, scale, sentence
+from unbag.reports.reproduce import remarks
+from unbag.utils.files import atomic_write
+from unbag.utils.terminal import console
 
 _ACROSS: Final = 5  # models beside each other in 80 columns
 _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.items())
 
 
-def view(results: Sequence[Result]) -> RenderableType:
+def summary(results: Sequence[Result]) -> RenderableType:
     """Return a row for each set, in the order of the results: interval and n of one model, or the values of several."""
     found = verdicts(results)
     names = list(found)
@@ -79,3 +88,57 @@ def name_of(result: Result, results: Sequence[Result]) -> str:
     several = {other.corpus for other in results if other.set == result.set}
     title = challenge_sets.display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
+
+
+def cross_table(results: Sequence[Result]) -> RenderableType:
+    """Return the table of results on the plain set: by corpus, each model."""
+    models = list(dict.fromkeys(result.model["name"] for result in results))
+    corpora = list(dict.fromkeys(result.corpus for result in results))
+    scores = {(result.model["name"], result.corpus): result.scores for result in results}
+    table = Table("tested on", "model", "accuracy [95 %]", "n", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for corpus in corpora:
+        for model in models:
+            accuracy = scores[model, corpus]["accuracy"]
+            first, last = model == models[0], model == models[-1]
+            table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
+    majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
+    said = [Text(f"{result.corpus}: {each}") for result in results for each in remarks(result)]
+    return Group(table, Text(f"A constant answer at best: {majorities}.", style="dim"), *said)
+
+
+FILE: Final = "table.txt"
+
+
+def view(result: Result) -> RenderableType:
+    """Return one result as its set's table with what that says in words."""
+    tables = challenge_sets.get(result.set).module("table")
+    reading = tables.reading(result)
+    warning = result.model.get("label_probe_warning")
+    warnings = [Text(f"{result.model['name']} {warning}.")] if warning else []
+    warnings += [Text(each) for each in remarks(result)]
+    return Group(tables.table(result), Text(f"{reading[0].upper()}{reading[1:]}"), *warnings)
+
+
+def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
+    """Return each result's view; or one table of all, where they are models `crossed` with corpora."""
+    return [cross_table(results)] if crossed else [view(result) for result in results]
+
+
+def together(results: Sequence[Result]) -> list[RenderableType]:
+    """Return what results are together: the score beyond words on each set, and the verdict."""
+    return [summary(results)]
+
+
+def write(renderables: Sequence[RenderableType], path: Path) -> None:
+    """Write views as a text file, 80 columns wide."""
+    with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
+        show(renderables, console(file=file, width=80))
+
+
+def show(renderables: Sequence[RenderableType], to: Console) -> None:
+    """Print views, an empty line after each."""
+    for renderable in renderables:
+        to.print(renderable)
+        to.print()

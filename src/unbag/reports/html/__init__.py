@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from unbag.report.html.gathered import gather
+from unbag.reports.html.data import gather
 from unbag.utils.files import atomic_write
 
 FILE: Final = "report.html"
@@ -25,7 +25,7 @@ def write(folders: Sequence[Path], path: Path) -> None:
     Raises:
         ValueError: if a folder has no results, or they cannot be read.
     """
-    from unbag.report.html.page import render  # slow to import
+    from unbag.reports.html.page import render  # slow to import
 
     text = render(gather(folders))
     with atomic_write(path) as tmp:

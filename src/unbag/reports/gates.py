@@ -10,9 +10,9 @@ from rich.text import Text
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import count, interval
 from unbag.evaluation.gates import Checked
-from unbag.report.compared import gap, p_value
-from unbag.report.tables import Exported
-from unbag.report.tables import Table as ToPaste
+from unbag.reports.comparison import gap, p_value
+from unbag.reports.formats import Exported
+from unbag.reports.formats import Table as ToPaste
 
 _STYLES = {"passes": "green", "fails": "bold red", "cannot be told": "yellow"}
 

@@ -1,4 +1,7 @@
-"""The page: what `gathered` holds, put into words, tables, pictures and the template."""
+"""The page: what `gathered` holds, put into words, tables, pictures and the template.
+
+Published figures beside a model's, with their names; hollow where they are of something else than ours.
+"""
 
 import base64
 import hashlib
@@ -13,19 +16,54 @@ from markupsafe import Markup
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
 from unbag.challenge_sets.base import ChallengeSet
+from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, table
+from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, bare, table
 from unbag.challenge_sets.views.tables import interval, left_out
 from unbag.evaluation import verdict
-from unbag.report import published
-from unbag.report.html import told
-from unbag.report.html.beside_papers import beside_papers
-from unbag.report.html.cards import cards
-from unbag.report.html.charts import WIDE, svg, swatch
-from unbag.report.html.gathered import Gathered
-from unbag.report.html.profile import Standings, standings, subject_of
-from unbag.report.remarks import remarks
-from unbag.report.rerun import rerun
+from unbag.reports import papers as paper_tables
+from unbag.reports.html import examples
+from unbag.reports.html.charts import WIDE, svg, swatch
+from unbag.reports.html.data import Gathered, Standings, standings, subject_of
+from unbag.reports.html.examples import cards
+from unbag.reports.reproduce import remarks, rerun
+
+_SAME: Final = "published, same rows"
+_OTHER: Final = "published, other rows or training"
+_MOST: Final = 16  # names below each other in one figure
+
+
+def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
+    """Yield a figure for each number of a set's profile that papers print of the same corpus.
+
+    A published figure is full where it is of the very rows that were asked here (all of a set that is not made anew)
+    and needs no training: people, a rule. Of all others the rows differ, or the training data do or may: what a model
+    of the Hub was trained on, no record says.
+    """
+    drawn = any(scored.result.config.get("examples") is not None for scored in group.scored)
+    for quantity in described.of_role("beside_papers"):
+        theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
+        if not theirs:
+            continue
+        ours = [(each.model.name, quantity.value(each.result.scores)) for each in group.scored]
+        series = [Series(name, (Point(name, one),)) for name, one in ours if one is not None and one.value is not None]
+        full = [one for one in theirs if one.is_comparable and not drawn]
+        for name, some in ((_SAME, full), (_OTHER, [one for one in theirs if one not in full])):
+            points = tuple(Point(one.model, bare(one.value), one.source) for one in some)
+            if points:
+                series.append(Series(name, points, is_reference=True, is_hollow=name == _OTHER))
+        sources = ", ".join(dict.fromkeys(one.source for one in theirs))
+        other = " Hollow: of other rows than these, or of a model whose training data differ or may."
+        yield Figure(
+            title=f"Beside the papers: {quantity.label}",
+            about=f"Bars are published figures ({sources}).{other if len(full) < len(theirs) else ''} A better reader "
+            f"has {'more' if quantity.higher_is_better else 'less; so may a guess'}.",
+            x="model",
+            y="value",
+            kind="dots",
+            series=tuple(series),
+        )
+
 
 _BESIDE: Final = 2  # models whose numbers fit beside the figures
 _COLUMNS: Final = 3  # of figures, on a wide screen
@@ -86,9 +124,9 @@ def render(gathered: Gathered) -> str:
         left_out=[(_title(each.set), each.model or "", each.reason) for each in gathered.left_out],
         profile=_drawn(profile(stand, gathered), gathered, wide=True),
         sections=[_section(group, gathered) for group in gathered.groups],
-        examples=list(told.gallery(gathered)),
-        marks=told.marks(gathered),
-        rules=list(told.rules(gathered).items()),
+        examples=list(examples.gallery(gathered)),
+        marks=examples.marks(gathered),
+        rules=list(examples.rules(gathered).items()),
         records=list(_records(gathered)),
         versions=_versions(gathered),
     )
@@ -203,14 +241,14 @@ def _measures(group: Group, described: ChallengeSet) -> TextTable:
 
 
 def _published(one: papers.PaperTable) -> TextTable:
-    columns, rows = published.cells(one)
+    columns, rows = paper_tables.cells(one)
     unit = ", in per cent" if "percent" in one.units.values() else ""
     remark = f" ({one.remark})" if one.remark else ""
     return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
 
 
 def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
-    for group, scored in told.scored(gathered):
+    for group, scored in examples.scored(gathered):
         result = scored.result
         data = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
         yield {
@@ -227,7 +265,7 @@ def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
 def _versions(gathered: Gathered) -> list[tuple[str, str]]:
     """Return the versions that the results were computed with; several of a package where they differ."""
     by_package: dict[str, dict[str, None]] = {}
-    for _, scored in told.scored(gathered):
+    for _, scored in examples.scored(gathered):
         for name, version in scored.result.environment.items():
             by_package.setdefault(name, {})[version] = None
     return [(name, ", ".join(versions)) for name, versions in by_package.items()]

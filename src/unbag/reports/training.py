@@ -1,0 +1,179 @@
+"""What is shown of a mended model: the comparison with what it was, in a terminal and on its card.
+
+Cross-validation on SICCK as a table: Table 9 of Akoju et al. (2023) beside Table 8, and Tables 18-24 below.
+
+Training on a rearranged corpus as a table: Table 3 of the ReSNLI paper, and both ends of its Figure 2.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from unbag.challenge_sets.views.tables import interval, titled
+from unbag.evaluation.comparison import Comparison
+from unbag.reports import comparison as compared
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.natural_logic import MEASURES
+
+_DOMAIN: Final = "plain"  # the set of a corpus's own pairs
+
+
+def view(record: Mapping[str, Any], comparison: Comparison | None) -> RenderableType:
+    """Return what a terminal shows: the comparison, or why there is none.
+
+    Args:
+        record: what `training.mended.mend` returned.
+        comparison: of the model with what it was.
+    """
+    told = [Text(line, style="dim") for line in _remarks(record)]
+    if comparison is None:
+        return Group(*told)
+    return Group(compared.view(comparison), Text(price(comparison)), *told)
+
+
+def price(comparison: Comparison) -> str:
+    """Return in a sentence what mending cost or gained on the corpora's own pairs."""
+    own = [each for each in comparison.differences if each.set == _DOMAIN and each.quantity == "accuracy"]
+    if not own:
+        return "In domain: not asked."
+    parts = []
+    for each in own:
+        points = _points(each.difference)
+        sure = {True: "significant", False: "not significant", None: "not tested"}[comparison.significant(each)]
+        parts.append(f"{each.data}, accuracy {points} points ({sure})")
+    return f"In domain: {'; '.join(parts)}."
+
+
+def card(record: Mapping[str, Any], comparison: Comparison | None, *, about: str, command: str, name: str) -> str:
+    """Return the README of a mended model's folder, in Markdown.
+
+    Args:
+        record: what `training.mended.mend` returned.
+        comparison: of the model with what it was; None where there is none.
+        about: what the recipe does.
+        command: what makes the model again.
+        name: of the model.
+    """
+    [trained] = record["runs"]
+    parts = [
+        f"# {name}",
+        f"`{trained['model']['name']}` (revision `{trained['model']['revision']}`), mended by unbag: an ordinary "
+        "classifier of transformers, whose labels are named in its config.",
+        about,
+        f"```\n{command}\n```",
+    ]
+    if comparison is not None:
+        exported = compared.exported(comparison)
+        parts += ["## Before and after", exported.text("md"), price(comparison)]
+    parts += [" ".join(_remarks(record))]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _points(difference: Estimate) -> str:
+    """Return a difference of shares in points, with its interval."""
+    value, low, high = (None if bound is None else 100 * bound for bound in difference[:3])
+    if value is None:
+        return "–"
+    return f"{value:+.1f}" + ("" if low is None or high is None else f" [{low:+.1f}, {high:+.1f}]")
+
+
+def _remarks(record: Mapping[str, Any]) -> list[str]:
+    lines = [f"Nothing to compare: {record['why_not']}."] if record["why_not"] else []
+    lines += [f"Left out: {name} ({why})." for name, why in record["left_out"].items()]
+    return lines
+
+
+_PROTOCOLS: Final = {
+    "authors": "the authors' protocol",
+    "spread": "pairs of each seed spread",
+    "whole_seeds": "whole seeds",
+}
+_SPARED: Final = "none"  # the pairs without modifier: the paper has no table of these
+_KFOLD_NAMES: Final = {
+    "adjective/adverb": "adj./adverb",
+    "seen": "seen seed",
+    "unseen": "unseen seed",
+}  # for 80 columns
+
+
+def kfold_table(done: Mapping[str, Any]) -> Table:
+    """Return two lines for each group of pairs: the model as it is, and fine-tuned, mean ± standard deviation."""
+    seeds, folds = len(done["seeds"]), done["config"]["folds"]
+    grid = titled(
+        f"{done['model']['name']} · sicck · {folds} folds, {_PROTOCOLS[done['config']['protocol']]}",
+        *("", "F1", "precision", "recall", "accuracy", "pairs"),
+        caption=f"{_mean_of(seeds)}, each pair by a model that was not trained on it",
+    )
+    for column in grid.columns[1:]:
+        column.no_wrap = True
+    summary = done["summary"]
+    _add(grid, "all", summary["all"])
+    for name in ("modifier_type", "part", "seed"):
+        grid.add_section()
+        for value, group in summary[name].items():
+            if value != _SPARED:
+                _add(grid, _KFOLD_NAMES.get(value, value), group)
+    return grid
+
+
+def _add(grid: Table, name: str, measures: Mapping[str, Any]) -> None:
+    grid.add_row(name, *(f"{measures[each]['zero_shot']:.3f}" for each in MEASURES), f"{measures['pairs']:,}")
+    grid.add_row("  fine-tuned", *(_spread(measures[each]) for each in MEASURES), style="bold")
+
+
+def _spread(statistics: Mapping[str, Any]) -> str:
+    deviation = statistics["standard_deviation"]
+    return f"{statistics['mean']:.3f}" + ("" if deviation is None else f" ±{deviation:.3f}".replace("±0.", "±."))
+
+
+def _mean_of(seeds: int) -> str:
+    return "one training seed" if seeds == 1 else f"mean ± standard deviation over {seeds} training seeds"
+
+
+_REARRANGED_NAMES: Final = {
+    "finetune": "fine-tuned",
+    "hex": "HEX, f([h, 0])",  # as text, or some consoles take the brackets for a style
+    "hex, residual head": "HEX, F_L",
+}
+
+
+def rearranged_table(done: Mapping[str, Any]) -> Table:
+    """Return the accuracy on the corpus as it is and rearranged, and what HEX changes on the same pairs."""
+    (corpus, plain), (_, rearranged) = done["arrangements"].items()
+    seeds, several = len(done["seeds"]), len(done["seeds"]) > 1
+    grid = titled(
+        f"{done['config']['model']} · trained and tested on {corpus} as it is, and rearranged",
+        *("", f"{corpus} [95 %]", "rearranged [95 %]", "easiest", "hardest"),
+        caption=f"{_pairs(plain)} and {_pairs(rearranged)}; "
+        + (f"means over {seeds} training seeds, ± their standard deviation. " if several else "one training seed. ")
+        + "Easiest and hardest: the first and the last of the rearranged test pairs' partitions."
+        + (" The paper's models were trained on all of SNLI." if done["published"] else ""),
+    )
+    for name in plain["answers"]:
+        own = [arrangement["answers"][name] for arrangement in (plain, rearranged)]
+        ends = [own[1]["by_partition"][end]["accuracy"] for end in (0, -1)]
+        grid.add_row(Text(_REARRANGED_NAMES[name]), *map(_cell, own), *(f"{value:.3f}" for value in ends))
+    grid.add_section()
+    for name in plain["answers"]:
+        less = [arrangement["answers"][name]["less_finetune"] for arrangement in (plain, rearranged)]
+        if None not in less:
+            name_of_gap = Text(f"{_REARRANGED_NAMES[name]}, less fine-tuned")
+            grid.add_row(name_of_gap, *(interval(Estimate(**each)) for each in less), "", "")
+    if done["published"]:
+        grid.add_section()
+    for row in done["published"]:
+        grid.add_row(f"{row['model']} (paper)", f"{row['SNLI']:.3f}", f"{row['ReSNLI']:.3f}", "", "", style="dim")
+    return grid
+
+
+def _cell(answers: Mapping[str, Any]) -> str:
+    deviation = answers["over_seeds"]["standard_deviation"]
+    return interval(Estimate(**answers["accuracy"])) + ("" if deviation is None else f" ±{deviation:.3f}")
+
+
+def _pairs(arrangement: Mapping[str, Any]) -> str:
+    trained = sum(part["pairs"] for part in arrangement["data"]["training"])
+    return f"{trained:,} pairs to train on and {arrangement['n']:,} to test"
