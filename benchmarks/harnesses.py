@@ -26,7 +26,7 @@ from tests.llm_server import running_endpoint  # noqa: E402
 from unbag import challenge_sets, evaluate
 from unbag.challenge_sets import results  # noqa: E402
 from unbag.challenge_sets.request import Request  # noqa: E402
-from unbag.harness.export import export_tasks  # noqa: E402
+from unbag.integrations.harness.export import export_tasks  # noqa: E402
 from unbag.scoring.nested import estimates  # noqa: E402
 
 PACKAGES: Final[Mapping[str, tuple[str, ...]]] = {

@@ -16,7 +16,7 @@ from unbag.cli import app
 from unbag.data import demo
 from unbag.data.labels import LABELS
 from unbag.evaluation.evaluator import evaluate_all
-from unbag.harness.export import export_tasks
+from unbag.integrations.harness.export import export_tasks
 from unbag.reports import html, terminal
 
 OUTSIDE = Path(__file__).parent / "outside"

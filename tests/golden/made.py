@@ -37,10 +37,10 @@ from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import LABELS
 from unbag.evaluation import comparison
 from unbag.evaluation.evaluator import evaluate_all, evaluate_file
-from unbag.harness.export import HARNESSES, export_tasks
-from unbag.harness.tasks import Task
 from unbag.hub import dataset, eval_results, model_card, results_dataset
 from unbag.inference.llm.prompts import Prompt
+from unbag.integrations.harness.export import HARNESSES, export_tasks
+from unbag.integrations.harness.tasks import Task
 from unbag.reports import comparison as compared
 from unbag.reports import html, terminal
 

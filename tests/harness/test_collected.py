@@ -9,7 +9,7 @@ import pytest
 from unbag import challenge_sets
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers
-from unbag.harness.tasks import Task, scoring_source
+from unbag.integrations.harness.tasks import Task, scoring_source
 from unbag.scoring.nested import estimates
 
 # As harnesses are given them: one module that imports nothing of ours.

@@ -14,10 +14,10 @@ from unbag import challenge_sets, cli
 from unbag.challenge_sets.request import Request
 from unbag.cli.exporting import Harness
 from unbag.data.labels import LABELS
-from unbag.harness import inspect_ai, lighteval, lm_eval
-from unbag.harness.export import HARNESSES, export_tasks
-from unbag.harness.tasks import Task, scoring_source
 from unbag.inference.llm.prompts import WORDS, Prompt
+from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
+from unbag.integrations.harness.export import HARNESSES, export_tasks
+from unbag.integrations.harness.tasks import Task, scoring_source
 
 PAIRS = "premise,hypothesis,label\n" + "".join(
     f"The {who} dog over there sees a {what} on the road.,The {who} animal there sees some {what} just now.,{label}\n"

@@ -14,7 +14,7 @@ from tests.harness.test_export import PAIRS
 from tests.llm.tiny_lm import save_tiny_lm
 from unbag import challenge_sets, evaluate
 from unbag.challenge_sets.request import Request
-from unbag.harness.export import export_tasks
+from unbag.integrations.harness.export import export_tasks
 
 pytestmark = pytest.mark.nightly
 

@@ -3,9 +3,8 @@
 import pytest
 import yaml
 
-from unbag.hub.card import blocks, joined, parted, with_block
-from unbag.hub.config_card import ConfigCard
-from unbag.hub.dataset_card import merged_card
+from unbag.hub.cards import blocks, joined, parted, with_block
+from unbag.hub.dataset_card import ConfigCard, merged_card
 
 
 def _config(name, licence="cc-by-sa-4.0", rows=10):

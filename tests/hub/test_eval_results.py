@@ -7,7 +7,7 @@ import yaml
 from huggingface_hub import ModelCard, parse_eval_result_entries
 
 from tests.hub.made import SNLI, plain, swapped
-from unbag.hub import eval_results, front_matter
+from unbag.hub import cards, eval_results
 from unbag.hub.benchmark_file import Published, merged_tasks
 from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
 from unbag.hub.eval_results import Known
@@ -116,7 +116,7 @@ def test_the_index_is_added_to_and_ours_in_it_replaced():
     assert again[0]["results"][:2] == entry["results"][:2]
     assert again[0]["results"][2] != entry["results"][2]
     assert len(again[0]["results"]) == 3
-    card = ModelCard(front_matter.with_entry("---\nlicense: mit\n---\n", "model-index", once))
+    card = ModelCard(cards.with_entry("---\nlicense: mit\n---\n", "model-index", once))
     assert len(card.data.eval_results) == 1 + 2 + 5
 
 

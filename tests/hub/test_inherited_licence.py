@@ -4,7 +4,7 @@ from itertools import permutations
 
 import pytest
 
-from unbag.hub.inherited_licence import inherited
+from unbag.hub.licences import inherited
 
 
 @pytest.mark.parametrize(

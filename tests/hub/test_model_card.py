@@ -8,7 +8,7 @@ from huggingface_hub import ModelCard
 
 from tests.hub.made import SNLI, model, plain, swapped
 from unbag.data import corpora
-from unbag.hub.checkpoint import base_of, checkpoint
+from unbag.hub.model import base_of, checkpoint
 from unbag.hub.model_code import without_code
 from unbag.inference.hub_files import folder_revision
 from unbag.training.recipes import named, recipes

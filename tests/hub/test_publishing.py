@@ -38,7 +38,7 @@ def _hurried():
 
 
 def _publication(repo, tmp_path=None, **files):
-    from unbag.hub.publication import Publication
+    from unbag.hub.push import Publication
 
     files = {path.replace("__", "/"): content for path, content in files.items()}
     if tmp_path is not None:
@@ -57,7 +57,7 @@ def _files(repo):
 
 @runs_in("hub_client")
 def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
-    from unbag.hub.publishing import plan, publish
+    from unbag.hub.push import plan, publish
 
     publication = _publication(repo_id, tmp_path, README=b"a card")
     with _as(ALICE):
@@ -74,7 +74,7 @@ def test_files_and_card_come_in_one_commit_and_again_in_none(repo_id, tmp_path):
 
 @runs_in("hub_client")
 def test_what_an_earlier_publication_left_goes_and_what_others_put_there_stays(repo_id):
-    from unbag.hub.publishing import publish
+    from unbag.hub.push import publish
 
     with _as(ALICE):
         publish(_publication(repo_id, data__old=b"1", data__kept=b"2"))
@@ -86,7 +86,7 @@ def test_what_an_earlier_publication_left_goes_and_what_others_put_there_stays(r
 
 @runs_in("hub_client")
 def test_a_file_that_others_write_to_is_merged(repo_id):
-    from unbag.hub.publishing import publish
+    from unbag.hub.push import publish
 
     with _as(ALICE):
         for line in (b"a", b"b", b"a"):
@@ -102,10 +102,9 @@ def test_a_file_that_others_write_to_is_merged(repo_id):
 @runs_in("hub_client")
 def test_two_publishers_at_once_lose_nothing(repo_id, tmp_path):
     """Twenty configs of one data set, two at a time: each is in the card, with its files."""
-    from unbag.hub.card import parted
+    from unbag.hub.cards import parted
     from unbag.hub.dataset_card import ConfigCard, merged_card
-    from unbag.hub.publication import Publication
-    from unbag.hub.publishing import publish
+    from unbag.hub.push import Publication, publish
 
     def add(config):
         said = {"licences": ["mit"], "languages": ["en"], "sources": [], "splits": {}}
@@ -149,7 +148,7 @@ _FAULTS = [
 @pytest.mark.parametrize("fault", _FAULTS, ids=["503", "429", "cut", "answer lost"])
 @runs_in("hub_client_without_xet")
 def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, fault):
-    from unbag.hub.publishing import publish
+    from unbag.hub.push import publish
 
     card = b"---\nlicense: mit\n---\n"
     hub.arm(*(Fault(method=method, path=path.format(repo=repo_id), **fault) for method, path in _REQUESTS))
@@ -165,7 +164,7 @@ def test_a_burst_of_faults_at_each_request_is_outlasted(repo_id, hub, tmp_path, 
 
 @runs_in("hub_client")
 def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
-    from unbag.hub.publishing import publish
+    from unbag.hub.push import publish
 
     hub.arm(
         Fault(path="/xet-write-token/", status=503, times=2),
@@ -199,8 +198,7 @@ def test_an_upload_by_xet_is_outlasted_too(repo_id, hub, tmp_path):
 )
 @runs_in("hub_client")
 def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_path, token, fault, complaint):
-    from unbag.hub.publishing import publish
-    from unbag.hub.refusals import HubError
+    from unbag.hub.push import HubError, publish
 
     publication = _publication(repo_id, tmp_path)
     if fault:
@@ -223,8 +221,7 @@ def test_a_refusal_is_one_line_and_the_same_again_completes(repo_id, hub, tmp_pa
 def test_a_dead_network_is_one_line(repo_id, tmp_path):
     import socket
 
-    from unbag.hub.publishing import publish
-    from unbag.hub.refusals import HubError
+    from unbag.hub.push import HubError, publish
 
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
@@ -239,8 +236,7 @@ def test_a_dead_network_is_one_line(repo_id, tmp_path):
 
 @runs_in("hub_client")
 def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
-    from unbag.hub.publishing import publish
-    from unbag.hub.refusals import HubError
+    from unbag.hub.push import HubError, publish
 
     with _as(ALICE):
         publish(_publication(repo_id, a=b"1"), private=True)
@@ -253,8 +249,7 @@ def test_private_is_kept_and_a_public_repository_is_refused(repo_id):
 
 @runs_in("hub_client")
 def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
-    from unbag.hub.publishing import publish
-    from unbag.hub.refusals import HubError
+    from unbag.hub.push import HubError, publish
     from unbag.utils.advice import command_options
 
     def refused(**how):
@@ -276,7 +271,7 @@ def test_a_refusal_advises_a_pull_request_only_where_one_can_help(repo_id, hub):
 
 @runs_in("hub_client")
 def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
-    from unbag.hub.publishing import plan, publish
+    from unbag.hub.push import plan, publish
 
     with _as(ALICE):
         publish(_publication(repo_id, a=b"1"))
@@ -298,8 +293,7 @@ def test_a_pull_request_is_opened_once_and_gone_on_with(repo_id, hub):
 
 @runs_in("hub_client")
 def test_a_proposal_to_nothing_is_refused(repo_id):
-    from unbag.hub.publishing import publish
-    from unbag.hub.refusals import HubError
+    from unbag.hub.push import HubError, publish
 
     with _as(ALICE), pytest.raises(HubError, match="found none; check --to"):
         publish(_publication(repo_id, a=b"1"), pull_request=True)
@@ -307,8 +301,7 @@ def test_a_proposal_to_nothing_is_refused(repo_id):
 
 @runs_in("hub_client")
 def test_a_space_is_one_of_gradio(repo_id):
-    from unbag.hub.publication import Publication
-    from unbag.hub.publishing import publish
+    from unbag.hub.push import Publication, publish
 
     with _as(ALICE):
         publish(Publication(repo_id, "space", {"app.py": b"pass"}, "Publish"))

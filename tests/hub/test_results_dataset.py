@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from tests.hub.made import SNLI, model, plain, swapped
-from unbag.hub.card import parted
+from unbag.hub.cards import parted
 from unbag.hub.results_dataset import FILE, SCHEMA, merged, publication, rows
 
 

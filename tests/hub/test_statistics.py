@@ -4,7 +4,7 @@ import pyarrow as pa
 import pytest
 
 from unbag.data.labels import LABELS
-from unbag.hub.statistics import Statistics
+from unbag.hub.dataset_card import Statistics
 
 ROWS = {
     "source_id": ["a", "a", "b"],

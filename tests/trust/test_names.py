@@ -10,10 +10,9 @@ from hypothesis import strategies as st
 
 from tests.trust.command import files_below, refused, some
 from unbag.challenge_sets.request import Request
-from unbag.hub import publishing
+from unbag.hub import push
 from unbag.hub.dataset import publication
-from unbag.hub.publication import Publication
-from unbag.hub.publishing import Plan
+from unbag.hub.push import Plan, Publication
 from unbag.utils.hub_names import require_config, require_path, require_repo
 
 CONFIGS = (
@@ -137,9 +136,9 @@ def test_nothing_is_deleted_that_was_not_in_the_plan(monkeypatch):
         return SimpleNamespace(pr_url=None, oid="2" * 40)
 
     answer = SimpleNamespace(response=SimpleNamespace(status_code=409))
-    monkeypatch.setattr(publishing, "_plan", lambda *_, **__: plans.pop(0))
-    monkeypatch.setattr(publishing, "_commit", commit)
-    monkeypatch.setattr(publishing, "http_cause", lambda error: answer)
-    monkeypatch.setattr(publishing, "pause", lambda *_: None)
-    assert publishing.publish(made).plan.deleted == ("data/a/old",)
+    monkeypatch.setattr(push, "_plan", lambda *_, **__: plans.pop(0))
+    monkeypatch.setattr(push, "_commit", commit)
+    monkeypatch.setattr(push, "http_cause", lambda error: answer)
+    monkeypatch.setattr(push, "pause", lambda *_: None)
+    assert push.publish(made).plan.deleted == ("data/a/old",)
     assert committed == [("data/a/old",), ("data/a/old",)]

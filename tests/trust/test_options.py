@@ -16,7 +16,7 @@ from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.selection import Pairs
 from unbag.data.sources import DataError, open_data
 from unbag.evaluation.comparison import compare
-from unbag.harness.export import export_tasks
+from unbag.integrations.harness.export import export_tasks
 from unbag.training.config import TrainConfig
 
 WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())

@@ -19,7 +19,7 @@ from unbag.challenge_sets.request import Request
 from unbag.challenge_sets.results import whole
 from unbag.evaluation import report_examples, samples
 from unbag.hub import results_dataset
-from unbag.hub.checkpoint import checkpoint
+from unbag.hub.model import checkpoint
 
 WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
 VERSIONS = sorted((Path(__file__).parent / "records").iterdir())

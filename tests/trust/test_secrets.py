@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.trust.command import refused, some
-from unbag.hub.refusals import HubError, explained
+from unbag.hub.push import HubError, explained
 from unbag.utils.redaction import blotted, first_line
 
 KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"

@@ -12,7 +12,7 @@ from unbag.cli.paths import folder_to_write
 from unbag.cli.request_options import PairOptions
 from unbag.cli.shared_options import with_shared_options
 
-# As in `unbag.harness.export`, which is too heavy to import for a help page; a test holds them together.
+# As in `unbag.integrations.harness.export`, which is too heavy to import for a help page; a test holds them together.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
 
 
@@ -47,7 +47,7 @@ def export(
       unbag export lighteval --to tasks --sets cs_lambda --hub ORG
       unbag export inspect-ai --to tasks --data pairs.csv
     """
-    from unbag.harness.export import export_tasks
+    from unbag.integrations.harness.export import export_tasks
 
     written = export_tasks(harness, pairs.requests(sets), to, hub=hub, shots=shots)
     if as_json:

@@ -14,8 +14,7 @@ import typer
 from unbag.cli.output import AsJson, console, echo, print_json
 
 if TYPE_CHECKING:
-    from unbag.hub.publication import Publication
-    from unbag.hub.publishing import Outcome, Plan
+    from unbag.hub.push import Outcome, Plan, Publication
 
 _WHERE: Final = "Where to"
 _CARD: Final = "README.md"
@@ -79,7 +78,7 @@ def carry_out(publications: "Sequence[Publication]", options: PublishingOptions)
         HubError: at the first that cannot be published; those before it are, and are not published again.
         ValueError: if several would go to one repository of one kind.
     """
-    from unbag.hub.publishing import plan, publish
+    from unbag.hub.push import plan, publish
 
     targets = [(publication.kind, publication.repo) for publication in publications]
     if len(set(targets)) < len(targets):

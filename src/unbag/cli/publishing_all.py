@@ -22,7 +22,7 @@ from unbag.data.corpora import OF_PAPERS
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
-    from unbag.hub.publication import Publication
+    from unbag.hub.push import Publication
 
 logger = logging.getLogger(__name__)
 

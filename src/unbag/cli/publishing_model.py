@@ -12,7 +12,7 @@ from unbag.cli.publishing_results import read_results, results_file
 from unbag.cli.shared_options import with_shared_options
 
 if TYPE_CHECKING:
-    from unbag.hub.publication import Publication
+    from unbag.hub.push import Publication
 
 _EVALUATION: Final = Path("evaluation")  # where `unbag train … --evaluate` leaves results, in the model's folder
 
@@ -70,9 +70,9 @@ def trained(
 ) -> "Publication":
     """Return the repository of a trained model; what is what, the command's options say."""
     from unbag.challenge_sets.results import whole
-    from unbag.hub.checkpoint import base_of, checkpoint
     from unbag.hub.eval_results import known
-    from unbag.hub.inherited_licence import of_model
+    from unbag.hub.licences import of_model
+    from unbag.hub.model import base_of, checkpoint
 
     base = base_of(folder)
     if results is None:

@@ -10,7 +10,7 @@ from unbag.cli.publishing import repo_of, report
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
-    from unbag.hub.publication import Publication
+    from unbag.hub.push import Publication
 
 OPTION: Final = "--push-results"
 
@@ -29,7 +29,7 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     """
     from huggingface_hub import HfApi, get_token
 
-    from unbag.hub.refusals import explained
+    from unbag.hub.push import explained
     from unbag.inference.distributed import process_group
     from unbag.utils.hub import hub_read
     from unbag.utils.hub_names import require_target
@@ -129,8 +129,7 @@ def push_model(folder: Path, to: str, *, as_json: bool) -> None:
 
 
 def _push(made: "Callable[[], Publication]", by_hand: str, *, as_json: bool) -> None:
-    from unbag.hub.publishing import publish
-    from unbag.hub.remote import look
+    from unbag.hub.push import look, publish
 
     try:
         publication = made()

@@ -12,12 +12,11 @@ from typing import Any, Final, NamedTuple
 import yaml  # type: ignore[import-untyped]
 
 from unbag import challenge_sets
-from unbag.hub import front_matter
+from unbag.hub import cards
 from unbag.hub.benchmarks import Benchmark
-from unbag.hub.card import parted
+from unbag.hub.cards import parted
 from unbag.hub.dataset_card import records
-from unbag.hub.refusals import explained
-from unbag.hub.remote import look
+from unbag.hub.push import explained, look
 
 FILE: Final = "eval.yaml"
 FRAMEWORK: Final = "unbag"
@@ -61,7 +60,7 @@ def merged_tasks(existing: bytes | None, set_name: str, splits: Mapping[str, str
     }
     if existing is not None and new == there:
         return existing
-    return front_matter.dumped(new).encode()
+    return cards.dumped(new).encode()
 
 
 def published(targets: Iterable[Benchmark]) -> dict[Benchmark, Published]:

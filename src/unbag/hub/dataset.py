@@ -17,12 +17,10 @@ from unbag.challenge_sets.results import environment
 from unbag.data.corpora import CORPORA
 from unbag.data.readers import is_hub_id
 from unbag.hub import benchmark_file
-from unbag.hub.config_card import ConfigCard
-from unbag.hub.dataset_card import merged_card
+from unbag.hub.dataset_card import ConfigCard, Statistics, merged_card
 from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
-from unbag.hub.publication import Merge, Publication
-from unbag.hub.statistics import Statistics
+from unbag.hub.push import Merge, Publication
 from unbag.utils.hub_names import require_config, require_repo
 
 _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs

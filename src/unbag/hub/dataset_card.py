@@ -2,19 +2,186 @@
 
 A repository holds configs that were published one by one. All that a card must remember of the others is in the card:
 each config has a block with its record, and its entries in the YAML that `load_dataset` goes by.
+
+What the card of a data set repository says of one config: what is in it, and how it was built.
+
+What the rows of a split are like, counted while they are written: labels, unique pairs, lengths.
 """
 
 import json
 import re
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import xxhash
+from numpy.typing import NDArray
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.hub.card import blocks, joined, parted, with_block
-from unbag.hub.config_card import ConfigCard, config_text
-from unbag.hub.home import arxiv_tags, what_it_is, without_relative_links
+from unbag.data.labels import LABELS
+from unbag.hub.cards import arxiv_tags, blocks, joined, parted, what_it_is, with_block, without_relative_links
 from unbag.hub.licences import is_laxer
+
+SIDES: Final = ("premise", "hypothesis")
+_UNSPACED: Final = ("zh",)  # whose words stand without spaces
+
+
+class Statistics:
+    """Counts the rows of a split, table by table, in memory for a number a row.
+
+    Args:
+        names: of the labels, by their ids.
+        language: of the sentences; lengths are in words between spaces, or in characters where there are no spaces.
+    """
+
+    def __init__(self, names: Sequence[str], language: str) -> None:
+        self._names = names
+        self._unit = "characters" if language in _UNSPACED else "words"
+        self._labels: Counter[str] = Counter()
+        self._sources: set[str] = set()
+        self._pairs: list[NDArray[np.uint64]] = []
+        self._lengths: dict[str, Counter[int]] = {side: Counter() for side in SIDES}
+
+    def add(self, table: pa.Table) -> None:
+        """Count some more rows."""
+        for value, n in _counted(table.column("label")):
+            self._labels[self._names[value]] += n
+        self._sources.update(pc.unique(table.column("source_id")).to_pylist())
+        sides = [table.column(side) for side in SIDES]
+        pairs = zip(*(side.to_pylist() for side in sides), strict=True)
+        hashes = (_hash(f"{len(premise)}:{premise}{hypothesis}") for premise, hypothesis in pairs)
+        self._pairs.append(np.fromiter(hashes, dtype=np.uint64, count=len(table)))
+        for side, column in zip(SIDES, sides, strict=True):
+            for length, n in _counted(self._length(column)):
+                self._lengths[side][length] += n
+
+    def record(self) -> dict[str, Any]:
+        """Return `rows`, `examples` (sources), `labels`, `unique_pairs`, and `lengths`: least, mean and most a side.
+
+        Pairs are told apart by hashes of 64 bits: of ten million any two are alike with a chance below 1 in 300,000.
+        """
+        pairs = np.concatenate([np.empty(0, dtype=np.uint64), *self._pairs])
+        return {
+            "rows": len(pairs),
+            "examples": len(self._sources),
+            "labels": {label: self._labels[label] for label in LABELS},
+            "unique_pairs": len(np.unique(pairs)),
+            "lengths": {"unit": self._unit} | {side: _summary(counts) for side, counts in self._lengths.items()},
+        }
+
+    def _length(self, texts: Any) -> Any:
+        if self._unit == "characters":
+            return pc.utf8_length(texts)
+        return pc.list_value_length(pc.utf8_split_whitespace(pc.utf8_trim_whitespace(texts)))
+
+
+def _hash(text: str) -> int:
+    return xxhash.xxh3_64_intdigest(text.encode("utf-8", "surrogatepass"))
+
+
+def _counted(column: Any) -> list[tuple[int, int]]:
+    return [(entry["values"], entry["counts"]) for entry in pc.value_counts(column).to_pylist()]
+
+
+def _summary(counts: Counter[int]) -> list[float]:
+    """Return the least, the mean to one digit, and the most; zeros of no rows.
+
+    >>> _summary(Counter({3: 2, 10: 1}))
+    [3, 5.3, 10]
+    """
+    n = sum(counts.values())
+    mean = round(sum(length * each for length, each in counts.items()) / n, 1) if n else 0.0
+    return [min(counts, default=0), mean, max(counts, default=0)]
+
+
+_LONGEST: Final = 300  # characters of a value that is shown
+
+
+@dataclass(frozen=True)
+class ConfigCard:
+    """What a card says of one config.
+
+    Attributes:
+        name: of the config.
+        data_files: for each split, the pattern of its files.
+        dataset_info: its entry in `dataset_info`: features, splits, sizes.
+        record: how it was built, no more than JSON can hold: `licences`, `languages`, `sources`, who made `labels` and
+            `sentences`, `splits` (what `Statistics` counted) and whatever else decides the rows.
+        citation: BibTeX of what it is made from.
+        sample: some of its rows.
+        licence_link: where the terms are told, of a licence that is `other`.
+    """
+
+    name: str
+    data_files: Mapping[str, str]
+    dataset_info: Mapping[str, Any]
+    record: Mapping[str, Any]
+    citation: str
+    sample: Sequence[Mapping[str, Any]] = ()
+    licence_link: str = ""
+
+
+def config_text(config: ConfigCard) -> str:
+    """Return the block of a config in the card of its repository."""
+    record = config.record
+    licence = f"Licence: `{', '.join(record['licences'])}`"
+    if config.licence_link:
+        licence += f" ([terms]({config.licence_link}))"
+    if record["sources"]:
+        licence += f", that of {', '.join(f'[{s}](https://huggingface.co/datasets/{s})' for s in record['sources'])}"
+    cited = f"\n\n```bibtex\n{config.citation}\n```" if config.citation else ""
+    return f"""### {config.name}
+
+{_statistics(record["splits"])}
+
+{licence}.{cited}
+{_sample(config.sample)}
+<details><summary>How it was built</summary>
+
+```json
+{json.dumps(record, indent=1, ensure_ascii=False)}
+```
+
+</details>"""
+
+
+def _statistics(splits: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return what was counted as a table, a row a split."""
+    units = {split["lengths"]["unit"] for split in splits.values() if "lengths" in split}
+    unit = units.pop() if units else "words"
+    heads = ["split", "rows", "unique pairs", "examples they are made from", *LABELS]
+    heads += [f"{side}, {unit}" for side in SIDES]
+    lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
+    for name, split in splits.items():
+        numbers = [split["rows"], split.get("unique_pairs"), split["examples"]]
+        numbers += [split["labels"].get(label, 0) for label in LABELS]
+        lengths = [split["lengths"][side] if "lengths" in split else None for side in SIDES]
+        cells = ["–" if number is None else f"{number:,}" for number in numbers]
+        cells += [f"{each[1]:.1f} ({each[0]} to {each[2]})" if each else "–" for each in lengths]
+        lines.append([name, *cells])
+    table = "\n".join(f"| {' | '.join(line)} |" for line in lines)
+    return f"{table}\n\nLengths: mean (least to most)."
+
+
+def _sample(rows: Sequence[Mapping[str, Any]]) -> str:
+    """Return some rows as JSON, long values cut short; nothing of no rows."""
+    if not rows:
+        return ""
+    names = ", ".join(f"{number} is {label}" for number, label in enumerate(LABELS))
+    shown = "\n".join(json.dumps({k: _short(v) for k, v in row.items()}, indent=1, ensure_ascii=False) for row in rows)
+    return f"\nIts first rows (`label` {names}):\n\n```json\n{shown}\n```\n"
+
+
+def _short(value: Any) -> Any:
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]}…"
+    return value[:3] if isinstance(value, list) else value
+
 
 _SET: Final = "the set"
 _CITATION: Final = "citation"

@@ -17,7 +17,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import Measured
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import of_model, scale
-from unbag.hub import front_matter
+from unbag.hub import cards
 from unbag.hub.benchmark_file import Published, published
 from unbag.hub.benchmarks import Benchmark, benchmark, config_of, deviations, options
 from unbag.scoring.bootstrap import Estimate
@@ -95,7 +95,7 @@ def files(results: Iterable[Result], organisation: str, about: Known | None = No
             source_name=f"unbag {result.environment['unbag']}",
             notes=_notes(result, main),
         )
-        content = front_matter.dumped(eval_result_entries_to_yaml([entry]))
+        content = cards.dumped(eval_result_entries_to_yaml([entry]))
         contents[f"{FOLDER}/unbag-{result.set}-{target.config}.yaml"] = content.encode()
     return contents
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from unbag.hub.home import what_it_is
-from unbag.hub.publication import Publication
+from unbag.hub.cards import what_it_is
+from unbag.hub.push import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import notice
 

@@ -1,6 +1,14 @@
-"""Which licence a set may be published under: that of what it is made from, and no laxer one."""
+"""Which licence a set may be published under: that of what it is made from, and no laxer one.
+
+Under which licence something may be offered that is made of several things, each with a licence of its own.
+
+The rule: what is made keeps every demand of its sources. One source's licence is taken where it meets the demands of
+all the others; where none does (share-alike beside non-commercial, say), or where a source's terms are not known, no
+single licence is claimed: it is `OTHER`, and the card lists the sources' terms, which all hold.
+"""
 
 import re
+from collections.abc import Sequence
 from typing import Final
 
 from unbag.utils.advice import first_fitting
@@ -59,3 +67,59 @@ def licence_of(name: str, inherited: str, requested: str | None) -> str:
             "Leave --license out"
         )
     return inherited
+
+
+OTHER: Final = "other"
+"""The Hub's name for terms that are none of those it knows by name."""
+
+_PERMISSIVE: Final = frozenset({"apache-2.0", "mit", "bsd-2-clause", "bsd-3-clause", "isc", "cc0-1.0", "unlicense"})
+
+
+def inherited(licences: Sequence[str | None]) -> str:
+    """Return the licence of what is made of sources with these licences, the Hub's names for them; None is unknown.
+
+    >>> inherited(["apache-2.0", "cc-by-sa-4.0"]), inherited(["mit", "cc-by-nc-4.0", "cc-by-nc-sa-3.0"])
+    ('cc-by-sa-4.0', 'cc-by-nc-sa-3.0')
+    >>> inherited(["cc-by-sa-4.0", "cc-by-nc-4.0"]), inherited(["mit", None]), inherited(["mit", "apache-2.0"])
+    ('other', 'other', 'mit')
+    """
+    known = [licence for licence in dict.fromkeys(licences) if licence is not None and _can_be_passed_on(licence)]
+    if not licences or len(known) < len(set(licences)):
+        return OTHER
+    # Of those that meet all demands the one that adds least; among equals the first.
+    fitting = [licence for licence in known if all(_meets(licence, other) for other in known)]
+    return min(fitting, key=lambda licence: len(conditions(licence)), default=OTHER)
+
+
+def _can_be_passed_on(licence: str) -> bool:
+    """Tell whether it is known what a licence demands, and that things may be made of what is under it."""
+    return licence in _PERMISSIVE or (licence.startswith("cc-by-") and "no derivatives" not in conditions(licence))
+
+
+def _meets(licence: str, other: str) -> bool:
+    """Tell whether what is under `other` may be part of what is under `licence`."""
+    if "share-alike" in conditions(other):  # under no other licence
+        return licence == other
+    return conditions(other) <= conditions(licence)
+
+
+def of_model(repo: str, revision: str | None = None) -> str | None:
+    """Return the licence that a model's card names; None if there is no such model, or its card names none.
+
+    Raises:
+        HubError: if the Hub does not say.
+    """
+    from huggingface_hub import HfApi
+    from huggingface_hub.errors import RepositoryNotFoundError, RevisionNotFoundError
+
+    from unbag.hub.push import explained
+    from unbag.utils.hub import hub_read
+    from unbag.utils.retries import TRIES
+
+    with explained(repo, "model"):
+        try:
+            info = hub_read(f"model {repo}", lambda: HfApi().model_info(repo, revision=revision), tries=TRIES)
+        except (RepositoryNotFoundError, RevisionNotFoundError):
+            return None
+    named = info.card_data.get("license") if info.card_data else None
+    return named if isinstance(named, str) else None

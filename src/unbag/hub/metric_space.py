@@ -3,8 +3,8 @@
 from typing import Final
 
 from unbag import challenge_sets, scripts
-from unbag.hub.home import what_it_is, without_relative_links
-from unbag.hub.publication import Publication
+from unbag.hub.cards import what_it_is, without_relative_links
+from unbag.hub.push import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice, without_us
 

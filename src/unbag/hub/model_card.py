@@ -13,8 +13,8 @@ from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL
 from unbag.evaluation import verdict
 from unbag.hub import eval_results
-from unbag.hub.home import arxiv_tags, what_it_is
-from unbag.hub.inherited_licence import OTHER, inherited
+from unbag.hub.cards import arxiv_tags, what_it_is
+from unbag.hub.licences import OTHER, inherited
 from unbag.hub.ownership import FOLDER
 from unbag.scoring.bootstrap import Estimate
 from unbag.training.recipes import named

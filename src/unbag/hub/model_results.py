@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from typing import Final
 
 from unbag.challenge_sets.results import Result
-from unbag.hub import eval_results, front_matter
-from unbag.hub.card import parted
+from unbag.hub import cards, eval_results
+from unbag.hub.cards import parted
 from unbag.hub.ownership import is_own_head, results_of
-from unbag.hub.publication import Publication
+from unbag.hub.push import Publication
 
 MESSAGE: Final = "Add results on challenge sets that are held against bags of words"
 """Of the commit; the title by which one's own open pull request is found again."""
@@ -41,6 +41,6 @@ def onto_model(
     def card(existing: bytes | None) -> bytes:
         text = (existing or b"").decode()
         merged = eval_results.merged(parted(existing)[0].get(_INDEX), name, index)
-        return front_matter.with_entry(text, _INDEX, merged).encode()
+        return cards.with_entry(text, _INDEX, merged).encode()
 
     return Publication(repo, "model", {"README.md": card, **eval_results.files(own, organisation, about)}, MESSAGE)

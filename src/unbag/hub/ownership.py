@@ -6,8 +6,7 @@ from typing import Final
 
 from unbag.challenge_sets.results import Result
 from unbag.hub import model_code
-from unbag.hub.refusals import explained
-from unbag.hub.remote import look
+from unbag.hub.push import explained, look
 from unbag.inference.hub_files import is_of_model, revision_of
 
 FOLDER: Final = "folder"

@@ -6,9 +6,9 @@ from typing import Final
 
 from unbag.baselines.lexical.model import CONFIG_FILE, WEIGHTS_FILE
 from unbag.baselines.lexical.words import ALL, BY_TYPE
-from unbag.hub.home import what_it_is
+from unbag.hub.cards import what_it_is
 from unbag.hub.local_paths import without_folders
-from unbag.hub.publication import Publication
+from unbag.hub.push import Publication
 from unbag.hub.spaces import page_source, requirements, with_settings
 from unbag.hub.vendoring import bundle, notice
 from unbag.utils.files import read_object

@@ -13,12 +13,11 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.results import Result
 from unbag.data import parquet
-from unbag.hub import front_matter
+from unbag.hub import cards
 from unbag.hub.benchmarks import config_of, options
-from unbag.hub.card import parted
-from unbag.hub.home import what_it_is
+from unbag.hub.cards import parted, what_it_is
 from unbag.hub.ownership import is_own_head, model_of, results_of
-from unbag.hub.publication import Publication
+from unbag.hub.push import Publication
 
 NAME: Final = "unbag-results"
 FILE: Final = "data/train-00000-of-00001.parquet"
@@ -203,6 +202,6 @@ def _card(repo: str, existing: bytes | None) -> bytes:
     if existing is not None:
         text = existing.decode()
         has_configs = bool(parted(existing)[0].get("configs"))
-        return existing if has_configs else front_matter.with_entry(text, "configs", _CONFIGS).encode()
+        return existing if has_configs else cards.with_entry(text, "configs", _CONFIGS).encode()
     columns = "\n".join(f"| `{name}` | {meaning} |" for name, (_, meaning) in _COLUMNS.items())
     return _CARD.replace("{repo}", repo).replace("{columns}", columns).replace("{about}", what_it_is()).encode()

@@ -5,7 +5,7 @@ from importlib.metadata import requires
 from pathlib import Path
 from typing import Any, Final
 
-from unbag.hub.home import arxiv_tags
+from unbag.hub.cards import arxiv_tags
 
 GRADIO: Final = "6.31.0"
 """What the pages are tested with, and what the Hub runs them with."""

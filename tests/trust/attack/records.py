@@ -198,7 +198,8 @@ def trainings(ground: Path) -> Any:
     """Return what draws spoilt records of a training, as the card of its model reads them."""
     record = json.loads((ground / "trained/training.json").read_text())
     code = (
-        "from pathlib import Path\nfrom unbag.hub.checkpoint import checkpoint\nfrom unbag.challenge_sets.results import whole\n"
+        "from pathlib import Path\nfrom unbag.hub.model import checkpoint\n"
+        "from unbag.challenge_sets.results import whole\n"
         "with whole(Path('trained')):\n    checkpoint(Path('trained'), 'org/name', base_licence='mit')"
     )
 

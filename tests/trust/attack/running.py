@@ -32,9 +32,9 @@ WARM = (
     ),
     *(
         "unbag.reports.html",
-        "unbag.harness.export",
+        "unbag.integrations.harness.export",
         "unbag.hub.dataset",
-        "unbag.hub.checkpoint",
+        "unbag.hub.model",
         "unbag.evaluation.comparison",
     ),
     *(

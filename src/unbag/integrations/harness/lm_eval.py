@@ -9,8 +9,8 @@ import json
 from collections.abc import Sequence
 
 from unbag.data.labels import LABELS
-from unbag.harness.tasks import Task, scoring_source
 from unbag.inference.llm.prompts import WORDS, Prompt
+from unbag.integrations.harness.tasks import Task, scoring_source
 
 _CODE = "unbag_scores"
 

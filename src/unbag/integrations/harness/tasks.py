@@ -7,7 +7,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import ChallengeSet
 from unbag.hub.vendoring import bundle, notice
 
-_BUNDLED = ("unbag.harness.collected", "unbag.inference.llm.reading")
+_BUNDLED = ("unbag.integrations.harness.collected", "unbag.inference.llm.reading")
 
 _TABLES = """
 

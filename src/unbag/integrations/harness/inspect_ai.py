@@ -11,8 +11,8 @@ import json
 from collections.abc import Sequence
 
 from unbag.data.labels import LABELS, label_id
-from unbag.harness.tasks import Task, scoring_source
 from unbag.inference.llm.prompts import INSTRUCTION, WORDS, Prompt
+from unbag.integrations.harness.tasks import Task, scoring_source
 
 _SHELL = '''
 

@@ -1,7 +1,7 @@
 """Write our sets as tasks of lm-evaluation-harness, lighteval or inspect-ai: files that need the harness alone.
 
     <folder>/data/<set>/test.parquet   the rows, unless they are read from the Hub
-    <folder>/…                         what the harness reads; see `unbag.harness.lm_eval`, `.lighteval`, `.inspect_ai`
+    <folder>/…                         what the harness reads; see `unbag.integrations.harness.lm_eval`, `.lighteval`, `.inspect_ai`
 
 Prompt, words and metric are ours: the question of `unbag.inference.llm.prompts`, and the arithmetic of `unbag.scoring`, copied
 into the files, since a metric such as Permutation Acceptance is no mean over rows.
@@ -14,9 +14,9 @@ from typing import Final
 
 from unbag.challenge_sets.request import Request, export
 from unbag.data.corpora import CORPORA
-from unbag.harness import inspect_ai, lighteval, lm_eval
-from unbag.harness.tasks import Task
 from unbag.inference.llm.prompts import Prompt
+from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
+from unbag.integrations.harness.tasks import Task
 from unbag.utils.files import atomic_write
 from unbag.utils.hub_names import require_target
 

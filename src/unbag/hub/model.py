@@ -11,7 +11,7 @@ from unbag.data.labels import resolve_order
 from unbag.hub import eval_results, model_code
 from unbag.hub.model_card import About, card
 from unbag.hub.ownership import FOLDER, is_own_head, model_of
-from unbag.hub.publication import Publication
+from unbag.hub.push import Publication
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.utils import checksums
