@@ -47,8 +47,8 @@ from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.quantities import of_result
 from unbag.models import KINDS, kind_of
 from unbag.training.config import TrainConfig
+from unbag.training.initialization import make
 from unbag.training.run import run
-from unbag.untrained.making import make
 from unbag.utils.files import write_json
 
 WIDER: Final = (

@@ -13,8 +13,7 @@ from unbag.models.diin import Transition
 from unbag.models.embeddings import RELATIONS
 from unbag.models.g_tlstm import Query
 from unbag.models.tree_lstm import Nodes, TreeLstmCell
-from unbag.untrained.making import own_options
-from unbag.untrained.size import parameters
+from unbag.training.initialization import own_options, parameters
 
 CAT_AND_DOG = [("cat", "dog")]
 """A pair of two tokens a side: the one each sentence begins with, and a word."""

@@ -9,7 +9,7 @@ from transformers import AutoConfig, AutoModelForSequenceClassification
 from tests.models.tiny import LABELS, PAIRS, TEXT_VARIANTS, encode, sides, tiny_model, tiny_tokenizer
 from unbag.models import KINDS
 from unbag.models.network import SentenceEncoder
-from unbag.untrained.size import parameters
+from unbag.training.initialization import parameters
 
 BAGS = ("dan", "rse-bow", "dam", "esim-bow", "dr-bilstm-bow")
 ENCODERS = ("dan", "infersent", "bilstm-last", "convnet", "rse", "rse-bow", "g-tlstm")

@@ -5,7 +5,7 @@ import torch
 
 from unbag.models import KINDS
 from unbag.models.word_tokenizer import SPECIAL, word_tokenizer
-from unbag.untrained.word_facts import spelling
+from unbag.training.word_features import spelling
 
 WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees eats old young red and in on with .".split()
 PAIRS = [

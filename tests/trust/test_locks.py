@@ -129,21 +129,21 @@ def test_two_fits_of_one_lexical_model_are_one(tmp_path, env):
 
 def test_of_two_that_make_one_model_at_once_one_does_and_nothing_is_left_over(own_cache, tmp_path, monkeypatch):
     pytest.importorskip("torch", reason="needs unbag[models]")
-    from unbag.untrained import making
+    from unbag.training import initialization
 
     pairs, out = write_pairs(tmp_path / "pairs.csv", 5), tmp_path / "there" / "dan"
-    of_words, both_read = making._of_words, threading.Barrier(2, timeout=60)
+    of_words, both_read = initialization._of_words, threading.Barrier(2, timeout=60)
 
     def at_once(*args):
         parts = of_words(*args)
         both_read.wait()  # both have found the place free
         return parts
 
-    monkeypatch.setattr(making, "_of_words", at_once)
+    monkeypatch.setattr(initialization, "_of_words", at_once)
     with ThreadPoolExecutor(2) as threads:
-        made = [threads.submit(making.make, "dan", [str(pairs)], out, dimensions=4) for _ in range(2)]
+        made = [threads.submit(initialization.make, "dan", [str(pairs)], out, dimensions=4) for _ in range(2)]
     [refusal] = filter(None, (each.exception() for each in made))
     assert "exists already" in str(refusal)
     [record] = [each.result() for each in made if each.exception() is None]
-    assert json.loads((out / making.FILE).read_text()) == record
+    assert json.loads((out / initialization.FILE).read_text()) == record
     assert list(out.parent.iterdir()) == [out]

@@ -39,7 +39,7 @@ UNPINNED = {
     ): "a pipeline's version stands in the record, and parts caches",
     ("src/unbag/training/checkpoints.py", "snapshot_download"): "a checkpoint has checksums and its run's config",
     (
-        "src/unbag/untrained/making.py",
+        "src/unbag/training/initialization.py",
         "from_pretrained",
     ): "an encoder that the user names: its weights become the model's",
     ("src/unbag/hub/leaderboard_page.py", "load_dataset"): "a leaderboard shows the newest rows",

@@ -19,8 +19,8 @@ from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
 from unbag.inference.predictor import ModelError
 from unbag.models import KINDS
+from unbag.training.initialization import make
 from unbag.training.run import run
-from unbag.untrained.making import make
 
 SMALL = {"hidden_size": "8"}
 
@@ -212,6 +212,6 @@ def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what
         raise OSError
 
     (tmp_path / "config.json").write_text("{}")
-    monkeypatch.setattr("unbag.untrained.making.AutoModel.from_pretrained", fails)
+    monkeypatch.setattr("unbag.training.initialization.AutoModel.from_pretrained", fails)
     with pytest.raises(ValueError, match=r"^cannot load \S+ as an encoder: OSError$"):
         make("dam", [], tmp_path / "dam", encoder=str(tmp_path))

@@ -27,7 +27,7 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
     if context.invoked_subcommand is not None:
         return
     from unbag.models import KINDS
-    from unbag.untrained.size import parameters
+    from unbag.training.initialization import parameters
 
     if as_json:
         print_json([_entry(kind, parameters(kind)) for kind in KINDS.values()])
@@ -90,7 +90,7 @@ def make(
 
     What is above the vectors is drawn when it is trained, by the seed of that run.
     """
-    from unbag.untrained.making import make as make_model
+    from unbag.training.initialization import make as make_model
 
     options = {}
     for text in option or ():

@@ -38,7 +38,7 @@ WARM = (
         "unbag.evaluation.comparison",
     ),
     *(
-        "unbag.untrained.making",
+        "unbag.training.initialization",
         "unbag.baselines.lexical.fitting",
         "unbag.challenge_sets.results",
         "unbag.evaluation.human_study",

@@ -3,6 +3,8 @@
 The folder has a tokenizer, a config, and weights of the embeddings alone: to transformers and to `unbag train` it is a
 pre-trained model without a head, and all that is above the embeddings is drawn when it is trained, by the seed of that
 run. So several seeds are several models, and nobody can mistake it for a trained one.
+
+How large a model is.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -25,8 +27,8 @@ from unbag.inference.loading import require_few_parts
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
-from unbag.untrained import word_facts
-from unbag.untrained.vectors import vectors_of
+from unbag.training import word_features
+from unbag.training.word_features import vectors_of
 from unbag.utils import locks, optional_deps
 from unbag.utils.files import atomic_rename, removed_on_failure, write_json
 from unbag.utils.options import read
@@ -186,21 +188,21 @@ def _of_words(
         made = vectors_of(words, table, dimensions=dimensions, seed=seed)
     except ValueError as error:
         raise ValueError(f"{vectors}: {error}") from None
-    facts: word_facts.Tables = {}
+    facts: word_features.Tables = {}
     config: dict[str, Any] = {}
     if "spelling" in kind.needs:
-        facts |= word_facts.spelling(words)
+        facts |= word_features.spelling(words)
         config["spelling"] = facts["spelling"].shape[1]
     if "stems" in kind.needs:
-        facts |= word_facts.stems(words)
+        facts |= word_features.stems(words)
         config["stems"] = True
     if "tags" in kind.needs:
         from unbag.data.text.tagging import Tagger
 
-        tagged, config["tags"] = word_facts.tags(words, sentences, Tagger(*([pipeline] if pipeline else [])))
+        tagged, config["tags"] = word_features.tags(words, sentences, Tagger(*([pipeline] if pipeline else [])))
         facts |= tagged
     if "relations" in kind.needs:
-        facts |= word_facts.relations(words)
+        facts |= word_features.relations(words)
         config["relations"] = len(facts["related"])
     if pipeline and "parser" in kind.config.__annotations__:
         config["parser"] = pipeline
@@ -270,3 +272,22 @@ def _sentences(source: Source) -> Iterator[str]:
     for example in source.examples():
         yield example.premise
         yield example.hypothesis
+
+
+_TAGS: Final = 51  # of spaCy's small English pipeline, and one for no tag
+_TABLES: Final = {"spelling": 24, "tags": _TAGS, "stems": True, "relations": 1}
+
+
+def parameters(kind: Kind, **options: Any) -> int:
+    """Return the parameters of a kind of model above its word embeddings of 300 dimensions.
+
+    Args:
+        kind: the kind.
+        options: of its config, where not as its authors have them.
+    """
+    tables = {name: value for name, value in _TABLES.items() if name in kind.needs}
+    config: Any = kind.config
+    with torch.device("meta"):  # nothing is drawn, nothing is held
+        network: Any = kind.network(config(num_labels=3, **{**kind.options, **tables, **options}))
+    total = sum(int(each.numel()) for each in network.parameters())
+    return total - int(network.embeddings.table.weight.numel())

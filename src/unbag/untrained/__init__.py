@@ -1,1 +1,0 @@
-"""Models that are ready to be trained: a vocabulary, vectors, and what is known of its words."""
