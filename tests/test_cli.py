@@ -17,8 +17,9 @@ from unbag import cli
 from unbag.baselines.lexical import fitting
 from unbag.challenge_sets import results
 from unbag.challenge_sets.perturbations import modifiers, permutation
-from unbag.cli import model_options, natlog, request_options
-from unbag.cli import training as training_commands
+from unbag.cli import model_options, natlog
+from unbag.cli import options as request_options
+from unbag.cli import train as training_commands
 from unbag.evaluation import model_loading
 from unbag.training.recipes import recipes
 

@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 
 from tests.made_runs import result, run
 from unbag import challenge_sets, cli
-from unbag.cli import lists, verbosity
-from unbag.cli.request_options import PairOptions
+from unbag.cli import output, typer_utils
+from unbag.cli.options import PairOptions
 
 
 def unbag(*arguments, **env):
@@ -42,12 +42,12 @@ def test_every_list_is_comma_separated_or_repeated():
 
 
 def test_a_list_is_the_same_however_it_is_given(tmp_path):
-    assert lists.comma_separated(["a, b", "c"]) == ["a", "b", "c"] == lists.comma_separated(["a", "b", "c"])
-    assert lists.comma_separated(None) is None
+    assert typer_utils.comma_separated(["a, b", "c"]) == ["a", "b", "c"] == typer_utils.comma_separated(["a", "b", "c"])
+    assert typer_utils.comma_separated(None) is None
     (tmp_path / "a,b").mkdir()
-    paths = lists.comma_separated_paths([tmp_path / "a,b", tmp_path / "c,d"])
+    paths = typer_utils.comma_separated_paths([tmp_path / "a,b", tmp_path / "c,d"])
     assert [path.name for path in paths] == ["a,b", "c", "d"]
-    assert lists.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not this folder
+    assert typer_utils.comma_separated_paths([Path("c,")]) == [Path("c")]  # and not this folder
 
 
 def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
@@ -68,7 +68,7 @@ def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatc
     def record(recipe, config, seeds, sets, **_):
         told.append((config.corpus, seeds, config.label_map))
 
-    monkeypatch.setattr("unbag.cli.training._run", record)
+    monkeypatch.setattr("unbag.cli.train._run", record)
     labels = ("--label-map", "neutral", "--label-map", "entailment,contradiction")
     base = ["train", "finetune", "--model", "org/model", "--out", "a", *labels]
     for more in (
@@ -122,11 +122,11 @@ def test_quiet_and_verbose_are_over_with_their_command(tmp_path, monkeypatch, ca
     seen = {}
 
     def look(*_):
-        seen.update(quiet=verbosity.is_quiet(), debug=logging.getLogger("unbag").isEnabledFor(logging.DEBUG))
+        seen.update(quiet=output.is_quiet(), debug=logging.getLogger("unbag").isEnabledFor(logging.DEBUG))
         raise ValueError("what went wrong")
 
     monkeypatch.setattr("unbag.evaluation.gates.of_one_model", look)
-    before = (verbosity.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level)
+    before = (output.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level)
     gate = ("check", folder, "--min", "plain:score=.1")
     expected = {"-q": {"quiet": True, "debug": False}, "-v": {"quiet": False, "debug": True}}
     for option, state in expected.items():
@@ -134,7 +134,7 @@ def test_quiet_and_verbose_are_over_with_their_command(tmp_path, monkeypatch, ca
         unbag(*gate, option)
         assert seen == state
         assert [record.exc_info is not None for record in caplog.records] == ([True] if option == "-v" else [])
-        assert (verbosity.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level) == before
+        assert (output.is_quiet(), logging.getLogger("unbag").level, logging.getLogger().level) == before
 
 
 @pytest.mark.parametrize("form", ["md", "csv", "latex", "json"])

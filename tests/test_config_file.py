@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from unbag import cli
 from unbag.challenge_sets import results
 from unbag.cli import config_file
-from unbag.cli.running import run
+from unbag.cli.app import run
 from unbag.evaluation import evaluator
 
 PAIRS = "".join(

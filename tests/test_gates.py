@@ -224,7 +224,7 @@ def test_of_several_processes_the_first_one_tells(tmp_path, monkeypatch):
 
     old = run(tmp_path / "old", result(right=0.5))
     monkeypatch.setattr("unbag.inference.distributed.process_group", lambda: ProcessGroup(rank=1, world=2))
-    monkeypatch.setattr("unbag.cli.checking.ask", ask)
+    monkeypatch.setattr("unbag.cli.check.ask", ask)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")
     assert check("majority", *bounds, "--out", old) == (0, ""), "what is there is of an earlier run"

@@ -3,8 +3,7 @@
 import pytest
 import typer
 
-from unbag.cli.request_options import PairOptions
-from unbag.cli.set_selection import selected
+from unbag.cli.options import PairOptions, selected
 
 
 def _requests(names, **options):

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from unbag.challenge_sets import request
 from unbag.challenge_sets.request import BUILDING, Request, build_ahead
-from unbag.cli import output, watching
+from unbag.cli import output, progress
 from unbag.evaluation.lexical_baseline import FITTING
 
 
@@ -16,7 +16,7 @@ from unbag.evaluation.lexical_baseline import FITTING
 def terminal(monkeypatch):
     """Give what is drawn on a terminal."""
     drawn = io.StringIO()
-    for module in (output, watching):
+    for module in (output, progress):
         monkeypatch.setattr(
             module, "console", lambda **_: Console(file=drawn, force_terminal=True, color_system=None, width=80)
         )
@@ -32,7 +32,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
     told = []
     monkeypatch.setattr(request, "check", lambda asked: asked)
     monkeypatch.setattr(request.sets, "prepare", prepare)
-    with watching.watch(2, visible=True) as watched:
+    with progress.watch(2, visible=True) as watched:
         build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.on_progress(BUILDING, *each))
         (first, *drawing), (second, *drawing_on) = told
         assert drawing == drawing_on == [threads]
@@ -45,7 +45,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
 
 
 def test_what_goes_on_is_called_what_it_is_told_as(terminal):
-    with watching.watch(1, visible=True) as watched:
+    with progress.watch(1, visible=True) as watched:
         watched.on_set("plain")
         watched.on_progress(FITTING, 1, 2)
         watched.on_progress("plain, lexical", 1, 2)

@@ -170,8 +170,7 @@ def test_every_language_of_xnli_is_a_corpus():
 
 
 def test_corpus_all_is_the_corpora_of_the_papers():
-    from unbag.cli.request_options import PairOptions
-    from unbag.cli.set_selection import selected
+    from unbag.cli.options import PairOptions, selected
     from unbag.data.corpora import OF_PAPERS
 
     found = selected(PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail)
@@ -182,8 +181,7 @@ def test_corpus_all_is_the_corpora_of_the_papers():
 @pytest.mark.parametrize("given", [{"file": "folder"}, {"option": ["file=folder"]}])
 @pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
 def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
-    from unbag.cli.request_options import PairOptions
-    from unbag.cli.set_selection import selected
+    from unbag.cli.options import PairOptions, selected
 
     without, found = (
         selected(PairOptions(corpus=["all"], **each), names, full=False, on_failure=pytest.fail) for each in ({}, given)
@@ -197,8 +195,7 @@ def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
 
 
 def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
-    from unbag.cli.request_options import PairOptions
-    from unbag.cli.set_selection import selected
+    from unbag.cli.options import PairOptions, selected
 
     with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
         selected(PairOptions(corpus=["all"], file="folder"), ["plain"], full=False, on_failure=pytest.fail)

@@ -161,6 +161,6 @@ RECIPES = tuple(
 )
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(*RECIPES))

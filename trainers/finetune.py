@@ -23,6 +23,6 @@ ABOUT = "Ordinary fine-tuning: the cross-entropy of the gold label is minimised.
 RECIPE = Recipe("finetune", __doc__, about=ABOUT)
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(RECIPE))

@@ -51,6 +51,6 @@ which the branch beside the model, in `hex.safetensors`, gives for a single pair
 RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(RECIPE))

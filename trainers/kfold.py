@@ -56,6 +56,6 @@ def view(record: "Record") -> Any:
 RECIPE = Recipe("kfold", __doc__, config=KFoldConfig, protocol=Protocol(run, view))
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(RECIPE))

@@ -52,6 +52,6 @@ same pair with its words in random order maximised, so that the model is right i
 RECIPE = Recipe("max_entropy", __doc__, objective, MaxEntropyConfig, about=ABOUT)
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(RECIPE))

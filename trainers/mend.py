@@ -89,6 +89,6 @@ training pairs, so that the model learns what is left to say once that one has s
 RECIPE = Recipe("mend", __doc__, objective, MendConfig, Protocol(run, view), about=ABOUT, known=known)
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(RECIPE))

@@ -50,6 +50,6 @@ def view(record: "Record") -> Any:
 RECIPE = Recipe("rearranged", __doc__, config=RearrangedConfig, protocol=Protocol(run, view))
 
 if __name__ == "__main__":
-    from unbag.cli.training import main
+    from unbag.cli.train import main
 
     sys.exit(main(RECIPE))

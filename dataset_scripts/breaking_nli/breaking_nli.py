@@ -36,9 +36,9 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import rounded
 from unbag.data.corpora import OFFICIAL
 from unbag.data.downloads import PinnedFile
-from unbag.data.readers import DataError
 from unbag.data.sources import Example, Source
 from unbag.utils.hashing import file_hash
+from unbag.utils.safe_io import DataError
 
 _CITATION = """@inproceedings{glockner-etal-2018-breaking,
   title = {Breaking {NLI} Systems with Sentences that Require Simple Lexical Inferences},

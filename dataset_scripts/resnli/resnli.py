@@ -24,8 +24,8 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.columns import PAIR, real, rounded
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS, label_id
-from unbag.data.readers import DataError
 from unbag.data.sources import Example, Source
+from unbag.utils.safe_io import DataError
 
 _CITATION = """@misc{resnli-2019-refining,
   title = {Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics in {N}atural {L}anguage

@@ -12,7 +12,7 @@ from tests.examples.programs import SBATCH, SCONTROL, SRUN, TORCHRUN, UNBAG, run
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_file, pretrained  # noqa: F401
 from unbag import cli
-from unbag.cli.running import run
+from unbag.cli.app import run
 from unbag.data import demo
 
 pytestmark = pytest.mark.nightly

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from unbag import challenge_sets, cli
 from unbag.challenge_sets.request import Request
-from unbag.cli.exporting import Harness
+from unbag.cli.export import Harness
 from unbag.data.labels import LABELS
 from unbag.inference.llm.prompts import WORDS, Prompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval

@@ -7,7 +7,7 @@ import pytest
 from tests.fork_server import PYTHON
 from unbag import challenge_sets, cli, scripts
 from unbag.challenge_sets import suite
-from unbag.cli import publishing_all
+from unbag.cli import publish
 from unbag.data.corpora import OF_PAPERS
 
 
@@ -49,7 +49,7 @@ def _published(monkeypatch, *corpus, absent=()):
 
     monkeypatch.setattr("unbag.hub.dataset.publication", publication)
     monkeypatch.setattr("unbag.hub.metric_space.metric_space", lambda name, repo: repo)
-    monkeypatch.setattr(publishing_all, "carry_out", lambda *_: None)
+    monkeypatch.setattr(publish, "carry_out", lambda *_: None)
     return found, cli.run(cli.app, ["publish", "all", "--to", "org", *corpus])
 
 

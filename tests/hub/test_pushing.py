@@ -13,8 +13,8 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from tests.training.conftest import pairs_file, pretrained  # noqa: F401
-from unbag.cli import pushing, training
-from unbag.cli.pushing import require
+from unbag.cli import push, train
+from unbag.cli.push import require
 
 MAJORITY = ("evaluate", "majority", "--training", "snli", "--sets", "plain,swapped", "--corpus", "snli", "--no-lexical")
 
@@ -77,7 +77,7 @@ def test_a_training_publishes_its_model_with_the_evaluation(
 )
 def test_what_cannot_be_pushed_is_told_beforehand(arguments, told, capsys, monkeypatch):
     from unbag import cli
-    from unbag.cli.running import run
+    from unbag.cli.app import run
 
     monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)  # or all that follow would be
 
@@ -87,7 +87,7 @@ def test_what_cannot_be_pushed_is_told_beforehand(arguments, told, capsys, monke
 
 def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys):
     from unbag import cli
-    from unbag.cli.running import run
+    from unbag.cli.app import run
 
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
     assert run(cli.app, [*MAJORITY, "--out", str(tmp_path / "run"), "--push-results", "org"]) == 1
@@ -117,9 +117,9 @@ def test_require_token_without_the_right_to_write_is_rejected(tiny_hub, monkeypa
 
 def test_train_asks_about_both_repositories_before_it_begins(monkeypatch, tmp_path):
     asked = []
-    monkeypatch.setattr(pushing, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
-    monkeypatch.setattr(training, "_run", lambda *_, **__: asked.append("training") or [])
-    monkeypatch.setattr(pushing, "push_model", lambda *_, **__: None)
+    monkeypatch.setattr(push, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
+    monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
+    monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
     options = ["--model", "m", "--out", str(tmp_path / "o"), "--push-results", "org", "--push-checkpoints", "org/c"]
-    training.app(["finetune", *options], standalone_mode=False)
+    train.app(["finetune", *options], standalone_mode=False)
     assert asked == [("--push-results", "org"), ("--push-checkpoints", "org/c"), "training"]

@@ -1,4 +1,6 @@
-"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of `unbag.baselines.natlog.models`."""
+"""Determiners beside what MacCartney & Manning (2009) print, and beside the finite models of
+`unbag.baselines.natlog.models`.
+"""
 
 import pytest
 

@@ -9,7 +9,7 @@ import unbag
 from tests.inference.conftest import PAIRS
 from unbag import cli
 from unbag.challenge_sets import results
-from unbag.cli.running import run
+from unbag.cli.app import run
 from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.ray.predicting import RayEngine
 from unbag.inference.loading import ModelError

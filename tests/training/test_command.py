@@ -5,7 +5,7 @@ import shlex
 import pytest
 
 from unbag import scripts
-from unbag.cli import training
+from unbag.cli import train
 from unbag.training.reproduce import command
 
 COMMIT = "f" * 40
@@ -25,9 +25,9 @@ COMMANDS = [
 def given(words, monkeypatch):
     """Return the config that a command makes, without running it."""
     seen = []
-    monkeypatch.setattr(training, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
+    monkeypatch.setattr(train, "_run", lambda recipe, config, seeds, sets, as_json: seen.append((recipe, config)))
     assert words[:2] == ["unbag", "train"]
-    training.app(words[2:], standalone_mode=False)
+    train.app(words[2:], standalone_mode=False)
     [found] = seen
     return found
 

@@ -6,8 +6,8 @@ import pytest
 from tests import made_runs
 from unbag import challenge_sets
 from unbag.challenge_sets.failures import Failure
-from unbag.cli import training
-from unbag.cli.training import _show
+from unbag.cli import train
+from unbag.cli.train import _show
 from unbag.evaluation import evaluator
 from unbag.evaluation.verdict import of_model, sentence
 from unbag.training import seeds
@@ -74,14 +74,14 @@ def evaluated(tmp_path, monkeypatch):
     trained = {"pairs_per_epoch": 12, "steps": 6, "published": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
     monkeypatch.setattr(seeds.beforehand, "check", lambda *_, **__: None)
-    monkeypatch.setattr(training, "_quiet", lambda *, first: None)
+    monkeypatch.setattr(train, "_quiet", lambda *, first: None)
     monkeypatch.setattr(evaluator, "evaluate_all", evaluate_all)
     return TrainConfig(model="org/base", out=tmp_path / "model"), sentence(of_model(made))
 
 
 def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
     config, verdict = evaluated
-    assert training._run(PLAIN, config, (), ("plain", "swapped"), as_json=False) == []
+    assert train._run(PLAIN, config, (), ("plain", "swapped"), as_json=False) == []
     lines = capsys.readouterr().out.splitlines()
     shown = " ".join(" ".join(lines).split())
     assert f"Verdict: {verdict}" in shown
@@ -92,7 +92,7 @@ def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):
 
 def test_evaluate_failed_set_is_named_and_the_others_are_shown(evaluated, capsys):
     config, verdict = evaluated
-    [failure] = training._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
+    [failure] = train._run(PLAIN, config, (), ("plain", "swapped", "sicck"), as_json=False)
     shown = capsys.readouterr()
     assert failure.set == "sicck"
     assert "sicck: failed: no such file" in shown.err
@@ -101,6 +101,6 @@ def test_evaluate_failed_set_is_named_and_the_others_are_shown(evaluated, capsys
 
 def test_evaluate_json_has_the_verdict_of_each_seed(evaluated, capsys):
     config, verdict = evaluated
-    training._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
+    train._run(PLAIN, config, (1, 2), ("plain", "swapped"), as_json=True)
     runs = json.loads(capsys.readouterr().out)["runs"]
     assert [run["verdict"] for run in runs] == [verdict, verdict]

@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from unbag.cli import app
-from unbag.cli.running import run
+from unbag.cli.app import run
 
 SEED = os.environ.get("UNBAG_ATTACK", "")
 """Decides what is drawn where the whole attack is run."""

@@ -102,7 +102,7 @@ def empty_caches():
 def give(name):
     """Give one of the commands, with empty caches and without waiting; what is not caught in it is not caught here."""
     from unbag.cli import app
-    from unbag.cli.running import run
+    from unbag.cli.app import run
 
     empty_caches()
     waited = 0.0

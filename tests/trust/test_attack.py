@@ -15,7 +15,7 @@ from tests.trust.attack.running import Outcome, classes, drawn, failures, lay, t
 from tests.trust.attack.verdicts import judged, seen
 from tests.trust.command import ALL, SEED
 from unbag.cli import app
-from unbag.cli.running import run
+from unbag.cli.app import run
 
 INPUTS = 1200 if ALL else 60
 SLOW = re.compile(r"places_of_pairs")  # some of these hang where they are not refused

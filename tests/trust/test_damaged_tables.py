@@ -15,7 +15,7 @@ from tests.trust.conftest import write_pairs
 from tests.trust.damage import DAMAGES, do
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import Request, export, read_back
-from unbag.cli.environment import settle
+from unbag.cli.app import settle
 from unbag.data.readers import DataError
 from unbag.inference.prediction_files import read_predictions
 

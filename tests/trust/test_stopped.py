@@ -9,8 +9,8 @@ import pytest
 import typer
 
 from tests.trust.command import ask, files_below
-from unbag.cli import running
-from unbag.cli.running import run
+from unbag.cli import app as running
+from unbag.cli.app import run
 
 
 def stopped_by(number):

@@ -21,7 +21,6 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import whole as whole_record
 from unbag.data import parquet
 from unbag.data.columns import column, distinct
-from unbag.data.readers import DataError
 from unbag.data.sources import LEFT_OUT
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
@@ -29,7 +28,7 @@ from unbag.utils.files import atomic_write
 from unbag.utils.hashing import content_hash
 from unbag.utils.options import require, whole
 from unbag.utils.redaction import first_line
-from unbag.utils.safe_io import parsed_json, require_file
+from unbag.utils.safe_io import DataError, parsed_json, require_file
 
 BUILDING: Final = "building the sets"
 """What goes on while they are built ahead."""

@@ -9,29 +9,24 @@ from typing import Annotated
 import typer
 
 from unbag.cli import (
-    checking,
-    comparing,
-    demonstrating,
-    evaluating,
-    exporting,
+    build,
+    check,
+    compare,
+    demo,
+    evaluate,
+    export,
+    human_study,
     lexical,
-    making,
     models,
     natlog,
-    people,
-    prefetching,
+    output,
+    prefetch,
+    publish,
     published,
-    publishing,
-    publishing_all,
-    publishing_dataset,
-    publishing_model,
-    publishing_results,
-    publishing_spaces,
-    scoring,
-    training,
-    verbosity,
+    score,
+    train,
 )
-from unbag.cli.running import run
+from unbag.cli.app import run
 
 
 def _version(asked: bool) -> None:
@@ -62,32 +57,32 @@ def _main(
     pass
 
 
-app.command()(evaluating.evaluate)
-app.command()(scoring.score)
-app.command()(comparing.compare)
-app.command()(checking.check)
-app.command()(making.build)
-app.command()(exporting.export)
-app.command(name="sets")(making.list_sets)
+app.command()(evaluate.evaluate)
+app.command()(score.score)
+app.command()(compare.compare)
+app.command()(check.check)
+app.command()(build.build)
+app.command()(export.export)
+app.command(name="sets")(build.list_sets)
 app.command()(published.papers)
 app.command()(published.report)
 app.add_typer(lexical.app, name="lexical")
 app.add_typer(models.app, name="models")
 app.add_typer(natlog.app, name="natlog")
-app.add_typer(people.app, name="people")
-app.add_typer(training.app, name="train")
-app.add_typer(publishing.app, name="publish")
-publishing.app.command()(publishing_dataset.dataset)
-publishing.app.command()(publishing_spaces.metric)
-publishing.app.command()(publishing_model.model)
-publishing.app.command()(publishing_results.results)
-publishing.app.command()(publishing_results.results_dataset)
-publishing.app.command()(publishing_spaces.leaderboard)
-publishing.app.command()(publishing_spaces.pair)
-publishing.app.command(name="all")(publishing_all.everything)
-app.command()(prefetching.prefetch)
-app.command()(demonstrating.demo)
-verbosity.add_to(app)
+app.add_typer(human_study.app, name="people")
+app.add_typer(train.app, name="train")
+app.add_typer(publish.app, name="publish")
+publish.app.command()(publish.dataset)
+publish.app.command()(publish.metric)
+publish.app.command()(publish.model)
+publish.app.command()(publish.results)
+publish.app.command()(publish.results_dataset)
+publish.app.command()(publish.leaderboard)
+publish.app.command()(publish.pair)
+publish.app.command(name="all")(publish.everything)
+app.command()(prefetch.prefetch)
+app.command()(demo.demo)
+output.add_to(app)
 
 
 def main() -> None:

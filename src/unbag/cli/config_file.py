@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 
-from unbag.cli.request_options import PairOptions
+from unbag.cli.options import PairOptions
 
 FILE: Final = "run.yaml"
 _LARGEST: Final = 100_000  # bytes of such a file

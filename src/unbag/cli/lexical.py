@@ -5,11 +5,10 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from unbag.cli import completion
-from unbag.cli.lists import comma_separated
+from unbag.cli import typer_utils
+from unbag.cli.options import NumProc
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.paths import folder_to_write
-from unbag.cli.processes import NumProc
+from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -19,7 +18,7 @@ Training = Annotated[
     list[str] | None,
     typer.Option(
         callback=comma_separated,
-        autocompletion=completion.corpora,
+        autocompletion=typer_utils.corpora,
         help="Corpora (their train splits) or files, comma-separated or repeated (default: snli,mnli).",
     ),
 ]

@@ -9,10 +9,10 @@ from urllib.parse import urlsplit
 
 import typer
 
-from unbag.cli import completion, config_file
-from unbag.cli.lists import comma_separated
+from unbag.cli import config_file, typer_utils
+from unbag.cli.options import Offline
 from unbag.cli.output import echo
-from unbag.cli.shared_options import Offline
+from unbag.cli.typer_utils import comma_separated
 
 if TYPE_CHECKING:
     from unbag.inference.llm.endpoint import Spending
@@ -83,7 +83,7 @@ class ModelOptions:
         typer.Option(
             rich_help_panel=_BASELINES,
             callback=comma_separated,
-            autocompletion=completion.corpora,
+            autocompletion=typer_utils.corpora,
             help="What they are fitted to: corpora or files, comma-separated or repeated (default: snli,mnli).",
         ),
     ] = None

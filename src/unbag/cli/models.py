@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli import completion
-from unbag.cli.lists import comma_separated
+from unbag.cli import typer_utils
+from unbag.cli.options import Offline
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.paths import folder_to_write
-from unbag.cli.shared_options import Offline
+from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 if TYPE_CHECKING:
     from unbag.models import Kind
@@ -53,7 +52,7 @@ def make(
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            autocompletion=completion.corpora,
+            autocompletion=typer_utils.corpora,
             help="Corpora (their train splits) or files whose words it knows, comma-separated or repeated "
             "(default: snli).",
         ),

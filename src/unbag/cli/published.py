@@ -5,15 +5,15 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbag.cli import completion
+from unbag.cli import typer_utils
 from unbag.cli.output import AsJson, console, echo, print_json, print_to_paste, require_one_form
-from unbag.cli.paths import Badge, file_to_write
+from unbag.cli.typer_utils import Badge, file_to_write
 
 
 def papers(
     name: Annotated[
         str | None,
-        typer.Argument(metavar="[SET]", autocompletion=completion.sets, help="Only the tables about this set."),
+        typer.Argument(metavar="[SET]", autocompletion=typer_utils.sets, help="Only the tables about this set."),
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -18,7 +18,11 @@ NAME: Final = "try-a-pair"
 _PAGE: Final = "pair_page"
 _OURS: Final = "unbag_words"
 _MODULES: Final = tuple(
-    f"unbag.{name}" for name in ("labels", "text.tokens", "perturb.permutation", "lexical.bag", "lexical.contributions")
+    f"unbag.{name}"
+    for name in (
+        *("data.labels", "data.text.tokens", "challenge_sets.perturbations.permutation"),
+        *("baselines.lexical.bag", "baselines.lexical.contributions"),
+    )
 )
 _ALLOWED: Final = frozenset({"numpy", "scipy", "spacy", "jieba"})
 _APP: Final = """from pathlib import Path

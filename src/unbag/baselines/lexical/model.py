@@ -9,9 +9,10 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from unbag.baselines.lexical.bag import Words
 from unbag.baselines.lexical.contributions import Contribution as Contribution
 from unbag.baselines.lexical.contributions import misleading
-from unbag.baselines.lexical.features import Vocabulary, Words
+from unbag.baselines.lexical.features import Vocabulary
 from unbag.baselines.lexical.regression import COARSE_TOLERANCE, SoftmaxRegression, fit
 from unbag.data.labels import LABELS, label_id
 from unbag.utils import checksums, rng

@@ -4,8 +4,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Protocol
 
-from unbag.baselines.lexical.bag import all_words
-from unbag.baselines.lexical.features import PENN, UNIVERSAL, Words, content_words
+from unbag.baselines.lexical.bag import Words, all_words
+from unbag.baselines.lexical.features import PENN, UNIVERSAL, content_words
 from unbag.data.corpora import LANGUAGES
 from unbag.data.text.tagging import ALL as ALL
 from unbag.data.text.tagging import PIPELINE, Tagged, Tagger, tag_ahead

@@ -1,19 +1,85 @@
-"""The options that say which pairs a set is made from, and how: the same for every command that takes a set."""
+"""Options that several commands have: a dataclass whose fields are the options, which a command is handed whole.
+
+The options that say which pairs a set is made from, and how: the same for every command that takes a set.
+
+Which challenge sets a command is about: those that are named, or else all of them.
+
+The options of commands that may leave their work to an engine.
+
+The option of every command that may take several processes.
+"""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from dataclasses import dataclass, is_dataclass, replace
+from functools import wraps
+from inspect import Parameter, Signature, signature
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal
 
 import click
 import typer
 
-from unbag.cli import completion
-from unbag.cli.lists import comma_separated, comma_separated_names
+from unbag.cli import typer_utils
 from unbag.cli.output import echo
+from unbag.cli.typer_utils import comma_separated, comma_separated_names
+from unbag.data.corpora import OF_PAPERS, corpus
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
+
+if TYPE_CHECKING:
+    from unbag.challenge_sets.failures import Failure
+    from unbag.challenge_sets.request import Request
+
+
+def with_shared_options(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options that the fields of its dataclass parameters declare, behind its own.
+
+    It is handed each dataclass, made of what was given:
+
+        @dataclass(frozen=True)
+        class Place:
+            to: Annotated[str, typer.Option(help="Where to.")]
+
+        @with_shared_options
+        def send(place: Place, name: str) -> None: ...  # send NAME --to …
+    """
+    declared = signature(command).parameters.values()
+    kinds: dict[str, Any] = {p.name: p.annotation for p in declared if is_dataclass(p.annotation)}
+    shared = {name: signature(kind).parameters for name, kind in kinds.items()}
+
+    @wraps(command)
+    def run(**arguments: Any) -> None:
+        groups = {name: kind(**{field: arguments.pop(field) for field in shared[name]}) for name, kind in kinds.items()}
+        command(**groups, **arguments)
+
+    # typer reads a command's options off its signature and its annotations.
+    options = [p for p in declared if p.name not in kinds] + [p for each in shared.values() for p in each.values()]
+    options = [option.replace(kind=Parameter.KEYWORD_ONLY) for option in options]
+    run.__signature__ = Signature(options)  # type: ignore[attr-defined]
+    run.__annotations__ = {option.name: option.annotation for option in options}
+    return run
+
+
+def _go_offline(offline: bool) -> bool:
+    if offline:
+        from unbag.utils.offline import go_offline
+
+        go_offline()
+    return offline
+
+
+# Eager: the clients read the setting when they are imported, and other options import them.
+Offline = Annotated[
+    bool,
+    typer.Option(
+        "--offline",
+        callback=_go_offline,
+        is_eager=True,
+        help="Use no network; what is missing is named at once (`unbag prefetch` gets it beforehand).",
+    ),
+]
+
 
 FILE: Final = "file"
 """The option of sets that names the authors' own pairs, which the config `official` holds."""
@@ -42,7 +108,7 @@ class PairOptions:
         typer.Option(
             rich_help_panel=_WHICH,
             callback=comma_separated_names,
-            autocompletion=completion.corpora,
+            autocompletion=typer_utils.corpora,
             help="Base corpus: snli (default), mnli, anli, sick, ocnli, fever, rte, qnli, scitail, paws or "
             "xnli_en, xnli_de, … (15 languages); evaluate and publish all also take several, or all: the first five.",
         ),
@@ -51,7 +117,7 @@ class PairOptions:
         str | None,
         typer.Option(
             rich_help_panel=_WHICH,
-            autocompletion=completion.splits,
+            autocompletion=typer_utils.splits,
             help="Its split (default: the one the papers evaluate on).",
         ),
     ] = None
@@ -213,3 +279,104 @@ def _value(name: str, option: str, text: str) -> Any:
         return loading.option_value(name, option, text)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
+
+
+ALL: Final = "all"
+"""What stands for the corpora of the papers, where a command takes several (`corpora.OF_PAPERS`)."""
+
+Sets = Annotated[
+    list[str] | None,
+    typer.Option(
+        callback=comma_separated,
+        autocompletion=typer_utils.sets,
+        help="Challenge sets, all of each (unbag sets lists them), comma-separated or repeated. Without it, a sample "
+        "of every set.",
+    ),
+]
+Full = Annotated[bool, typer.Option("--full", help="All examples of every set instead of a sample.")]
+
+
+def selected(
+    pairs: PairOptions,
+    sets: Sequence[str] | None,
+    *,
+    full: bool,
+    on_failure: "Callable[[Failure], None]",
+) -> "list[Request]":
+    """Return what is asked for; of the suite, sets that cannot be made of these pairs are told of and left out.
+
+    With several corpora, a file of the authors' adds their own pairs once; without one, sets are made of corpora alone.
+
+    Args:
+        pairs: which pairs.
+        sets: those that are named.
+        full: whether to take all of each, where none is named.
+        on_failure: told of what is left out.
+    """
+    from unbag.challenge_sets import suite
+
+    corpora = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
+    if len(corpora) > 1:
+        if pairs.split:
+            raise typer.BadParameter(f"--split: expected one --corpus with it, got {len(corpora)}; leave --split out")
+        for name in corpora:
+            corpus(name)
+        without_file = pairs.without_file()
+        each = [replace(without_file, corpus=[name]) for name in corpora]
+        names = list(sets or suite.names())
+        found = [request for one in each for request in one.requests(names, on_failure=on_failure)]
+        if pairs != without_file:  # the authors' own pairs are of no corpus
+            official = replace(pairs, corpus=None).requests(names, on_failure=lambda failure: None)
+            found += [request for request in official if FILE in request.options]
+        # A set of official pairs is the same whatever the corpus.
+        found = [request for place, request in enumerate(found) if request not in found[:place]]
+        return found if full or sets else [suite.sampled(request) for request in found]
+    if sets:
+        return pairs.requests(sets)
+    requests = pairs.requests(suite.names(), on_failure=on_failure)
+    return requests if full else [suite.sampled(request) for request in requests]
+
+
+Engine = Annotated[
+    Literal["ray"] | None,
+    typer.Option(
+        "--engine",
+        metavar="ENGINE",
+        help="ray: leave the work to Ray Data, on the cluster that RAY_ADDRESS names or that is on this machine, else "
+        "on this machine alone (pip install 'unbag[ray]'); what comes out does not depend on it.",
+    ),
+]
+NumGpus = Annotated[
+    float | None,
+    typer.Option(
+        "--num-gpus",
+        min=0,
+        max=1,  # a model is loaded on one
+        help="--engine ray: the share of a GPU that each copy of the model takes; .5 puts two on one (default: 1 if "
+        "there are any).",
+    ),
+]
+
+
+def require(engine: str | None, num_gpus: float | None, shard: str | None) -> None:
+    """Refuse an engine that does not go with what else is asked for.
+
+    Raises:
+        typer.BadParameter: as `engine.require_engine` says it.
+    """
+    from unbag.evaluation.backends import require_engine
+
+    try:
+        require_engine(engine, num_gpus, shard)
+    except ValueError as error:
+        raise typer.BadParameter(str(error)) from None
+
+
+NumProc = Annotated[
+    int,
+    typer.Option(
+        "--num-proc",
+        min=1,
+        help="Processes that make rows and tag sentences, one a core at most; what comes out does not depend on it.",
+    ),
+]

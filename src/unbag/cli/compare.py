@@ -5,8 +5,8 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.lists import comma_separated
 from unbag.cli.output import AsJson, Shown, require_one_form, show
+from unbag.cli.typer_utils import comma_separated
 
 
 def compare(

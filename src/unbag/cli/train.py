@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, get_args, get_origin, g
 import typer
 from typer.core import TyperCommand
 
-from unbag.cli import pushing
-from unbag.cli.output import AsJson, console, echo, failed, print_json, progress
-from unbag.cli.paths import folder_to_write
-from unbag.cli.shared_options import Offline
-from unbag.cli.verbosity import is_quiet
+from unbag.cli import push as pushing
+from unbag.cli.options import Offline
+from unbag.cli.output import AsJson, console, echo, failed, is_quiet, print_json, progress
+from unbag.cli.typer_utils import folder_to_write
 from unbag.training.recipes import Recipe, recipes
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def add(recipe: Recipe, to: typer.Typer) -> None:
 
 def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:
     """Run the command of a recipe alone, as `python trainers/RECIPE.py`, or of one of some; return its exit code."""
-    from unbag.cli.running import run
+    from unbag.cli.app import run
 
     alone = typer.Typer(
         add_completion=False,

@@ -4,12 +4,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from unbag.cli import completion
-from unbag.cli.lists import comma_separated
+from unbag.cli import typer_utils
+from unbag.cli.options import Full, Offline, PairOptions, Sets, selected, with_shared_options
 from unbag.cli.output import AsJson, echo, print_json
-from unbag.cli.request_options import PairOptions
-from unbag.cli.set_selection import Full, Sets, selected
-from unbag.cli.shared_options import Offline, with_shared_options
+from unbag.cli.typer_utils import comma_separated
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -28,7 +26,7 @@ def prefetch(
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            autocompletion=completion.corpora,
+            autocompletion=typer_utils.corpora,
             help="What `unbag train` reads, or the built-in models are fitted to: corpora or files, comma-separated or "
             "repeated.",
         ),

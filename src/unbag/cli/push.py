@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import typer
 
-from unbag.cli.publishing import repo_of, report
+from unbag.cli.publish import repo_of, report
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.results import Result
@@ -122,7 +122,7 @@ def push_model(folder: Path, to: str, *, as_json: bool) -> None:
     Raises:
         ValueError: if it cannot be published.
     """
-    from unbag.cli.publishing_model import trained
+    from unbag.cli.publish import trained
 
     by_hand = f"unbag publish model {folder} --to {to} --yes"
     _push(lambda: trained(folder, repo_of(to, folder.resolve().name)), by_hand, as_json=as_json)

@@ -6,18 +6,25 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from unbag.cli import config_file, pushing
+from unbag.cli import config_file, push
 from unbag.cli.config_file import Config
-from unbag.cli.engines import Engine, NumGpus, require
 from unbag.cli.model_options import ModelOptions, in_folder_name
+from unbag.cli.options import (
+    ALL,
+    Engine,
+    Full,
+    NumGpus,
+    NumProc,
+    PairOptions,
+    Sets,
+    require,
+    selected,
+    with_shared_options,
+)
 from unbag.cli.output import AsJson, echo, failed, report
-from unbag.cli.paths import file_to_write, place_to_write
-from unbag.cli.processes import NumProc
-from unbag.cli.request_options import PairOptions
+from unbag.cli.progress import watch
 from unbag.cli.run_folder import ALL_CORPORA, CROSS, RUNS, run_folder
-from unbag.cli.set_selection import ALL, Full, Sets, selected
-from unbag.cli.shared_options import with_shared_options
-from unbag.cli.watching import watch
+from unbag.cli.typer_utils import file_to_write, place_to_write
 from unbag.data.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
@@ -79,7 +86,7 @@ def evaluate(
     push_results: Annotated[
         str | None,
         typer.Option(
-            pushing.OPTION,
+            push.OPTION,
             metavar="ORG[/NAME]",
             help="Also add the results to this data set of results on the Hub, as unbag publish results-dataset does; "
             "made private where there is none.",
@@ -130,7 +137,7 @@ def evaluate(
     from unbag.utils.storage import Folder, is_address
 
     asked.check(models)
-    pushing.require_results(push_results, models, pairs.data, offline=asked.offline)
+    push.require_results(push_results, models, pairs.data, offline=asked.offline)
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
     failures: list[Failure] = []
@@ -196,7 +203,7 @@ def evaluate(
         echo(f"All is predicted; another shard scores it, and writes to {place}.", err=True)
         return
     if push_results and found:
-        pushing.push_results(found, place, push_results, as_json=as_json)
+        push.push_results(found, place, push_results, as_json=as_json)
     if not found or any(failure.counts(named=bool(sets)) for failure in failures):
         raise typer.Exit(1)
 

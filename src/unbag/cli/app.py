@@ -1,4 +1,7 @@
-"""Running a command: what goes wrong becomes one line and an exit code."""
+"""Running a command: what goes wrong becomes one line and an exit code.
+
+What the environment says of caches: an empty variable says nothing, and one that names a file is refused at once.
+"""
 
 import logging
 import os
@@ -7,16 +10,38 @@ import sys
 import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any, Final
 
 import typer
 
-from unbag.cli.environment import settle
 from unbag.cli.output import echo
 from unbag.utils.errors import disk_full, is_disk_full, is_panic
 from unbag.utils.optional_deps import told
 from unbag.utils.redaction import blotted
 from unbag.utils.terminal import shown
+
+_CACHES: Final = ("UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
+
+
+def settle() -> None:
+    """Make empty names of cache folders absent, as their readers disagree on them; before anything imports those.
+
+    Raises:
+        ValueError: if a variable names what no folder can be.
+    """
+    for name in _CACHES:
+        value = os.environ.get(name)
+        if value is None:
+            continue
+        if not value.strip():
+            del os.environ[name]  # else it would be the folder that one happens to be in
+            continue
+        path = Path(value).expanduser()
+        above = next((each for each in (path, *path.parents) if each.exists()), path)
+        if not above.is_dir():
+            raise ValueError(f"expected {name} in the environment to be a folder, found {value!r}: {above} is a file")
+
 
 FAILED: Final = 1
 _LONGEST: Final = 2_000  # characters of a message, which may repeat what others wrote

@@ -5,13 +5,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli import completion
+from unbag.cli import typer_utils
 from unbag.cli.model_options import Lexical, in_folder_name
+from unbag.cli.options import Offline, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, failed, report
-from unbag.cli.paths import place_to_write
-from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import RUNS, run_folder
-from unbag.cli.shared_options import Offline, with_shared_options
+from unbag.cli.typer_utils import place_to_write
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -38,7 +37,7 @@ def score(
         typer.Option(
             "--set",
             metavar="NAME|FILE",
-            autocompletion=completion.sets,
+            autocompletion=typer_utils.sets,
             help="The challenge set that was predicted (default: permuted), or the Parquet file that `unbag build` "
             "wrote of it, which says all else.",
         ),

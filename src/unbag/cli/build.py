@@ -5,13 +5,10 @@ from typing import Annotated, Final
 
 import typer
 
-from unbag.cli import completion
-from unbag.cli.engines import Engine
+from unbag.cli import typer_utils
+from unbag.cli.options import Engine, NumProc, Offline, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, console, echo, print_json
-from unbag.cli.paths import set_or_address_to_write
-from unbag.cli.processes import NumProc
-from unbag.cli.request_options import PairOptions
-from unbag.cli.shared_options import Offline, with_shared_options
+from unbag.cli.typer_utils import set_or_address_to_write
 
 _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 
@@ -19,7 +16,7 @@ _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 @with_shared_options
 def build(
     pairs: PairOptions,
-    name: Annotated[str, typer.Argument(autocompletion=completion.sets, help="The challenge set, e.g. permuted.")],
+    name: Annotated[str, typer.Argument(autocompletion=typer_utils.sets, help="The challenge set, e.g. permuted.")],
     out: Annotated[
         str,
         typer.Option(
@@ -79,7 +76,7 @@ def build(
 
 def list_sets(
     name: Annotated[
-        str | None, typer.Argument(autocompletion=completion.sets, help="One set, whose options to list.")
+        str | None, typer.Argument(autocompletion=typer_utils.sets, help="One set, whose options to list.")
     ] = None,
     as_json: AsJson = False,
 ) -> None:

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from unbag.cli import completion, config_file
-from unbag.cli.evaluating import ask
-from unbag.cli.lists import comma_separated
+from unbag.cli import config_file, typer_utils
+from unbag.cli.evaluate import ask
 from unbag.cli.model_options import ModelOptions, in_folder_name
+from unbag.cli.options import Full, PairOptions, with_shared_options
 from unbag.cli.output import AsJson, Shown, failed, leave, require_one_form, show
-from unbag.cli.paths import Badge, folder_to_write
-from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import RUNS, run_folder
-from unbag.cli.set_selection import Full
-from unbag.cli.shared_options import with_shared_options
+from unbag.cli.typer_utils import Badge, comma_separated, folder_to_write
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
@@ -39,7 +36,7 @@ def check(
             "--min",
             metavar="SET:NUMBER=BOUND",
             callback=comma_separated,
-            autocompletion=completion.bounds,
+            autocompletion=typer_utils.bounds,
             help="The least that a number may be, of those whose higher is better; comma-separated or repeated. score "
             "is the score beyond words; an unknown name lists the others.",
         ),
@@ -50,7 +47,7 @@ def check(
             "--max",
             metavar="SET:NUMBER=BOUND",
             callback=comma_separated,
-            autocompletion=completion.bounds,
+            autocompletion=typer_utils.bounds,
             help="The most that a number may be, of those whose lower is better.",
         ),
     ] = None,

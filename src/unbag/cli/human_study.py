@@ -6,11 +6,10 @@ from typing import Annotated, Any
 import typer
 
 from unbag.cli.model_options import LabelMap, parsed
+from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, console, echo, print_json, progress
-from unbag.cli.paths import folder_to_write
-from unbag.cli.request_options import PairOptions
 from unbag.cli.run_folder import RUNS
-from unbag.cli.shared_options import with_shared_options
+from unbag.cli.typer_utils import folder_to_write
 
 app = typer.Typer(
     no_args_is_help=True,

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from unbag.cli.output import AsJson, console, echo, leave, report
-from unbag.cli.paths import folder_to_write
-from unbag.cli.watching import watch
+from unbag.cli.progress import watch
+from unbag.cli.typer_utils import folder_to_write
 
 if TYPE_CHECKING:
     from unbag.evaluation.demo import Disagreement

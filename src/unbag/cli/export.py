@@ -5,12 +5,10 @@ from typing import Annotated, Literal
 
 import typer
 
-from unbag.cli import completion
-from unbag.cli.lists import comma_separated
+from unbag.cli import typer_utils
+from unbag.cli.options import PairOptions, with_shared_options
 from unbag.cli.output import AsJson, echo, print_json
-from unbag.cli.paths import folder_to_write
-from unbag.cli.request_options import PairOptions
-from unbag.cli.shared_options import with_shared_options
+from unbag.cli.typer_utils import comma_separated, folder_to_write
 
 # As in `unbag.integrations.harness.export`, which is too heavy to import for a help page; a test holds them together.
 Harness = Literal["lm-eval", "lighteval", "inspect-ai"]
@@ -25,7 +23,7 @@ def export(
         list[str],
         typer.Option(
             callback=comma_separated,
-            autocompletion=completion.sets,
+            autocompletion=typer_utils.sets,
             help="Challenge sets (unbag sets lists them), comma-separated or repeated.",
         ),
     ] = ["permuted"],  # noqa: B006  (typer reads the default)
