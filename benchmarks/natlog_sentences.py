@@ -2,10 +2,10 @@
 
     python benchmarks/natlog_sentences.py [--pipeline FOLDER] [--file SICCK-Ground-Truth-apr24.csv] [PAIRS …]
 
-PAIRS are files of pairs as `unbag.data.sources.open_data` reads them, label ids as `unbag.data.labels` has them; rows without
-label are left out. `--file` is SICCK, scored four-way without being told the seeds' labels, beside `told`: what the
-labeller that is told them has right on the same rows. `majority` is what always the most frequent label would have
-right of those read. Sentences are parsed anew, on one core. One JSON line a file.
+PAIRS are files of pairs as `unbag.data.sources.open_data` reads them, label ids as `unbag.data.labels` has them; rows
+without label are left out. `--file` is SICCK, scored four-way without being told the seeds' labels, beside `told`:
+what the labeller that is told them has right on the same rows. `majority` is what always the most frequent label
+would have right of those read. Sentences are parsed anew, on one core. One JSON line a file.
 """
 
 import argparse

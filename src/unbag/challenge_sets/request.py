@@ -46,7 +46,8 @@ class Request:
     Attributes:
         name: the set.
         config: one of its configs, e.g. `snli-test-hypothesis`, or a corpus; None where the options name data.
-        options: the set's options, and `data`, `columns`, … for data of your own (`unbag.challenge_sets.loading.builder`).
+        options: the set's options, and `data`, `columns`, … for data of your own
+        (`unbag.challenge_sets.loading.builder`).
         examples: how many of its examples to draw; None for all.
         seed: decides which are drawn.
     """

@@ -4,8 +4,8 @@ A pair is `[BOS] premise [BOS] hypothesis`: both sides begin alike, so that a se
 either side, and no side is ever empty.
 
 What a word is does not depend on its neighbours, and no word reaches over a boundary of spaCy's English tokenizer, by
-which sentences are permuted (`unbag.data.text.tokens`): so a permuted sentence has the words of the original, and a model
-that is blind to order answers both alike.
+which sentences are permuted (`unbag.data.text.tokens`): so a permuted sentence has the words of the original, and a
+model that is blind to order answers both alike.
 """
 
 from collections import Counter

@@ -1,7 +1,8 @@
 """The lexical features of a pair (Nie et al. 2019, section 5): indicators of words and of pairs of words.
 
 Three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. Which words count is said
-in `unbag.baselines.lexical.words`. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the third.
+in `unbag.baselines.lexical.words`. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the
+third.
 
 Content words: nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2), by their tags.
 

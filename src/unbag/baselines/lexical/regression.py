@@ -7,10 +7,11 @@ Three things make it fast and leave the solution what it is:
   same predictions: on SNLI three columns of four go.
 - Three labels have two variables a column (`_contrasts`).
 - Variables are scaled by their curvature (the diagonal of the Hessian), so that a word of ten thousand examples and
-  one of two take steps of their own size; those of frequent columns by nearly all of it (`unbag.baselines.lexical.optimizer`).
+  one of two take steps of their own size; those of frequent columns by nearly all of it
+  (`unbag.baselines.lexical.optimizer`).
 
-The optimiser is L-BFGS (`unbag.baselines.lexical.optimizer`) on sparse products of SciPy. `benchmarks/lexical.py` runs it beside
-scikit-learn's `LogisticRegression`.
+The optimiser is L-BFGS (`unbag.baselines.lexical.optimizer`) on sparse products of SciPy. `benchmarks/lexical.py`
+runs it beside scikit-learn's `LogisticRegression`.
 
 What softmax regression minimises, on large sparse data: value and gradient, in the time of four sparse products.
 

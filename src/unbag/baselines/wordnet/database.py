@@ -3,7 +3,8 @@
 NLTK's reader, and not the `wn` library: it reads the database files as Princeton published them, which every way to
 WordNet delivers (NLTK's downloader, a package registry, Linux distributions), and its `morphy` takes WordNet's
 exception lists of irregular forms into account. Today's `wn` reads only files in its own format, which no package
-registry has; its version 0.0.23, out of which `unbag.baselines.wordnet.install` takes Princeton's files, is another library.
+registry has; its version 0.0.23, out of which `unbag.baselines.wordnet.install` takes Princeton's files, is another
+library.
 """
 
 import hashlib

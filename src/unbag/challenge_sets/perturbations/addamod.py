@@ -4,11 +4,12 @@
 neither follows from the other, and neither rules the other out, so the label is neutral.
 
 The adjective is one that the corpus has as a modifier of both nouns (`AdjectiveCounts`), directly before them. It moves
-freely. That is, it tells a property: it is of a class that English orders (size, age, colour; `unbag.data.text.grammar`),
-or the corpus has it as a predicate too ("is homeless"), which relational adjectives hardly are (a live band, military
-men). And with neither noun it is a name or a collocation ("American flag", "martial arts"), which is what occurs
-`COLLOCATION` times as often as the two would by chance (pointwise mutual information, Church and Hanks 1990).
-Adjectives of origin go with people and animals only, for of things they tell a kind (Chinese food).
+freely. That is, it tells a property: it is of a class that English orders (size, age, colour;
+`unbag.data.text.grammar`), or the corpus has it as a predicate too ("is homeless"), which relational adjectives
+hardly are (a live band, military men). And with neither noun it is a name or a collocation ("American flag", "martial
+arts"), which is what occurs `COLLOCATION` times as often as the two would by chance (pointwise mutual information,
+Church and Hanks 1990). Adjectives of origin go with people and animals only, for of things they tell a kind (Chinese
+food).
 
 It goes before the noun, or before the noun's compounds ("a red fire truck"), and after determiners and numbers; a or an
 follows its sound. Beside adjectives that are already there it goes where English has its class (size before age before

@@ -82,12 +82,12 @@ class _Question:
 class CausalPredictor:
     """A causal language model asked by label likelihood; made by `load`.
 
-    The prompt (`unbag.inference.llm.prompts`) is continued by each label's word, and a label's score is the log-likelihood of its
-    word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens before t). A softmax
-    over the three scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words | prompt). The sum is not
-    divided by the word's length: the words are nearly always one token each, and that of the likeliest is what the
-    model would say. It is what lm-evaluation-harness calls `acc` for a task of `output_type: multiple_choice`; its
-    `acc_norm` divides by the characters of the choice.
+    The prompt (`unbag.inference.llm.prompts`) is continued by each label's word, and a label's score is the
+    log-likelihood of its word, summed over the word's tokens: ln p(word | prompt) = Σ_t ln p(token_t | prompt, tokens
+    before t). A softmax over the three scores gives the probabilities: p(label) = p(word | prompt) / Σ p(words |
+    prompt). The sum is not divided by the word's length: the words are nearly always one token each, and that of the
+    likeliest is what the model would say. It is what lm-evaluation-harness calls `acc` for a task of `output_type:
+    multiple_choice`; its `acc_norm` divides by the characters of the choice.
 
     Prompt and word are tokenized together. The condition is what the three texts and the prompt by itself begin with,
     so a tokenizer that merges across the seam changes nothing: there the last tokens of the prompt are scored too.

@@ -191,10 +191,10 @@ FORMS: Final = (
 class EndpointPredictor:
     """A model behind a `/chat/completions` endpoint; made by `load`.
 
-    The question is that of `unbag.inference.llm.prompts`, as a conversation. Where the endpoint tells the probabilities of the
-    first token, they are the labels' (`reading.probabilities_of`); else, or where they lie elsewhere, the answer's
-    words decide (`reading.label_in`), with probability 1. An answer that names no label is an abstention: all
-    probabilities are equal, as with every predictor that may have no answer.
+    The question is that of `unbag.inference.llm.prompts`, as a conversation. Where the endpoint tells the
+    probabilities of the first token, they are the labels' (`reading.probabilities_of`); else, or where they lie
+    elsewhere, the answer's words decide (`reading.label_in`), with probability 1. An answer that names no label is an
+    abstention: all probabilities are equal, as with every predictor that may have no answer.
 
     Every answer is kept on disk as it arrives (`AnswerCache`), equal questions are asked once, and so a run that was
     killed goes on without paying twice.

@@ -1,10 +1,11 @@
 """Write our sets as tasks of lm-evaluation-harness, lighteval or inspect-ai: files that need the harness alone.
 
     <folder>/data/<set>/test.parquet   the rows, unless they are read from the Hub
-    <folder>/…                         what the harness reads; see `unbag.integrations.harness.lm_eval`, `.lighteval`, `.inspect_ai`
+    <folder>/…                         what the harness reads; see `unbag.integrations.harness.lm_eval`, `.lighteval`,
+    `.inspect_ai`
 
-Prompt, words and metric are ours: the question of `unbag.inference.llm.prompts`, and the arithmetic of `unbag.scoring`, copied
-into the files, since a metric such as Permutation Acceptance is no mean over rows.
+Prompt, words and metric are ours: the question of `unbag.inference.llm.prompts`, and the arithmetic of
+`unbag.scoring`, copied into the files, since a metric such as Permutation Acceptance is no mean over rows.
 """
 
 from collections.abc import Mapping, Sequence

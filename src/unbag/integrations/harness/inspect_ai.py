@@ -1,7 +1,7 @@
 """Tasks of inspect-ai: one Python file with a task a set; and `eval.yaml`, with which a data set of the Hub is a task.
 
-Models are asked for a word and their answer is read (`unbag.inference.llm.reading`), as with `unbag evaluate endpoint:…` where it
-gives no probabilities. An answer that names no label is wrong.
+Models are asked for a word and their answer is read (`unbag.inference.llm.reading`), as with `unbag evaluate
+endpoint:…` where it gives no probabilities. An answer that names no label is wrong.
 
 `eval.yaml` is for the root of a data set's repository (`inspect eval hf/org/name`). It can ask and compare, but has no
 place for a metric: it gives plain accuracy, and so is written for no set whose score is something else than that.

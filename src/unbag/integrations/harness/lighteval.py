@@ -1,8 +1,8 @@
 """Tasks of lighteval: one Python file with a `TASKS_TABLE`, for `--custom-tasks`.
 
-The label words are choices whose log-likelihoods are compared, as in `unbag.integrations.harness.lm_eval`. A sample's result is its
-record; one corpus-level metric reads the records of all and gives all scores. (Had each score a metric of its own,
-lighteval would bootstrap it over rows, which tears apart what belongs to one example.)
+The label words are choices whose log-likelihoods are compared, as in `unbag.integrations.harness.lm_eval`. A sample's
+result is its record; one corpus-level metric reads the records of all and gives all scores. (Had each score a metric
+of its own, lighteval would bootstrap it over rows, which tears apart what belongs to one example.)
 """
 
 from collections.abc import Sequence
