@@ -67,8 +67,8 @@ def test_content_that_changed_is_refused():
     import pytest
 
     from unbag.data.corpora import CORPORA
-    from unbag.data.readers import DataError
     from unbag.data.sources import open_corpus
+    from unbag.utils.safe_io import DataError
 
     tampered = replace(CORPORA["sick"], contents={"validation": "0" * 64})
     with pytest.raises(DataError, match=r"split validation, has other rows .*expected sha256 000"):
@@ -90,8 +90,8 @@ def test_what_the_hub_does_not_have_is_said(change, words):
     import pytest
 
     from unbag.data.corpora import CORPORA
-    from unbag.data.readers import DataError
     from unbag.data.sources import open_corpus
+    from unbag.utils.safe_io import DataError
 
     with pytest.raises(DataError, match=words):
         open_corpus(replace(CORPORA["snli"], **change))
@@ -101,8 +101,8 @@ def test_what_the_hub_does_not_have_is_said(change, words):
 def test_a_data_set_of_the_users_is_read_from_the_hub():
     import pytest
 
-    from unbag.data.readers import DataError
     from unbag.data.sources import open_data
+    from unbag.utils.safe_io import DataError
 
     labels = ["entailment", "neutral", "contradiction"]
     source = open_data("RobZamp/sick", split="validation", labels=labels)

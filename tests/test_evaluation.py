@@ -15,7 +15,6 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
 from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
 from unbag.data.predictions import require_foldable
-from unbag.data.readers import DataError
 from unbag.data.text.tokens import tokenize
 from unbag.evaluation.backends import InProcess
 from unbag.evaluation.evaluator import evaluate_all, evaluate_file
@@ -23,6 +22,7 @@ from unbag.evaluation.lexical_baseline import WordCounter, Words
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
+from unbag.utils.safe_io import DataError
 
 SUBJECTS = ["Two young dogs", "An old woman in black", "Three of the boys", "My tall neighbour from Spain"]
 ACTS = ["chase a red ball in the park", "wait for the last bus to town", "carry heavy boxes up the hill"]

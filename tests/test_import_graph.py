@@ -61,8 +61,43 @@ def test_no_rooms_import_each_other_in_a_circle():
     _check(rooms, "rooms")
 
 
-def test_labels_and_scoring_stand_on_the_ground():
+def test_labels_and_scoring_import_nothing_else_of_the_package():
     """They are copied into the metrics' Spaces and other harnesses' tasks, which have numpy and nothing of ours."""
+    vendored = {"unbag.data.labels"} | {name for name in _modules() if _room(name) == "unbag.scoring"}
+    assert len(vendored) > 10
     for module, imported in _imports().items():
-        if _room(module) in ("unbag.data.labels", "unbag.scoring"):
-            assert {_room(each) for each in imported} <= {"unbag.data.labels", "unbag.scoring"}, module
+        if module in vendored:
+            assert imported <= vendored | {"unbag.data"}, module
+
+
+LAYERS = (
+    {"utils"},
+    {"data"},
+    {"models", "scoring"},
+    {"inference"},
+    {"baselines"},
+    {"challenge_sets"},
+    {"evaluation"},
+    {"training", "reports"},
+    {"hub", "api"},
+    {"integrations"},
+    {"cli"},
+)
+"""The packages of `src/unbag`, from the lowest layer to the highest. A package imports from lower layers only."""
+
+
+def test_packages_import_lower_layers_only():
+    level = {f"unbag.{name}": number for number, names in enumerate(LAYERS) for name in names}
+    imports = _imports()
+    assert level.keys() | {"unbag", "unbag.__main__", "unbag.scripts"} == {
+        _room(name) for name in imports if name.startswith("unbag")
+    }
+    upward = [
+        (module, each)
+        for module, imported in imports.items()
+        for each in imported
+        if _room(module) in level
+        and level.get(_room(each), -1) >= level[_room(module)]
+        and _room(each) != _room(module)
+    ]
+    assert not upward

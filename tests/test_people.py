@@ -13,9 +13,9 @@ from typer.testing import CliRunner
 from unbag import cli
 from unbag.data.labels import LABELS, TWO_WAY, LabelError
 from unbag.data.predictions import of_labels
-from unbag.data.readers import DataError
 from unbag.evaluation import human_study
 from unbag.inference.label_probe import ProbeReport
+from unbag.utils.safe_io import DataError
 
 Q = 3
 N = 24

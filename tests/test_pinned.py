@@ -6,7 +6,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from unbag.data.downloads import PinnedFile, fetch, find
-from unbag.data.readers import DataError
+from unbag.utils.safe_io import DataError
 
 CONTENT = b"some bytes of other people" * 10_000
 

@@ -14,10 +14,10 @@ from unbag.challenge_sets.request import Request, export
 from unbag.cli import app
 from unbag.data import demo
 from unbag.data.labels import LABELS
-from unbag.data.readers import DataError
 from unbag.data.sources import open_data
 from unbag.data.text.tokens import tokenize
 from unbag.utils import parallel
+from unbag.utils.safe_io import DataError
 
 KEYS = ("id", "premise", "hypothesis", "label", "annotator_labels")
 SETS = {

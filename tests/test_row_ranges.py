@@ -11,8 +11,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from unbag.data.readers import DataError, File, Start, open_file, separated_starts
+from unbag.data.readers import File, Start, open_file, separated_starts
 from unbag.utils import safe_io
+from unbag.utils.safe_io import DataError
 
 SIZES = (1, 2, 3, 7, 500)
 PIECES = ["a", "ä", "犬", '"', '""', ",", ";", "\t", "\n", "\r\n", "\u2028", " ", "don't", '5" nail', "\ufeff"]

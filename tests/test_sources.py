@@ -7,9 +7,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from unbag.data.labels import LABELS
-from unbag.data.readers import DataError
 from unbag.data.sources import Example, open_data
 from unbag.utils.advice import command_options
+from unbag.utils.safe_io import DataError
 
 PAIRS = [("A man sleeps.", "A man is awake.", "contradiction"), ("A dog runs.", "An animal moves.", "entailment")]
 

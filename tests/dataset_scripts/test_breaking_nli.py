@@ -11,9 +11,9 @@ from unbag import evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS
-from unbag.data.readers import DataError
 from unbag.reports.terminal import view
 from unbag.scripts import module
+from unbag.utils.safe_io import DataError
 
 builder = module("dataset_scripts", "breaking_nli")
 

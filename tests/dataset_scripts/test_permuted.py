@@ -19,10 +19,10 @@ from unbag.challenge_sets.request import Request, build
 from unbag.cli import app
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.data.readers import DataError
 from unbag.data.text import tokens
 from unbag.data.text.tokens import tokenize
 from unbag.utils import parallel
+from unbag.utils.safe_io import DataError
 
 PAIRS = [
     (

@@ -15,7 +15,7 @@ from unbag.challenge_sets.request import Request, build, export
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, label_id
 from unbag.data.predictions import Answers
-from unbag.data.readers import DataError
+from unbag.utils.safe_io import DataError
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
 VERBS = "runs sleeps sings waits eats drinks jumps reads".split()

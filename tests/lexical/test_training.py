@@ -58,9 +58,11 @@ def test_two_fits_give_the_same_bits(pairs, tmp_path):
 
 
 def test_every_module_of_a_fit_has_a_part_in_the_name_of_its_folder():
-    package = Path(fitting.__file__).parents[1]
+    package = Path(fitting.__file__).parents[2]
     for name in fitting._CODE:
-        imported = re.findall(r"^from unbag\.lexical\.(\w+) import", (package / name).read_text(), re.MULTILINE)
+        imported = re.findall(
+            r"^from unbag\.baselines\.lexical\.(\w+) import", (package / name).read_text(), re.MULTILINE
+        )
         assert {f"baselines/lexical/{module}.py" for module in imported} <= set(fitting._CODE), name
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from unbag.challenge_sets.request import Request, export
 from unbag.data import demo
-from unbag.data.readers import DataError
 from unbag.evaluation.ray.building import build
+from unbag.utils.safe_io import DataError
 
 pytestmark = pytest.mark.nightly
 

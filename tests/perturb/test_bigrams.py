@@ -4,8 +4,8 @@ from collections import Counter
 import pytest
 
 from unbag.challenge_sets.perturbations.corpus_counts import EDGE, Bigrams, of_examples, of_file, together
-from unbag.data.readers import DataError
 from unbag.data.sources import Example
+from unbag.utils.safe_io import DataError
 
 
 def test_bigrams_of_pairs():

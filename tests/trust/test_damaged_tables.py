@@ -16,8 +16,8 @@ from tests.trust.damage import DAMAGES, do
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import Request, export, read_back
 from unbag.cli.app import settle
-from unbag.data.readers import DataError
 from unbag.inference.prediction_files import read_predictions
+from unbag.utils.safe_io import DataError
 
 pytestmark = pytest.mark.usefixtures("elsewhere")
 

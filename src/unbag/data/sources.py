@@ -12,8 +12,8 @@ from typing import Any, Final, NamedTuple
 from unbag.data import readers
 from unbag.data.corpora import CORPORA, LANGUAGES, Corpus
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, is_unlabelled
-from unbag.data.readers import DataError
 from unbag.utils.advice import first_fitting
+from unbag.utils.safe_io import DataError
 
 _RECOGNISED: Final = {
     "premise": ("premise", "sentence1", "sentence_A", "text1"),

@@ -16,12 +16,13 @@ from numpy.typing import NDArray
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
 from unbag.data.predictions import Answers
-from unbag.data.readers import DataError, cell, open_file
+from unbag.data.readers import cell, open_file
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.permutation_acceptance import ORIGINAL
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
+from unbag.utils.safe_io import DataError
 
 DEFAULT_PAIRS: Final = 200
 SHEET: Final = "sheet.csv"

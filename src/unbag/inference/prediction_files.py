@@ -11,8 +11,9 @@ import xxhash
 from numpy.typing import NDArray
 
 from unbag.data.labels import LABEL_SPACES, LABELS, LabelError, canonical
-from unbag.data.readers import DataError, Row, cell, open_file
+from unbag.data.readers import Row, cell, open_file
 from unbag.inference.predictor import checked_probabilities
+from unbag.utils.safe_io import DataError
 
 _BATCH: Final = 10_000  # ids at a time
 

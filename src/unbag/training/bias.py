@@ -25,12 +25,13 @@ from numpy.typing import NDArray
 from unbag.baselines.lexical.fitting import FLOOR, CrossFitted
 from unbag.baselines.lexical.regression import lms
 from unbag.data.labels import LABELS, label_id
-from unbag.data.readers import DataError, open_file
+from unbag.data.readers import open_file
 from unbag.data.sources import Example
 from unbag.inference.prediction_files import label_space_of_file
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.runner import predict_rows
 from unbag.utils.hashing import text_hash
+from unbag.utils.safe_io import DataError
 
 LEXICAL: Final = "lexical"
 HYPOTHESIS: Final = "hypothesis"
