@@ -29,8 +29,9 @@ import numpy as np
 
 from children import at_once, ended, peak_mb, started
 from unbag.baselines.lexical.bag import Words
-from unbag.baselines.lexical.features import Vocabulary, content_words, features
+from unbag.baselines.lexical.features import Vocabulary, features
 from unbag.baselines.lexical.regression import fit, lms
+from unbag.baselines.lexical.words import content_words
 from unbag.data.labels import LABELS, label_id
 from unbag.data.sources import open_data
 from unbag.data.text.tagging import Tagger

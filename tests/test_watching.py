@@ -31,7 +31,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
 
     told = []
     monkeypatch.setattr(request, "check", lambda asked: asked)
-    monkeypatch.setattr(request.sets, "prepare", prepare)
+    monkeypatch.setattr(request.loading, "prepare", prepare)
     with progress.watch(2, visible=True) as watched:
         build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.on_progress(BUILDING, *each))
         (first, *drawing), (second, *drawing_on) = told

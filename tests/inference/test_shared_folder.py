@@ -30,7 +30,7 @@ class Threads(ProcessGroup):
 
 
 def told(folders, monkeypatch):
-    monkeypatch.setattr(distributed, "_PATIENCE", 0.5)
+    monkeypatch.setattr(distributed, "_FOLDER_TIMEOUT", 0.5)
     barrier, values, found = threading.Barrier(len(folders)), {}, {}
 
     def run(rank):

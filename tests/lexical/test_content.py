@@ -1,4 +1,4 @@
-from unbag.baselines.lexical.features import PENN, UNIVERSAL, content_words
+from unbag.baselines.lexical.words import PENN, UNIVERSAL, content_words
 
 
 def test_only_content_words_count_and_each_once():

@@ -18,7 +18,7 @@ from tests.patience import wait_until
 from unbag.challenge_sets import results
 from unbag.data.labels import LABELS
 from unbag.evaluation.model_loading import predictor_of
-from unbag.inference import BatchPredictor, label_probe
+from unbag.inference import BatchPredictor, probe
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.llm import endpoint as endpoint_module
 from unbag.inference.llm.endpoint import KEY, EndpointError, EndpointPredictor, Spending
@@ -189,7 +189,7 @@ def test_a_pair_that_a_filter_refuses_is_an_abstention(endpoint):
 def test_the_label_probe_works(endpoint):
     gold = {Prompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
     endpoint.answers = lambda question: gold.get(question, "Maybe")
-    report = label_probe(load(endpoint))
+    report = probe(load(endpoint))
     assert (report.right_declared, report.mislabelled) == (12, False)
 
 

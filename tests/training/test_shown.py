@@ -73,7 +73,7 @@ def evaluated(tmp_path, monkeypatch):
 
     trained = {"pairs_per_epoch": 12, "steps": 6, "published": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
-    monkeypatch.setattr(seeds.beforehand, "check", lambda *_, **__: None)
+    monkeypatch.setattr(seeds.preflight, "check", lambda *_, **__: None)
     monkeypatch.setattr(train, "_quiet", lambda *, first: None)
     monkeypatch.setattr(evaluator, "evaluate_all", evaluate_all)
     return TrainConfig(model="org/base", out=tmp_path / "model"), sentence(of_model(made))

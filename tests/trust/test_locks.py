@@ -16,7 +16,7 @@ from unbag.utils import locks
 _HOLD = """
 import sys, time
 from pathlib import Path
-from unbag import locks
+from unbag.utils import locks
 with locks.alone(Path(sys.argv[1]), "training"):
     print("held", flush=True)
     {more}

@@ -3,11 +3,6 @@
 Three kinds: a word of the premise, a word of the hypothesis, and a pair of one word of each. Which words count is said
 in `unbag.baselines.lexical.words`. Exchanging premise and hypothesis exchanges the first two kinds and mirrors the
 third.
-
-Content words: nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2), by their tags.
-
-For English by the Penn Treebank's, whose verbs have *be* and *have* among them, whose adverbs *not*, and by EX beside:
-in Figure 2 of the paper *not* and *there* are features. Universal tags call them particles and pronouns.
 """
 
 from collections import defaultdict
@@ -20,7 +15,6 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from unbag.baselines.lexical.bag import Words
-from unbag.data.text.tagging import Tagged
 
 _SHIFT: Final = 32  # bits of a word's number in a feature's
 _LOW: Final = (1 << _SHIFT) - 1
@@ -160,19 +154,3 @@ def _ranked(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int
 def _indicators(columns: NDArray[np.int32], ends: NDArray[np.int64], n_columns: int) -> sparse.csr_matrix:
     ones = np.ones(len(columns), dtype=np.float32)
     return sparse.csr_matrix((ones, columns, ends), shape=(len(ends) - 1, n_columns))
-
-
-PENN: Final = frozenset("NN NNS NNP NNPS VB VBD VBG VBN VBP VBZ JJ JJR JJS RB RBR RBS EX".split())
-"""The Penn Treebank's tags of the words that count: NN*, VB*, JJ*, RB* and EX (*there*)."""
-
-UNIVERSAL: Final = frozenset({"NOUN", "PROPN", "VERB", "ADJ", "ADV"})
-"""Universal tags of the words that count, for other languages, proper nouns included."""
-
-
-def content_words(tagged: Tagged, content: frozenset[str] = PENN) -> Words:
-    """Return the content words of a tagged sentence.
-
-    >>> content_words((("There", "EX"), ("are", "VBP"), ("two", "CD"), ("dogs", "NNS"), (".", ".")))
-    ('are', 'dogs', 'there')
-    """
-    return tuple(sorted({token.lower() for token, tag in tagged if tag in content}))
