@@ -40,7 +40,7 @@ def options_of():
         "build plain --data {} --out out.parquet",
         "export lm-eval --to out --sets plain --data {}",
         "lexical fit --training {} --out out",
-        "prefetch majority --training {}",
+        "prefetch majority --sets plain --data {} --training {}",
         "train finetune --model m --corpus {} --validation {} --out out",
     ],
 )

@@ -61,7 +61,8 @@ def test_every_process_has_the_same_cache_entry(tmp_path):
         f"sets.builder('plain', data=Path({str(data)!r}), language='en', cache_dir=Path({str(tmp_path / 'cache')!r}))"
     )
     # What the first process leaves in the cache must not count.
-    code = f"from pathlib import Path; from unbag.challenge_sets import loading as sets; x = {made}; sets.prepare(x); print(x.cache_dir)"
+    imports = "from pathlib import Path; from unbag.challenge_sets import loading as sets"
+    code = f"{imports}; x = {made}; sets.prepare(x); print(x.cache_dir)"
     runs = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True) for _ in range(2)]
     assert runs[0].stdout == runs[1].stdout != ""
 
