@@ -53,12 +53,12 @@ portability: $(VENV)/dev.installed  ## build every set as on other processors, a
 
 attack: $(VENV)/dev.installed  ## all of the attack with malformed input and faults, of which `make test` runs a part
 	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) -m "" tests/trust
-	$(BIN)/python -m tests.trust.attack --attack-seed $(SEED) --inputs $(INPUTS)
-	$(BIN)/python -m tests.trust.faults --attack-seed $(SEED)
+	$(BIN)/python -m tests.robustness.malformed_inputs --attack-seed $(SEED) --inputs $(INPUTS)
+	$(BIN)/python -m tests.robustness.fault_injection --attack-seed $(SEED)
 
 fuzz: $(VENV)/dev.installed  ## the parsers of outside files, for SECONDS in all, led by coverage where atheris installs
 	-$(INSTALL) atheris
-	$(BIN)/python -m tests.trust.fuzz --seconds $(SECONDS) --attack-seed $(SEED)
+	$(BIN)/python -m tests.robustness.fuzz --seconds $(SECONDS) --attack-seed $(SEED)
 
 audit: $(VENV)/pip.installed  ## known vulnerabilities of what the tests ran with: asks PyPI's or OSV's database
 	$(INSTALL) pip-audit
@@ -84,7 +84,7 @@ format: $(VENV)/dev.installed
 	$(BIN)/ruff check --fix
 
 hub: $(VENV)/dev.installed  ## a small Hub on this machine, to play with: it prints how to point the clients at it
-	$(BIN)/python -m tests.hub_server $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
+	$(BIN)/python -m tests.fake_hub $(if $(wildcard ../shared/hub),--mount ../shared/hub --corpora)
 
 docs: $(VENV)/dev.installed  ## the documentation in docs/_build/html, with what its tutorials tell to run
 	$(INSTALL) --group docs

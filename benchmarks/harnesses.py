@@ -21,8 +21,8 @@ from typing import Any, Final
 ROOT: Final = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the tests' model and endpoint
 
-from tests.llm.tiny_lm import save_tiny_lm  # noqa: E402
-from tests.llm_server import running_endpoint  # noqa: E402
+from tests.fake_llm import running_endpoint  # noqa: E402
+from tests.inference.llm.tiny_lm import save_tiny_lm  # noqa: E402
 from unbag import challenge_sets, evaluate  # noqa: E402
 from unbag.challenge_sets import results  # noqa: E402
 from unbag.challenge_sets.request import Request  # noqa: E402

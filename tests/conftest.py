@@ -24,7 +24,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     with contextlib.suppress(ValueError):  # not the main thread
         signal.signal(signal.SIGINT, signal.default_int_handler)
 
-pytest_plugins = ["tests.hub_server.fixtures"]
+pytest_plugins = ["tests.fake_hub.fixtures"]
 
 SHARED = Path(__file__).parents[2] / "shared"
 _NEEDS_SHARED = "needs ../shared"

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from tests.llm_server.running import running_endpoint
+from tests.fake_llm.running import running_endpoint
 
 ROOT: Final = Path(__file__).parents[1]
 NONE: Final = "none"

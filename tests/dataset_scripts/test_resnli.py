@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
-from tests.hub_server.client_process import runs_in
+from tests.fake_hub.client_process import runs_in
 from unbag import challenge_sets, scripts
 from unbag.baselines.lexical import embeddings
 from unbag.baselines.lexical.rearrangement import fit, rearrange

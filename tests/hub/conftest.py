@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.corpora import PINS
+from tests.fake_hub.fixtures import SHARED_HUB
+from tests.fake_hub.running import RunningHub, running_hub
 from tests.fork_server import PYTHON
-from tests.hub_server.accounts import ALICE
-from tests.hub_server.corpora import PINS
-from tests.hub_server.fixtures import SHARED_HUB
-from tests.hub_server.running import RunningHub, running_hub
 from unbag.data import demo
 from unbag.data.labels import LABELS
 

@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.fake_hub.accounts import ALICE, BOB
+from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.running import RunningHub
 from tests.fork_server import PYTHON, Forked
 from tests.hub.made import SNLI, model, plain, swapped
-from tests.hub_server.accounts import ALICE, BOB
-from tests.hub_server.client_process import runs_in
-from tests.hub_server.running import RunningHub
-from tests.test_hub_server.callers import alice
+from tests.test_fake_hub.callers import alice
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request
 from unbag.hub.benchmark_file import merged_tasks

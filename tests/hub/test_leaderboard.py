@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.running import RunningHub
 from unbag.hub import results_dataset
 from unbag.hub.leaderboard import leaderboard_space
 from unbag.hub.leaderboard_page import ALL, choices, overview, ranked, usual
 
 from ..fork_server import PYTHON
-from ..hub_server.accounts import ALICE
-from ..hub_server.running import RunningHub
 from .made import plain, swapped
 from .running_app import ask, running_app
 

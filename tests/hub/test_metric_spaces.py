@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.running import RunningHub
 from unbag import challenge_sets, scripts
 from unbag.hub.metric_page import Card, columns, computed, lines, of_metric, scores_html, table
 from unbag.hub.metric_space import metric_space
@@ -16,8 +18,6 @@ from unbag.scoring.nested import flat
 from unbag.scoring.swap_consistency import swap_consistency
 
 from ..fork_server import PYTHON
-from ..hub_server.accounts import ALICE
-from ..hub_server.running import RunningHub
 from .running_app import ask, running_app
 
 METRIC_OF = {

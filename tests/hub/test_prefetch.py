@@ -6,8 +6,8 @@ import shutil
 import pytest
 from huggingface_hub import HfApi
 
-from tests.hub_server.accounts import ALICE
-from tests.hub_server.faults import Fault
+from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.faults import Fault
 
 _PLAIN = ["--sets", "plain", "--corpus", "snli"]
 _LIMIT = 4_000  # bytes of a file: less than the tiny corpus has
@@ -88,7 +88,7 @@ def test_a_burst_of_faults_is_outlasted(fresh_commands):
 @pytest.mark.nightly
 def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
     pytest.importorskip("torch", reason="needs unbag[models]")
-    from tests.llm.tiny_lm import save_tiny_lm
+    from tests.inference.llm.tiny_lm import save_tiny_lm
 
     unbag = fresh_commands
     api = HfApi(unbag.hub.endpoint, token=ALICE)
@@ -107,7 +107,7 @@ def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
 @pytest.mark.nightly
 def test_code_of_a_model_is_fetched_but_run_by_a_run_that_trusts_it_alone(fresh_commands, tmp_path):
     pytest.importorskip("torch", reason="needs unbag[models]")
-    from tests.trust.tiny_model import save_tiny_model
+    from tests.robustness.tiny_model import save_tiny_model
 
     unbag = fresh_commands
     folder, ran = save_tiny_model(tmp_path / "own"), tmp_path / "ran"

@@ -9,11 +9,11 @@ import pytest
 import yaml
 from huggingface_hub import HfApi
 
+from tests.fake_hub.faults import Fault
+from tests.fake_hub.fixtures import SHARED_HUB
 from tests.fork_server import PYTHON
 from tests.hub.plain_reader import described
-from tests.hub_server.faults import Fault
-from tests.hub_server.fixtures import SHARED_HUB
-from tests.patience import wait_until
+from tests.timeouts import wait_until
 from unbag import challenge_sets
 from unbag.cli import app, run
 

@@ -12,11 +12,11 @@ from unittest import mock
 
 import pytest
 
-from tests.hub_server.accounts import ALICE, ALICE_READS, BOB
-from tests.hub_server.client_process import runs_in
-from tests.hub_server.faults import Fault
-from tests.hub_server.running import RunningHub
-from tests.test_hub_server.callers import alice
+from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
+from tests.fake_hub.client_process import runs_in
+from tests.fake_hub.faults import Fault
+from tests.fake_hub.running import RunningHub
+from tests.test_fake_hub.callers import alice
 
 _BIG = 300_000  # bytes of a file that travels ahead of its commit
 

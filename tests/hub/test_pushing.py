@@ -6,8 +6,8 @@ import pyarrow.parquet as pq
 import pytest
 from huggingface_hub import HfApi
 
+from tests.fake_hub.accounts import ALICE, ALICE_READS, BOB
 from tests.hub.conftest import Commands
-from tests.hub_server.accounts import ALICE, ALICE_READS, BOB
 
 pytest.importorskip("torch", reason="needs unbag[models]")
 

@@ -8,7 +8,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 
 from huggingface_hub import HfApi
 
-from tests.hub_server.accounts import ALICE
+from tests.fake_hub.accounts import ALICE
 from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
 from unbag.challenge_sets import results
 from unbag.reports.reproduce import rerun

@@ -8,7 +8,7 @@ import pytest
 
 from tests.fork_server import PYTHON, Forked
 from tests.inference.predict_child import CHUNK_ROWS
-from tests.patience import wait_until
+from tests.timeouts import wait_until
 from unbag.inference import Predictions
 
 ROOT = Path(__file__).parents[2]

@@ -13,8 +13,8 @@ pytest.importorskip("transformers", reason="needs unbag[models]")
 import torch
 import transformers
 
+from tests.fake_hub.running import running_hub
 from tests.fork_server import PYTHON
-from tests.hub_server.running import running_hub
 from tests.inference.conftest import ORDER, PAIRS, MakeModel
 from unbag.data.labels import LABELS, LabelError
 from unbag.inference import ModelError, TransformerPredictor

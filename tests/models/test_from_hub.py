@@ -5,8 +5,8 @@ import json
 import pytest
 import torch
 
+from tests.fake_hub.accounts import ALICE
 from tests.fork_server import PYTHON
-from tests.hub_server.accounts import ALICE
 from tests.models.tiny import PAIRS
 from unbag.models import KINDS
 

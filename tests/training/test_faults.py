@@ -12,7 +12,7 @@ pytest.importorskip("torch", reason="needs unbag[models]")
 from torch.utils.data import DataLoader
 
 from tests.fork_server import PYTHON
-from tests.patience import wait_until
+from tests.timeouts import wait_until
 from tests.training.test_interrupted import RECIPE, arguments_of
 from unbag.training import errors
 from unbag.training.config import TrainConfig

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 from safetensors.torch import load_file
 
+from tests.fake_hub.accounts import ALICE
 from tests.fork_server import PYTHON
-from tests.hub_server.accounts import ALICE
-from tests.patience import wait_until
-from tests.test_hub_server.plain_http import get
+from tests.test_fake_hub.plain_http import get
+from tests.timeouts import wait_until
 from tests.training.test_finetune import close
 
 RECIPE = Path(__file__).parents[2] / "trainers/finetune.py"

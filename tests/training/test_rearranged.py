@@ -13,7 +13,7 @@ import datasets
 from accelerate.state import AcceleratorState
 from rich.console import Console
 
-from tests.hub_server.client_process import runs_in
+from tests.fake_hub.client_process import runs_in
 from tests.training.conftest import PAIRS
 from unbag import scripts
 from unbag.data.labels import LABELS

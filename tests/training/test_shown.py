@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import made_runs
+from tests import factories
 from unbag import challenge_sets
 from unbag.challenge_sets.failures import Failure
 from unbag.cli import train
@@ -63,10 +63,10 @@ def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
 @pytest.fixture
 def evaluated(tmp_path, monkeypatch):
     """Replace training and evaluation: the model reads `plain` and `swapped`, and `sicck` cannot be made."""
-    made = [made_runs.result(set_name=name) for name in ("plain", "swapped")]
+    made = [factories.result(set_name=name) for name in ("plain", "swapped")]
 
     def evaluate_all(models, sets, *, out, on_failure=None, **_):
-        made_runs.run(out, *made)
+        factories.run(out, *made)
         if on_failure is not None and "sicck" in sets:
             on_failure(Failure("sicck", ValueError("no such file")))
         return made

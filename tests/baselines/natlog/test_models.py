@@ -1,0 +1,209 @@
+from itertools import product
+
+import pytest
+
+from tests.baselines.natlog.shapes import EXCHANGED, LEXICONS, THE, A, shapes
+from unbag.baselines.natlog.models import Doing, Model, Thing, outcomes, truth
+from unbag.baselines.natlog.parsing import Clause, Lexicon, NounPhrase, Quantifier, Shape
+from unbag.baselines.natlog.relations import PARTS, Relation
+
+SHAPES = list(dict.fromkeys(shapes()))
+
+
+def _thing(*adjectives):
+    return Thing((True, True), frozenset(adjectives))
+
+
+def _model(rows, *, named=(0, 0), subjects=None, objects=None):
+    """Make a model of one time from what each subject does: `rows[subject][object]`."""
+    doings = tuple(tuple(Doing((does, does)) for does in row) for row in rows)
+    return Model(subjects or (_thing(),) * len(rows), objects or (_thing(),) * len(rows[0]), named, (doings,))
+
+
+def _subject(quantifier, number=1):
+    return Clause(NounPhrase(quantifier, number), A)
+
+
+# How many of three men sit somewhere, and which quantifiers are then true of "… man is sitting in a field".
+BY_HAND = {
+    0: {"not every", "no"},
+    1: {"a", "some", "at least", "exactly", "not every"},
+    2: {"a", "some", "at least", "not every", "all but"},
+    3: {"a", "some", "at least", "every"},
+}
+
+
+@pytest.mark.parametrize("sitting", BY_HAND)
+def test_quantifiers_by_hand(sitting):
+    model = _model([[man < sitting] for man in range(3)])
+    plain = [quantifier for quantifier in Quantifier if quantifier is not Quantifier.THE]
+    true = {quantifier.value for quantifier in plain if truth(0, _subject(quantifier), Lexicon(), model)}
+    assert true == BY_HAND[sitting]
+
+
+def test_every_needs_somebody_and_all_but_one_does_not():
+    """Section 3.3: |X| > 0 for all; all but one of one man is none."""
+    nobody = _model([[True]], subjects=(Thing((False, False)),))
+    assert not truth(0, _subject(Quantifier.EVERY), Lexicon(), nobody)
+    assert truth(0, _subject(Quantifier.NOT_EVERY), Lexicon(), nobody)
+    assert truth(0, _subject(Quantifier.ALL_BUT), Lexicon(), _model([[False]]))
+
+
+def test_numbers_by_hand():
+    two_of_three = _model([[True], [True], [False]])
+    for quantifier, expected in {
+        Quantifier.A: True,
+        Quantifier.EXACTLY: True,
+        Quantifier.EVERY: False,
+        Quantifier.ALL_BUT: False,
+        Quantifier.NO: False,
+    }.items():
+        assert truth(0, _subject(quantifier, 2), Lexicon(), two_of_three) is expected
+
+
+def test_scopes_by_hand():
+    """The subject over not, not over the object."""
+    one_of_two_fences = _model([[True, False]])
+    every_fence = Clause(A, NounPhrase(Quantifier.EVERY), ("not",))
+    a_fence = Clause(A, A, ("not",))
+    assert truth(0, every_fence, Lexicon(), one_of_two_fences)
+    assert not truth(0, a_fence, Lexicon(), one_of_two_fences)
+
+
+def test_times_by_hand():
+    row = lambda does: ((Doing((does, does)),),)  # noqa: E731
+    for now, later, true in [
+        (True, True, {(), ("always",)}),
+        (True, False, {(), ("not", "always")}),
+        (False, True, {("not",), ("not", "always")}),
+        (False, False, {("not",), ("never",), ("not", "always")}),
+    ]:
+        model = Model((_thing(),), (_thing(),), (0, 0), (row(now), row(later)))
+        found = {
+            modifiers
+            for modifiers in [(), ("not",), ("always",), ("never",), ("not", "always")]
+            if truth(0, Clause(A, A, modifiers), Lexicon(), model)
+        }
+        assert found == true
+
+
+def test_a_weak_phrase_names_the_scenes_man_only_where_that_is_assumed():
+    only_the_other = _model([[False], [True]], named=(1, 1))
+    for quantifier in (Quantifier.A, Quantifier.SOME, Quantifier.EXACTLY):
+        assert truth(0, _subject(quantifier), Lexicon(), only_the_other)
+        assert not truth(0, _subject(quantifier), Lexicon(coreferent=True), only_the_other)
+    assert not truth(0, _subject(Quantifier.THE), Lexicon(), only_the_other)
+    assert truth(0, _subject(Quantifier.NOT_EVERY), Lexicon(coreferent=True), only_the_other)
+
+
+def test_always_and_never_come_last():
+    with pytest.raises(ValueError, match=r"expected 'not' before the last of the modifiers, found \['always'\]"):
+        Clause(A, A, ("always", "not"))
+
+
+def test_there_are_shapes():
+    assert len(SHAPES) > 500
+
+
+@pytest.mark.nightly
+def test_every_model_found_shows_what_it_is_said_to_show():
+    for shape in SHAPES:
+        found = outcomes(shape)
+        assert found
+        for part, model in found.items():
+            shown = [truth(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape))]
+            assert tuple(shown) == part, shape
+            _check(shape, model)
+
+
+def _sentences(shape):
+    return shape.premise, shape.hypothesis
+
+
+def _check(shape, model):
+    """See that a model is one that the lexicon allows."""
+    lexicon = shape.lexicon
+    for things, relation in ((model.subjects, lexicon.subject), (model.objects, lexicon.object)):
+        assert not {thing.nouns for thing in things} & set(relation.empty - {(False, False)})
+        assert all(any(thing.nouns[side] for thing in things) for side in (0, 1))
+    for time in model.times:
+        for row in time:
+            assert not {doing.verbs for doing in row} & lexicon.verb.empty
+            if lexicon.verb is Relation.ALTERNATION and not lexicon.exchanged:
+                assert not (any(doing.verbs[0] for doing in row) and any(doing.verbs[1] for doing in row))
+
+
+def _small_models(shape):
+    """Give every model of up to two subjects and two objects, made one by one, without the labeller's reasoning."""
+    lexicon = shape.lexicon
+    turned = lexicon.exchanged
+    first = [shape.premise.subject, shape.hypothesis.object if turned else shape.hypothesis.subject]
+    second = [shape.premise.object, shape.hypothesis.subject if turned else shape.hypothesis.object]
+    named = tuple(
+        max((phrase.number for phrase in phrases if phrase.names(lexicon.coreferent)), default=0)
+        for phrases in (first, second)
+    )
+    verbs = [part for part in PARTS if part not in lexicon.verb.empty]
+    kinds = []
+    for phrases, relation in ((first, lexicon.subject), (second, lexicon.object)):
+        adjectives = sorted({phrase.adjective for phrase in phrases if phrase.adjective})
+        sets = [frozenset(), frozenset(adjectives)] if adjectives else [frozenset()]
+        kinds.append([Thing(part, s) for part in PARTS if part not in relation.empty and any(part) for s in sets])
+    for n_subjects, n_objects in product((1, 2), repeat=2):
+        for subjects in product(kinds[0], repeat=n_subjects):
+            for objects in product(kinds[1], repeat=n_objects):
+                if not all(
+                    any(thing.nouns[side] for thing in things) for things in (subjects, objects) for side in (0, 1)
+                ):
+                    continue
+                if len(subjects) < named[0] or len(objects) < named[1]:
+                    continue
+                for flat in product(verbs, repeat=n_subjects * n_objects):
+                    rows = [flat[i : i + n_objects] for i in range(0, len(flat), n_objects)]
+                    if lexicon.verb is Relation.ALTERNATION and not turned:
+                        if any(any(v[0] for v in row) and any(v[1] for v in row) for row in rows):
+                            continue
+                    time = tuple(tuple(Doing(verb) for verb in row) for row in rows)
+                    yield Model(subjects, objects, named, (time,))
+
+
+@pytest.mark.nightly
+def test_nothing_that_a_small_model_shows_is_ruled_out():
+    checked = 0
+    for shape in SHAPES[::7]:
+        if shape.premise.modifiers + shape.hypothesis.modifiers not in ((), ("not",)) or shape.premise.adverb:
+            continue
+        shown = {
+            tuple(truth(side, clause, shape.lexicon, model) for side, clause in enumerate(_sentences(shape)))
+            for model in _small_models(shape)
+        }
+        assert shown <= set(outcomes(shape)), shape
+        checked += len(shown)
+    assert checked > 100
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_higher_bound_changes_nothing(number):
+    many = [NounPhrase(quantifier, number) for quantifier in Quantifier]
+    tried = SHAPES[:: 5 if number == 1 else 40]
+    if number == 2:
+        tried = [
+            Shape(Clause(A, one), Clause(A, two), lexicon)
+            for one, two in [(many[0], many[0]), (many[3], many[0]), (many[7], many[5]), (many[8], many[4])]
+            for lexicon in LEXICONS.values()
+        ]
+    for shape in tried:
+        assert set(outcomes(shape)) == set(outcomes(shape, 5 if number == 1 else 7)), shape
+
+
+def test_a_low_bound_would_be_too_low():
+    """Why 2 (k + 1), not k + 1: at least two that do and exactly two that do not are four."""
+    two, all_but_two = NounPhrase(Quantifier.A, 2), NounPhrase(Quantifier.ALL_BUT, 2)
+    shape = Shape(Clause(THE, two), Clause(THE, all_but_two), Lexicon())
+    assert (True, True) not in outcomes(shape, 3)
+    assert (True, True) in outcomes(shape)
+
+
+def test_exchanged_pairs_need_two_objects():
+    with pytest.raises(ValueError, match="expected an object in both sentences of an exchanged pair"):
+        outcomes(Shape(Clause(THE), Clause(THE), EXCHANGED))

@@ -1,0 +1,57 @@
+import pytest
+
+from tests.baselines.wordnet.tiny_lexicon import TinyLexicon
+from unbag.baselines.wordnet.relations import (
+    Relation,
+    are_antonyms,
+    are_co_hyponyms,
+    are_synonyms,
+    hyponym_distance,
+    relation,
+)
+
+LEXICON = TinyLexicon()
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        ("dog", "hound", Relation.SYNONYM),
+        ("dog", "rogue", Relation.SYNONYM),  # in one of its senses
+        ("dog", "dogs", Relation.SYNONYM),
+        ("poodle", "dog", Relation.HYPONYM),
+        ("poodles", "animals", Relation.HYPONYM),
+        ("animal", "cat", Relation.HYPERNYM),
+        ("hot", "cold", Relation.ANTONYM),
+        ("dog", "cat", Relation.CO_HYPONYM),
+        ("dog", "rose", None),  # all they share is `thing`, far above
+        ("dog", "unheard-of", None),
+    ],
+)
+def test_each_relation(first, second, expected):
+    assert relation(LEXICON, first, second, edges=2) is expected
+
+
+def test_the_distance_is_the_shortest_way_up():
+    # dog - pet - animal, though dog - canine - carnivore - animal leads there too
+    assert hyponym_distance(LEXICON, "dog", "animal") == 2
+    assert hyponym_distance(LEXICON, "poodle", "animal") == 3
+    assert hyponym_distance(LEXICON, "hound", "dog") == 0
+    assert hyponym_distance(LEXICON, "animal", "dog") is None
+
+
+def test_edges_say_how_far_above_either_the_common_ancestor_may_be():
+    # poodle - dog - canine - carnivore: 3 edges, cat - feline - carnivore: 2
+    assert [are_co_hyponyms(LEXICON, "poodle", "cat", edges) for edges in (1, 2, 3)] == [False, False, True]
+
+
+def test_what_reads_the_same_both_ways():
+    pairs = [(a, b) for a in ("dog", "cat", "poodle", "hot", "cold", "rose") for b in ("dog", "animal", "cold", "hot")]
+    for a, b in pairs:
+        assert are_synonyms(LEXICON, a, b) == are_synonyms(LEXICON, b, a)
+        assert are_antonyms(LEXICON, a, b) == are_antonyms(LEXICON, b, a)
+        assert are_co_hyponyms(LEXICON, a, b) == are_co_hyponyms(LEXICON, b, a)
+    mirrored = {Relation.HYPONYM: Relation.HYPERNYM, Relation.HYPERNYM: Relation.HYPONYM}
+    for a, b in pairs:
+        found = relation(LEXICON, a, b)
+        assert relation(LEXICON, b, a) == mirrored.get(found, found)

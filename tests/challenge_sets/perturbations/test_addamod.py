@@ -1,0 +1,348 @@
+from collections import Counter
+from itertools import pairwise, zip_longest
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.challenge_sets.perturbations.conftest import parse_of
+from unbag.challenge_sets.perturbations.addamod import Addition, AdjectiveCounts, Refusal, addamod
+from unbag.data.text.grammar import rank
+from unbag.data.text.parses import Parse
+
+ADJECTIVES = ["red", "old", "honest", "tiny", "homeless", "unusual", "wooden"]
+
+
+def adjective_counts(adjectives, nouns, times=2):
+    """Give a corpus in which each noun has had each adjective so often, and each has been a predicate as often."""
+    phrases = [_noun_phrase(adjective, noun) for adjective in adjectives for noun in nouns]
+    return AdjectiveCounts([*phrases, *map(_predicate, adjectives)] * times)
+
+
+def _predicate(adjective):
+    return parse_of(f"it it PRON PRP 2 nsubj\nis be AUX VBZ 2 ROOT\n{adjective} {adjective} ADJ JJ 2 acomp")
+
+
+def _noun_phrase(adjective, noun):
+    return parse_of(f"{adjective} {adjective} ADJ JJ 2 amod\n{noun} {noun} NOUN NN 2 ROOT")
+
+
+def sentence(first, second):
+    """Build "<first> sees <second>." where both are lists of (word, POS, tag, dependency), the head last."""
+    words, pos, tags, deps = zip(
+        *first, ("sees", "VERB", "VBZ", "ROOT"), *second, (".", "PUNCT", ".", "punct"), strict=True
+    )
+    verb = len(first)
+    heads = [verb - 1] * (verb - 1) + [verb, verb] + [verb + len(second)] * (len(second) - 1) + [verb, verb]
+    words = [words[0].capitalize(), *words[1:]]
+    spaces = [True] * (len(words) - 2) + [False, False]
+    lemmas = [word.lower().removesuffix("s") for word in words]
+    return Parse(*map(tuple, (words, spaces, lemmas, pos, tags, heads, deps)))
+
+
+def phrase(determiner, adjectives, compound, noun, dep):
+    """Build a noun phrase for `sentence`."""
+    tag = "NNS" if noun.endswith("s") else "NN"
+    return [
+        *([(determiner, "DET", "DT", "det")] if determiner else []),
+        *((adjective, "ADJ", "JJ", "amod") for adjective in adjectives),
+        *([(compound, "NOUN", "NN", "compound")] if compound else []),
+        (noun, "NOUN", tag, dep),
+    ]
+
+
+def phrases(nouns, dep):
+    """Draw noun phrases: with and without article, adjective and compound; singular ones with an article."""
+    return st.builds(
+        lambda determiner, adjectives, compound, noun: phrase(
+            {"a": "the"}.get(determiner, determiner) if noun.endswith("s") else determiner or "a",
+            adjectives,
+            compound,
+            noun,
+            dep,
+        ),
+        st.sampled_from(["a", "the", ""]),
+        st.sampled_from([[], ["big"], ["new"], ["blue"]]),
+        st.sampled_from(["", "street"]),
+        st.sampled_from(nouns),
+    )
+
+
+def _words(text):
+    return ["a" if word in ("a", "an") else word for word in text.lower().removesuffix(".").split()]
+
+
+@given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
+def test_both_sentences_are_the_premise_with_one_adjective_more(first, second, seed):
+    parse = sentence(first, second)
+    made = addamod(parse, adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    for text in (made.premise, made.hypothesis):
+        words = _words(text)
+        words.remove(made.adjective)
+        assert words == _words(str(parse))
+    assert made.premise != made.hypothesis
+    nouns = {noun.lower() for noun in (made.premise_noun, made.hypothesis_noun)}
+    assert nouns == {first[-1][0], second[-1][0]}
+
+
+@given(phrases(["lamp", "lamps"], "nsubj"), phrases(["bird", "birds"], "dobj"), st.integers(0, 50))
+def test_adjectives_stand_in_the_order_of_their_classes_before_the_compound(first, second, seed):
+    made = addamod(sentence(first, second), adjective_counts(ADJECTIVES, ["lamp", "bird"]), seed=seed)
+    for text in (made.premise, made.hypothesis):
+        words = text.lower().removesuffix(".").split()
+        ranks = [rank(word) for word in words]
+        runs = [pair for pair in pairwise(ranks) if None not in pair]
+        assert all(before < after for before, after in runs)
+        at = words.index(made.adjective)
+        assert words[at + 1] in {"street", "lamp", "lamps", "bird", "birds", "big", "new", "blue"}
+        if at and words[at - 1] in ("a", "an"):
+            assert words[at - 1] == ("an" if words[at][0] in "aeiou" or words[at] == "honest" else "a")
+
+
+def drawn_nouns(parse, adjectives):
+    """Return the pairs of nouns that fifty seeds draw."""
+    made = [addamod(parse, adjectives, seed=seed) for seed in range(50)]
+    return {frozenset((one.premise_noun, one.hypothesis_noun)) for one in made}
+
+
+THE_MAN = phrase("the", [], "", "man", "nsubj")
+A_DOG = phrase("a", [], "", "dog", "dobj")
+
+
+def test_what_comes_out_by_hand():
+    made = addamod(sentence(THE_MAN, A_DOG), adjective_counts(["old"], ["man", "dog"]), seed=0)
+    sentences = {"man": "The old man sees a dog.", "dog": "The man sees an old dog."}
+    assert made == Addition(
+        sentences[made.premise_noun], sentences[made.hypothesis_noun], "old", made.premise_noun, made.hypothesis_noun
+    )
+
+
+def test_the_first_word_hands_its_capital_on():
+    parse = sentence(phrase("", [], "", "dogs", "nsubj"), [*A_DOG[:1], ("cat", "NOUN", "NN", "dobj")])
+    made = addamod(parse, adjective_counts(["asian", "old"], ["dog", "cat"]))
+    [first] = [text for text in (made.premise, made.hypothesis) if not text.startswith("Dogs")]
+    assert first == f"{made.adjective.capitalize()} dogs sees a cat."
+
+
+def test_a_or_an_follows_the_adjective():
+    parse = sentence(phrase("an", [], "", "egg", "nsubj"), phrase("a", [], "", "dog", "dobj"))
+    assert addamod(parse, adjective_counts(["red"], ["egg", "dog"])).premise in (
+        "A red egg sees a dog.",
+        "An egg sees a red dog.",
+    )
+    made = addamod(parse, adjective_counts(["unusual"], ["egg", "dog"]))
+    assert {made.premise, made.hypothesis} == {"An unusual egg sees a dog.", "An egg sees an unusual dog."}
+
+
+def test_an_adjective_of_the_same_class_or_of_no_known_class_does_not_join_another():
+    big_man = sentence(phrase("the", ["big"], "", "man", "nsubj"), A_DOG)
+    assert addamod(big_man, adjective_counts(["tiny", "rusty"], ["man", "dog"])) is Refusal.NOT_TAKEN
+    rusty_man = sentence(phrase("the", ["rusty"], "", "man", "nsubj"), A_DOG)
+    assert addamod(rusty_man, adjective_counts(["old"], ["man", "dog"])) is Refusal.NOT_TAKEN
+    assert addamod(big_man, adjective_counts(["old"], ["man", "dog"])).adjective == "old"
+
+
+@pytest.mark.parametrize("adjective", ["red", "elderly", "teenage"])
+def test_people_are_not_red_and_only_people_are_elderly(adjective):
+    assert addamod(sentence(THE_MAN, A_DOG), adjective_counts([adjective], ["man", "dog"])) is Refusal.NOT_TAKEN
+    things = sentence(phrase("the", [], "", "hat", "nsubj"), phrase("a", [], "", "car", "dobj"))
+    made = addamod(things, adjective_counts([adjective], ["hat", "car"]))
+    assert made.adjective == "red" if adjective == "red" else made is Refusal.NOT_TAKEN
+    people = sentence(THE_MAN, phrase("a", [], "", "woman", "dobj"))
+    made = addamod(people, adjective_counts([adjective], ["man", "woman"]))
+    assert made is Refusal.NOT_TAKEN if adjective == "red" else made.adjective == adjective
+
+
+def test_the_animals_may_be_young_but_not_a_car():
+    young = adjective_counts(["young"], ["man", "dog", "car"])
+    assert addamod(sentence(THE_MAN, A_DOG), young).adjective == "young"
+    a_car = phrase("a", [], "", "car", "dobj")
+    assert addamod(sentence(THE_MAN, a_car), young) is Refusal.NOT_TAKEN
+
+
+def test_an_adjective_must_be_attested_often_enough_with_both():
+    adjectives = adjective_counts(["wet"], ["man"], times=9)
+    adjectives.add(_noun_phrase("wet", "dog"))
+    parse = sentence(THE_MAN, A_DOG)
+    assert addamod(parse, adjectives) is Refusal.NOT_SHARED
+    assert addamod(parse, adjectives, min_count=1).adjective == "wet"
+
+
+def test_adjectives_are_drawn_by_the_smaller_of_their_counts():
+    adjectives = adjective_counts(["wet"], ["man", "dog"], times=30)
+    for parse in [_noun_phrase("old", "man")] * 500 + [_noun_phrase("old", "dog")] * 10:
+        adjectives.add(parse)
+    drawn = Counter(addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed).adjective for seed in range(1000))
+    # 30 to 10; three standard deviations of a share of 3/4 among 1,000 are 4 hundredths.
+    assert drawn["wet"] / 1000 == pytest.approx(0.75, abs=0.045)
+
+
+def test_both_directions_are_drawn_and_the_seed_decides():
+    adjectives = adjective_counts(["old"], ["man", "dog"])
+    made = [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
+    assert 60 < sum(addition.premise_noun == "man" for addition in made) < 140
+    assert made == [addamod(sentence(THE_MAN, A_DOG), adjectives, seed=seed) for seed in range(200)]
+
+
+# What is refused, parsed by the pipeline, in words of ours; every adjective below is attested with every noun.
+NOUNS = "man dog cat hat group person clown front jean teacher car house woman street pair shoe fisherman".split()
+REFUSED = {
+    "The man sleeps.": Refusal.ONE_NOUN,
+    "A dog sees a dog.": Refusal.ONE_NOUN,
+    "Tom sees a dog.": Refusal.ONE_NOUN,
+    "He sees a dog.": Refusal.ONE_NOUN,
+    "A man in jeans": Refusal.ONE_NOUN,
+    "A group of people sleeps.": Refusal.ONE_NOUN,
+    "The man is a teacher.": Refusal.ONE_NOUN,
+    "A man is dressed as a clown.": Refusal.ONE_NOUN,
+    "The dog sleeps in front of the house.": None,
+    "The men and women sleep.": Refusal.ONE_NOUN,
+    "The man has a fisherman's hat.": Refusal.ONE_NOUN,
+    "Another man sees a dog.": Refusal.ONE_NOUN,
+    "The man does not see the dog.": Refusal.NEGATED,
+    "The man sleeps without a hat.": Refusal.NEGATED,
+    "The red man sees a dog.": Refusal.NOT_SHARED,
+    "A old man sees a dog.": Refusal.DETERMINER,
+}
+
+
+@pytest.mark.parametrize(("premise", "refusal"), REFUSED.items())
+def test_what_takes_no_adjective_is_refused_with_its_reason(parser, premise, refusal):
+    [parse] = parser.parses([premise])
+    made = addamod(parse, adjective_counts(["red"], NOUNS))
+    if refusal is None:
+        assert {made.premise_noun, made.hypothesis_noun} == {"dog", "house"}
+    else:
+        assert made is refusal
+
+
+def test_a_plural_that_goes_on_as_a_verb_does_takes_none():
+    """ "A man near a dog and waves a hat", read as a man near a dog and near waves."""
+    parse = parse_of("""
+        A     a    DET   DT  2 det
+        man   man  NOUN  NN  2 ROOT
+        near  near ADP   IN  2 prep
+        a     a    DET   DT  5 det
+        dog   dog  NOUN  NN  3 pobj
+        and   and  CCONJ CC  5 cc
+        waves wave NOUN  NNS 5 conj
+        a     a    DET   DT  9 det
+        hat   hat  NOUN  NN  7 dobj
+    """)
+    # Nor the dog, beside which the waves have no determiner.
+    assert drawn_nouns(parse, adjective_counts(["old"], ["man", "dog", "wave", "hat"])) == {frozenset(("man", "hat"))}
+
+
+THE_HAT = phrase("the", [], "", "hat", "nsubj")
+A_CAR = phrase("a", [], "", "car", "dobj")
+
+
+@pytest.mark.parametrize(
+    ("attested", "moves"),
+    [
+        ([("live", "hat"), ("live", "car")], False),  # of no class, and no predicate
+        ([("live", "hat"), ("live", "car"), ("live", None)], True),
+        ([("big", "hat"), ("big", "car")], True),  # of a class
+        ([("asian", "hat"), ("asian", "car")], False),  # of things, origin tells a kind
+    ],
+)
+def test_an_adjective_that_moves_tells_a_property(attested, moves):
+    adjectives = AdjectiveCounts(
+        [_noun_phrase(adjective, noun) if noun else _predicate(adjective) for adjective, noun in attested] * 2
+    )
+    made = addamod(sentence(THE_HAT, A_CAR), adjectives)
+    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+
+
+@pytest.mark.parametrize(("others", "moves"), [(124, True), (128, False)])
+def test_an_adjective_does_not_leave_a_noun_that_it_makes_a_name_with(others, moves):
+    """Red: 2 hats, 2 cars, of 4 red things and 2 hats; 2 c / (4 * 2) times chance, which is 64 at c = 256."""
+    parses = [_noun_phrase("red", "hat"), _noun_phrase("red", "car")] * 2
+    parses += [_noun_phrase("old", "car"), _noun_phrase("old", "house")] * others
+    adjectives = AdjectiveCounts(parses)
+    assert adjectives.association("red", "hat") == (4 + 2 * others) / 4
+    assert adjectives.association("red", "car") == (4 + 2 * others) * 2 / (4 * (2 + others))
+    assert adjectives.association("red", "house") == 0
+    made = addamod(sentence(THE_HAT, A_CAR), adjectives)
+    assert isinstance(made, Addition) if moves else made is Refusal.NOT_FREE
+
+
+def test_only_what_is_directly_before_a_noun_modifies_it():
+    adjectives = AdjectiveCounts(
+        [
+            parse_of("short short ADJ JJ 3 amod\nsleeve sleeve NOUN NN 3 compound\nshirt shirt NOUN NN 3 ROOT"),
+            parse_of("dark dark ADJ JJ 3 amod\nblue blue ADJ JJ 3 amod\nshirt shirt NOUN NN 3 ROOT"),
+            parse_of("white white ADJ JJ 2 amod\nwater water NOUN NN 3 compound\nrafting rafting NOUN NN 3 ROOT"),
+        ]
+    )
+    assert adjectives.shared("shirt", "shirt", 1) == {"blue": 1}
+    assert adjectives.shared("water", "water", 1) == adjectives.shared("rafting", "rafting", 1) == {}
+
+
+@pytest.mark.parametrize(
+    ("adjective", "noun", "more"),
+    [("old", "girl", []), ("blond", "woman", [("hair", "NOUN", "NN", "compound")]), ("blue", "horse", [])],
+)
+def test_an_adjective_does_not_go_where_noun_or_sentence_deny_it(adjective, noun, more):
+    person = phrase("a", [], "", noun, "nsubj")
+    other = phrase("the", [], "", "lady" if adjective == "blond" else "car", "dobj")
+    adjectives = adjective_counts([adjective], [noun, "lady", "car"])
+    assert addamod(sentence(person, [*other[:-1], *(more or []), other[-1]]), adjectives) is Refusal.NOT_TAKEN
+
+
+def test_no_adjective_goes_within_a_fixed_name():
+    parse = sentence(phrase("the", [], "", "man", "nsubj"), phrase("a", ["hard"], "", "hat", "dobj"))
+    assert addamod(parse, adjective_counts(["old"], ["man", "hat"])) is Refusal.ONE_NOUN
+
+
+def test_what_is_told_one_by_one_takes_no_adjective_as_a_whole():
+    parse = parse_of("""
+        three    three NUM   CD  2 nummod
+        children child NOUN  NNS 2 ROOT
+        +,       ,     PUNCT ,   2 punct
+        two      two   NUM   CD  5 nummod
+        boys     boy   NOUN  NNS 2 conj
+        and      and   CCONJ CC  5 cc
+        a        a     DET   DT  8 det
+        girl     girl  NOUN  NN  5 conj
+    """)
+    assert drawn_nouns(parse, adjective_counts(["tall"], ["child", "boy", "girl"])) == {frozenset(("boys", "girl"))}
+
+
+def test_the_members_of_a_group_are_no_other_thing_than_the_group():
+    parse = parse_of("""
+        a      a     DET   DT  2 det
+        group  group NOUN  NN  2 ROOT
+        of     of    ADP   IN  2 prep
+        two    two   NUM   CD  5 nummod
+        men    man   NOUN  NNS 3 pobj
+        and    and   CCONJ CC  5 cc
+        a      a     DET   DT  8 det
+        woman  woman NOUN  NN  5 conj
+    """)
+    assert drawn_nouns(parse, adjective_counts(["old"], ["group", "man", "woman"])) == {frozenset(("men", "woman"))}
+
+
+def test_real_pairs_differ_in_one_adjectives_place(real_parses):
+    adjectives = AdjectiveCounts(real_parses)
+    made = [
+        (parse, addition)
+        for parse in real_parses
+        if isinstance(addition := addamod(parse, adjectives, min_count=1), Addition)
+    ]
+    assert len(made) > 30
+    for parse, addition in made:
+        without = []
+        for text in (addition.premise, addition.hypothesis):
+            words = text.split()
+            at = next(i for i, (new, old) in enumerate(zip_longest(words, str(parse).split())) if not _like(new, old))
+            assert words[at].lower() == addition.adjective
+            without.append(_words(" ".join(words[:at] + words[at + 1 :])))
+        assert without[0] == without[1] == _words(str(parse))
+        assert addition.premise != addition.hypothesis
+        assert addition.premise_noun in parse.words
+        assert addition.hypothesis_noun in parse.words
+
+
+def _like(new, old):
+    return new.lower() == old.lower() or {new.lower(), old.lower()} == {"a", "an"}

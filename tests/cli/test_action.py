@@ -1,0 +1,90 @@
+"""The GitHub Action: its steps are run as GitHub runs them, by bash, with its inputs in the environment."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.factories import result, run
+from unbag import scripts
+
+ROOT = Path(scripts.ROOT)
+ACTION = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
+INSTALL, CHECK = ACTION["runs"]["steps"]
+
+
+def step(folder, **inputs):
+    """Run the checking step with some inputs; return what bash did, and the summary of the job."""
+    bin_folder = folder / "bin"
+    bin_folder.mkdir(exist_ok=True)
+    python = bin_folder / "python"
+    python.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    python.chmod(0o755)
+    defaults = {name: each.get("default", "") for name, each in ACTION["inputs"].items()}
+    given = defaults | {name.replace("_", "-"): value for name, value in inputs.items()}
+    environment = {name: given[_input(text)] for name, text in CHECK["env"].items()}
+    summary = folder / "summary.md"
+    summary.write_text("")
+    found = {
+        "PATH": f"{bin_folder}:/usr/bin:/bin",
+        "GITHUB_STEP_SUMMARY": str(summary),
+        "PYTHONPATH": str(ROOT / "src"),
+    }
+    # As GitHub calls it where a step says `shell: bash`.
+    command = ["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", CHECK["run"]]
+    done = subprocess.run(command, cwd=folder, env=environment | found, capture_output=True, text=True)
+    return done, summary.read_text()
+
+
+def _input(text):
+    return re.fullmatch(r"\$\{\{ inputs\.([\w-]+) \}\}", text)[1]
+
+
+def test_a_passing_and_a_failing_gate(tmp_path):
+    folder = run(tmp_path / "run", result(right=0.8), result(right=0.8, set_name="swapped"))
+    bounds = "plain:accuracy=.5\n\n  swapped:score=.2  \n"
+    done, summary = step(tmp_path, model=str(folder), min=bounds, badge="badge.svg")
+    assert done.returncode == 0, done.stderr
+    assert summary.count("| passes |") == 2
+    assert "Passed: all 2 gates." in done.stdout
+    assert "shown on 1 of 1 set" in (tmp_path / "badge.svg").read_text()
+    done, summary = step(tmp_path, model=str(folder), min="plain:accuracy=.9,plain:score=.2")
+    assert done.returncode == 1
+    assert "| fails |" in summary
+    assert "Failed: 1 of 2 gates." in summary
+
+
+def test_an_input_is_no_command(tmp_path):
+    folder = run(tmp_path / "run", result(right=0.8))
+    done, _ = step(
+        tmp_path, model=str(folder), min="plain:accuracy=.5", no_worse_than='"; touch taken; "$(touch taken)'
+    )
+    assert done.returncode == 2
+    assert not (tmp_path / "taken").exists()
+
+
+def test_every_input_reaches_a_step_and_every_step_names_inputs_that_there_are():
+    texts = [text for each in (INSTALL, CHECK) for text in each["env"].values() if "inputs." in text]
+    assert {_input(text) for text in texts} == set(ACTION["inputs"])
+    assert all("${{" not in each["run"] for each in (INSTALL, CHECK)), "an input in a script is a command"
+    assert all(each["shell"] == "bash" for each in (INSTALL, CHECK))
+
+
+def test_what_is_installed_is_there():
+    extras = ACTION["inputs"]["extras"]["default"].split(",")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert set(extras) <= set(declared)
+    assert (ROOT / "constraints.txt").is_file()
+
+
+@pytest.mark.parametrize(("extras", "expected"), [("models,zh", "/here[models,zh]"), ("", "/here")])
+def test_the_command_that_installs_names_the_extras(tmp_path, extras, expected):
+    (tmp_path / "python").write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    (tmp_path / "python").chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin", "EXTRAS": extras, "HERE": "/here"}
+    done = subprocess.run(["bash", "-c", INSTALL["run"]], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.splitlines()[-1] == expected

@@ -1,0 +1,129 @@
+"""The base corpora, read over HTTP from a mirror that answers at the pinned revisions."""
+
+import pytest
+
+from tests.fake_hub.client_process import runs_in
+from unbag.data.corpora import CORPORA
+
+COUNTS = [
+    # corpus, split, rows, unlabelled, first label by name
+    ("snli", "validation", 10_000, 158, "neutral"),
+    ("snli", "test", 10_000, 176, "neutral"),
+    ("mnli", "validation_matched", 9_815, 0, "neutral"),
+    ("anli", "dev_r2", 1_000, 0, None),
+    ("sick", "test", 4_906, 0, "neutral"),
+    ("ocnli", "validation", 3_000, 50, "entailment"),  # its ids count neutral, entailment, contradiction
+]
+
+
+@pytest.mark.parametrize(("name", "split", "rows", "unlabelled", "first"), COUNTS)
+@runs_in("shared_hub_client")
+def test_rows_are_counted_and_labels_resolved_by_name(name, split, rows, unlabelled, first):
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
+
+    source = open_corpus(CORPORA[name], split)
+    assert source.count() == {"rows": rows, "unlabelled": unlabelled, "empty": 0, "labelled": rows - unlabelled}
+    if first is not None:
+        assert next(source.examples()).label == first
+    assert next(source.examples()).source_id.startswith(f"{name}-{split}-")
+    assert len(source.revision) == 40
+
+
+@pytest.mark.parametrize("corpus", CORPORA.values(), ids=lambda corpus: corpus.name)
+def test_every_split_has_one_role(corpus):
+    roles = [*corpus.train, *corpus.validation, *corpus.test]
+    assert sorted(roles) == sorted(corpus.splits)
+    assert {split for split in corpus.splits if split.startswith("train")} == set(corpus.train)
+    assert corpus.test
+
+
+@runs_in("shared_hub_client")
+def test_a_stream_has_the_same_pairs():
+    from itertools import islice
+
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
+
+    downloaded, streamed = (open_corpus(CORPORA["snli"], "test", streaming=streaming) for streaming in (False, True))
+    assert list(islice(streamed.examples(), 500)) == list(islice(downloaded.examples(), 500))
+
+
+@runs_in("shared_hub_client")
+def test_a_range_of_rows_has_the_ids_of_the_whole():
+    from itertools import islice
+
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
+
+    source = open_corpus(CORPORA["mnli"])
+    assert list(source.examples(100, 110)) == list(islice(source.examples(), 100, 110))
+
+
+@runs_in("shared_hub_client")
+def test_content_that_changed_is_refused():
+    from dataclasses import replace
+
+    import pytest
+
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
+    from unbag.utils.safe_io import DataError
+
+    tampered = replace(CORPORA["sick"], contents={"validation": "0" * 64})
+    with pytest.raises(DataError, match=r"split validation, has other rows .*expected sha256 000"):
+        open_corpus(tampered, "validation")
+    assert open_corpus(tampered, "validation", revision="main").count()["labelled"] == 495
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"hub_id": "nobody/nothing"}, "nobody/nothing .*could not be loaded"),
+        ({"premise": "first"}, "expected the columns 'first' for the premise; found"),
+    ],
+)
+@runs_in("shared_hub_client")
+def test_what_the_hub_does_not_have_is_said(change, words):
+    from dataclasses import replace
+
+    import pytest
+
+    from unbag.data.corpora import CORPORA
+    from unbag.data.sources import open_corpus
+    from unbag.utils.safe_io import DataError
+
+    with pytest.raises(DataError, match=words):
+        open_corpus(replace(CORPORA["snli"], **change))
+
+
+@runs_in("shared_hub_client")
+def test_a_data_set_of_the_users_is_read_from_the_hub():
+    import pytest
+
+    from unbag.data.sources import open_data
+    from unbag.utils.safe_io import DataError
+
+    labels = ["entailment", "neutral", "contradiction"]
+    source = open_data("RobZamp/sick", split="validation", labels=labels)
+    assert source.count()["labelled"] == 495
+    assert len(source.revision) == 40, "a branch is resolved to the commit it stood at"
+    with pytest.raises(DataError, match="name the split"):
+        open_data("RobZamp/sick")
+    with pytest.raises(DataError, match="nobody/nothing"):
+        open_data("nobody/nothing", split="test")
+
+
+@pytest.mark.nightly
+@runs_in("shared_hub_client")
+def test_streaming_a_set_from_the_hub_makes_the_rows_that_building_makes():
+    from itertools import islice
+
+    import unbag
+
+    options = {"q": 2}
+    streamed = unbag.load("permuted", "sick-validation", streaming=True, **options)
+    built = unbag.load("permuted", "sick-validation", **options)
+    first = list(islice(streamed, 30))
+    assert first == built.select(range(30)).to_list()
+    assert built.info.license == "cc-by-nc-sa-3.0"

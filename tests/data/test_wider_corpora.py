@@ -1,0 +1,221 @@
+"""XNLI in its languages and pair tasks of two labels: made-up rows in their shape, read over HTTP, put to the sets."""
+
+import os
+import re
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from typer import BadParameter
+
+from tests.fake_hub.client_process import ClientProcess, runs_in
+from tests.fake_hub.corpora import mirrored
+from tests.fake_hub.running import running_hub
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.request import Request, check
+from unbag.data.corpora import CORPORA, LANGUAGES
+from unbag.data.labels import LABELS, LabelError, gold_id, label_id
+from unbag.data.predictions import Answers
+
+SENTENCES = {
+    "de": ("Zwei große Hunde laufen heute schnell über das Feld.", "Einige Tiere sind heute draußen auf dem Feld."),
+    "sw": (
+        "Mbwa wawili wakubwa wanakimbia leo shambani kwa kasi.",
+        "Wanyama wengine wako nje leo kwenye shamba kubwa.",
+    ),
+    "vi": ("Hai con chó lớn đang chạy nhanh trên cánh đồng.", "Một số con vật đang ở ngoài trời hôm nay."),
+    "th": ("สุนัขสองตัวกำลังวิ่งอยู่ในทุ่งนา", "มีสัตว์อยู่ข้างนอก"),
+}
+RTE = ("Two big dogs run quickly over the wide field today.", "Some animals are out in the field today.")
+TWO_WAY_CORPORA = ("rte", "qnli", "scitail", "paws")
+
+
+def _mirror(folder, hub_id, config, split, columns, names=None):
+    """Write rows as a repository of the Hub holds them."""
+    repository = folder / "datasets" / hub_id
+    (repository / config).mkdir(parents=True)
+    card = f"  - config_name: {config}\n    data_files:\n    - split: {split}\n      path: {config}/{split}-*\n"
+    path = repository / "README.md"
+    path.write_text((path.read_text().removesuffix("---\n") if path.exists() else "---\nconfigs:\n") + card + "---\n")
+    table = pa.table(columns)
+    if names:
+        import datasets
+
+        kinds = {name: datasets.Value("string") for name in columns} | {"label": datasets.ClassLabel(names=names)}
+        table = datasets.Dataset.from_dict(columns, features=datasets.Features(kinds)).data.table
+    pq.write_table(table, repository / config / f"{split}-00000-of-00001.parquet")
+
+
+@pytest.fixture(scope="module")
+def wider_client(tmp_path_factory):
+    """Give a process whose clients use a Hub with a few made-up rows of each corpus."""
+    folder = tmp_path_factory.mktemp("mirror")
+    for language, (premise, hypothesis) in SENTENCES.items():
+        columns = {"premise": [premise] * 4, "hypothesis": [hypothesis] * 4, "label": [0, 1, 2, -1]}
+        _mirror(folder, "facebook/xnli", language, "test", columns, list(LABELS))
+    first, second = ([side] * 3 for side in RTE)
+    glue = {"sentence1": first, "sentence2": second, "label": [0, 1, -1]}
+    _mirror(folder, "nyu-mll/glue", "rte", "validation", glue, ["entailment", "not_entailment"])
+    glue = {"question": second, "sentence": first, "label": [0, 1, -1]}
+    _mirror(folder, "nyu-mll/glue", "qnli", "validation", glue, ["entailment", "not_entailment"])
+    paws = {"sentence1": first, "sentence2": second, "label": [1, 0, -1]}
+    _mirror(folder, "google-research-datasets/paws", "labeled_final", "test", paws, ["0", "1"])
+    scitail = {"sentence1": first, "sentence2": second, "gold_label": ["entailment", "neutral", "-"]}
+    scitail["annotator_labels"] = [["entailment"], ["neutral"], []]
+    _mirror(folder, "allenai/scitail", "snli_format", "test", scitail)
+    fever = {"premise": second, "hypothesis": first, "label": [0, 2, 1]}
+    _mirror(folder, "pietrolesci/nli_fever", "default", "dev", fever)
+    pins, refs = mirrored(folder)
+    with running_hub(mount=folder, pins=pins, refs=refs) as hub:
+        home = tmp_path_factory.mktemp("wider_home")
+        with ClientProcess(hub.env(home) | {"UNBAG_CACHE": str(home / "unbag")}) as client:
+            yield client
+
+
+@runs_in("wider_client")
+def test_pairs_and_labels_are_read_by_name():
+    from unbag.data.sources import open_corpus
+
+    for name in TWO_WAY_CORPORA:
+        source = open_corpus(CORPORA[name])
+        assert source.count() == {"rows": 3, "unlabelled": 1, "empty": 0, "labelled": 2}, name
+        assert [example[1:4] for example in source.examples()] == [(*RTE, "entailment"), (*RTE, "not_entailment")], name
+        assert source.revision == CORPORA[name].revision
+    votes = [example.annotators for example in open_corpus(CORPORA["scitail"]).examples()]
+    assert votes == [("entailment",), ("not_entailment",)]
+    fever = open_corpus(CORPORA["fever"])
+    assert [example.label for example in fever.examples()] == ["entailment", "contradiction", "neutral"]
+    assert next(fever.examples())[1:3] == RTE
+    german = open_corpus(CORPORA["xnli_de"], "test")
+    assert [example.label for example in german.examples()] == list(LABELS)
+    assert german.language == "de"
+
+
+@pytest.mark.nightly
+@runs_in("wider_client")
+def test_languages_are_permuted_where_they_have_words():
+    from unbag.challenge_sets import request
+
+    for language in ("de", "sw", "vi"):
+        rows = request.build(request.Request("permuted", f"xnli_{language}-test", {"q": 2})).rows
+        assert len(rows) == 3 * (1 + 2), language
+        original, permuted = SENTENCES[language][0], rows["premise"][1]
+        assert original != permuted
+        assert sorted(re.findall(r"\w+", original.lower())) == sorted(re.findall(r"\w+", permuted.lower()))
+    for name in ("plain", "swapped"):
+        built = request.build(request.Request(name, "xnli_th-test"))
+        assert len(built.rows) == {"plain": 3, "swapped": 5}[name]
+        assert built.language == "th"
+    for name in ("permuted", "cs_lambda"):
+        with pytest.raises(ValueError, match="Thai is written without spaces") as error:
+            request.build(request.Request(name, "xnli_th-test"))
+        assert "\n" not in str(error.value)
+
+
+@runs_in("wider_client")
+def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
+    import unbag
+
+    os.chdir(tmp_path)
+    for answer in LABELS:
+        report = unbag.evaluate(
+            lambda premises, hypotheses, answer=answer: [answer] * len(premises),
+            ["plain", "permuted"],
+            corpus="rte",
+            options={"q": 2},
+            lexical=False,
+            progress=False,
+        )
+        plain, permuted = report.results
+        assert plain.scores["accuracy"].value == 0.5, answer  # one pair of each label, whichever way it is refused
+        assert permuted.data["left_out"] == {"unlabelled": 1}
+    right = unbag.evaluate(
+        lambda premises, hypotheses: ["entailment"] * len(premises), "plain", corpus="scitail", lexical=False
+    )
+    assert right.results[0].scores["accuracy"].value == 0.5  # whose pairs have the annotators' labels too
+    rows = loading.load("plain", "rte-validation")
+    assert rows.features["label"].names == ["entailment", "not_entailment"]
+
+
+@pytest.mark.parametrize("name", ["swapped", "cs_lambda", "resnli", "soswap_addamod", "sicck", "breaking_nli"])
+def test_a_set_that_needs_contradictions_refuses_two_labels_in_one_line(name):
+    with pytest.raises(ValueError, match="needs to know which pairs contradict, and rte tells") as error:
+        loading.builder(name, "rte-validation")
+    assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("name", ["resnli", "soswap_addamod", "sicck", "breaking_nli"])
+def test_a_set_of_other_languages_refuses_german_in_one_line(name):
+    with pytest.raises(ValueError, match="is not made of German pairs, as xnli_de is"):
+        loading.builder(name, "xnli_de-test")
+
+
+def test_nothing_is_fitted_on_two_labels():
+    assert gold_id("not_entailment") == 1
+    with pytest.raises(LabelError, match="nothing is trained or fitted on them"):
+        label_id("not_entailment")
+
+
+def test_folded_answers_sum_what_is_no_entailment():
+    answers = Answers(np.array([[0.4, 0.3, 0.3]]), LABELS, has_probabilities=True)
+    assert answers.for_gold(LABELS) is answers
+    assert answers.for_gold(["entailment", "not_entailment"]).names.tolist() == ["not_entailment"]
+
+
+def test_every_language_of_xnli_is_a_corpus():
+    assert {corpus.language for corpus in CORPORA.values() if corpus.name.startswith("xnli_")} == set(LANGUAGES)
+    assert len(LANGUAGES) == 15
+
+
+def test_corpus_all_is_the_corpora_of_the_papers():
+    from unbag.cli.options import PairOptions, selected
+    from unbag.data.corpora import OF_PAPERS
+
+    found = selected(PairOptions(corpus=["all"]), ["plain", "swapped"], full=False, on_failure=pytest.fail)
+    for name in ("plain", "swapped"):
+        assert [each.config.partition("-")[0] for each in found if each.name == name] == list(OF_PAPERS)
+
+
+@pytest.mark.parametrize("given", [{"file": "folder"}, {"option": ["file=folder"]}])
+@pytest.mark.parametrize("names", [None, ["sicck", "plain"]])
+def test_corpus_all_with_a_file_adds_the_official_pairs_once(given, names):
+    from unbag.cli.options import PairOptions, selected
+
+    without, found = (
+        selected(PairOptions(corpus=["all"], **each), names, full=False, on_failure=pytest.fail) for each in ({}, given)
+    )
+    official = [request for request in found if "file" in request.options]
+    assert without == [request for request in found if request not in official]
+    assert [request.name for request in official] == [
+        name for name in ("breaking_nli", "sicck") if name in (names or [name])
+    ]
+    assert all((request.config, request.options["file"]) == ("official", "folder") for request in official)
+
+
+def test_corpus_all_with_a_file_for_sets_without_one_is_refused():
+    from unbag.cli.options import PairOptions, selected
+
+    with pytest.raises(BadParameter, match="no option 'file'; plain has none"):
+        selected(PairOptions(corpus=["all"], file="folder"), ["plain"], full=False, on_failure=pytest.fail)
+
+
+@pytest.mark.parametrize("name", ["breaking_nli", "sicck"])
+def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name):
+    with pytest.raises(ValueError, match=r"file: expected a file with the config 'official' only, .* leave out the"):
+        loading.builder(name, "snli-validation", file=str(tmp_path))
+
+
+@pytest.mark.parametrize(
+    ("name", "config", "said"),
+    [
+        ("sicck", "ocnli-validation", "is not made of Chinese pairs"),
+        ("breaking_nli", "rte-validation", "needs to know which pairs contradict"),
+        ("resnli", "ocnli", "expected embeddings for the language 'zh'"),
+    ],
+)
+def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
+    with pytest.raises(loading.UnfitError, match=said) as unfit:
+        check(Request(name, config))
+    assert Failure(name, unfit.value).is_left_out

@@ -1,0 +1,66 @@
+import pytest
+
+from tests.challenge_sets.perturbations.conftest import parse_of
+from unbag.data.text.grammar import determiners_fit
+
+
+def noun_phrase(text):
+    """Build a noun phrase whose words all depend on its last; determiners and numbers by name."""
+    *before, noun = text.split()
+    kinds = {
+        **dict.fromkeys("a an the these this".split(), "DET DT {} det"),
+        **dict.fromkeys("two one twelve 20".split(), "NUM CD {} nummod"),
+        "and": "CCONJ CC {} cc",
+    }
+    lines = [f"{word} {word} {kinds.get(word, 'ADJ JJ {} amod').format(len(before) + 1)}" for word in before]
+    plural = noun.endswith("s") or noun in ("men", "women", "people")
+    return parse_of("\n".join([*lines, f"{noun} {noun} NOUN {'NNS' if plural else 'NN'} {len(before) + 1} ROOT"]))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "a dog",
+        "an old dog",
+        "the dogs",
+        "two dogs",
+        "two big dogs",
+        "one dog",
+        "several men",
+        "these women",
+        "two sheep",
+        "a few people",
+        "a hundred people",
+        "a dozen dogs",
+    ],
+)
+def test_what_fits(text):
+    assert determiners_fit(noun_phrase(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["a old dog", "an dog", "a dogs", "a men", "a two people", "two dog", "two big dog", "one women", "these dog"],
+)
+def test_what_does_not_fit(text):
+    assert not determiners_fit(noun_phrase(text))
+
+
+def test_a_compound_counts_what_its_noun_has():
+    parse = parse_of("""
+        a    a    DET  DT 4 det
+        two  two  NUM  CD 3 nummod
+        man  man  NOUN NN 4 compound
+        team team NOUN NN 4 ROOT
+    """)
+    assert determiners_fit(parse)
+
+
+def test_a_quote_between_is_not_the_next_word():
+    parse = parse_of("""
+        an     an   DET   DT 4 det
+        "      "    PUNCT `` 4 punct
+        +open  open ADJ   JJ 4 amod
+        sign   sign NOUN  NN 4 ROOT
+    """)
+    assert determiners_fit(parse)

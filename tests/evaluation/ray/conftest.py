@@ -1,0 +1,44 @@
+"""A Ray cluster of two processors on this machine, begun once a file and ended with it: other tests fork processes."""
+
+import contextlib
+import logging
+import time
+
+import pytest
+
+pytest.importorskip("ray", reason="needs unbag[ray]")
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+
+_SECONDS_TO_START = 240
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _two_processors():
+    import ray
+    from ray._private import services
+    from unbag.evaluation.ray.cluster import signals_kept
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("RAY_USAGE_STATS_ENABLED", "0")
+        patch.setenv("RAY_worker_niceness", "0")  # or other tests would leave its processes no time
+        patch.setattr(services, "get_node", _patient(services.get_node))
+        with signals_kept():
+            ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, logging_level=logging.ERROR)
+        yield
+        ray.shutdown()
+
+
+def _patient(get_node):
+    """Give Ray's question whether a node has come up minutes, where Ray gives half of one: other tests are running."""
+
+    def wait(*arguments):
+        deadline = time.monotonic() + _SECONDS_TO_START
+        while time.monotonic() < deadline:
+            with contextlib.suppress(RuntimeError):  # which says that it has not yet
+                return get_node(*arguments)
+            time.sleep(0.2)
+        return get_node(*arguments)
+
+    return wait

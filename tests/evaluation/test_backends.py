@@ -1,0 +1,31 @@
+"""What is refused of an engine before anything is loaded, in Python and on the command line."""
+
+import pytest
+
+import unbag
+from tests.cli.test_options import unbag as command
+
+REFUSED = [
+    ({"engine": "spark"}, "expected the engine ray, or none, found 'spark'"),
+    ({"num_gpus": 0.5}, "num-gpus is for the engine ray; without it see device"),
+    ({"engine": "ray", "shard": "0/2"}, "shard and engine both share the work; take one of them"),
+]
+
+
+@pytest.mark.parametrize(("options", "why"), REFUSED, ids=["unknown", "without", "shards"])
+def test_an_engine_that_does_not_fit_is_refused(options, why):
+    with pytest.raises(ValueError, match=why):
+        unbag.evaluate("majority", "plain", **options)
+
+
+def test_processes_of_a_launcher_are_no_cluster(monkeypatch):
+    monkeypatch.setenv("LOCAL_RANK", "0")
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    with pytest.raises(ValueError, match="the engine ray starts processes itself; go without torchrun"):
+        unbag.evaluate("majority", "plain", engine="ray")
+
+
+def test_the_command_says_the_same(tmp_path):
+    done = command("evaluate", "majority", "--num-gpus", "0.5", "--out", str(tmp_path))
+    assert done.exit_code == 2
+    assert "num-gpus is for the engine ray" in " ".join(done.stderr.split())

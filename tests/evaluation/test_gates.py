@@ -1,0 +1,276 @@
+"""Gates hold intervals against bounds: what is shown to miss one fails, what is shown to reach it passes."""
+
+import json
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.factories import ROWS, result, run
+from unbag import cli
+from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.failures import Failure
+from unbag.evaluation import gates, quantities
+from unbag.evaluation.verdict import TOO_FEW_ROWS
+from unbag.inference.distributed import ProcessGroup
+from unbag.scoring.bootstrap import Estimate
+
+
+def check(*arguments):
+    """Run the command as CI does, and return its exit code and what it said."""
+    done = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["check", *map(str, arguments)], catch_exceptions=False)
+    return done.exit_code, done.output
+
+
+def held(low, high, bound, side="min", n=100, name="accuracy"):
+    made = result()
+    made.scores[name] = Estimate((low + high) / 2, low, high, n)
+    [checked] = gates.check([made], [gates.Bound("plain", name, side, bound)])
+    return checked
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "bound", "outcome"),
+    [
+        (0.3, 0.5, 0.6, "fails"),
+        (0.3, 0.5, 0.4, "cannot be told"),
+        (0.3, 0.5, 0.45, "cannot be told"),  # the point lies below it, by chance or not
+        (0.3, 0.5, 0.5, "cannot be told"),
+        (0.3, 0.5, 0.3, "passes"),
+        (0.3, 0.5, 0.2, "passes"),
+    ],
+)
+def test_the_interval_decides_and_not_the_point(low, high, bound, outcome):
+    checked = held(low, high, bound)
+    assert checked.outcome == outcome
+    assert checked.stops(strict=False) == (outcome == "fails")
+    assert checked.stops(strict=True) == (outcome != "passes")
+    # The other side is the mirror image.
+    mirrored = {"fails": "passes", "passes": "fails"}.get(outcome, outcome)
+    if bound not in (low, high):
+        assert held(low, high, bound, "max").outcome == mirrored
+
+
+def test_of_a_few_examples_nothing_is_said():
+    checked = held(0.0, 0.0, 0.9, n=9)
+    assert (checked.outcome, checked.why) == ("cannot be told", "9 source examples are too few")
+    assert held(0.0, 0.0, 0.9, n=10).outcome == "fails"
+
+
+def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
+    folder = run(tmp_path / "run", result(right=1.0, rows=12))
+    code, said = check(folder, "--min", "plain:accuracy=.99", "--strict")
+    assert code == 1
+    assert "1.000 [0.735, 1.000]" in said
+    assert check(folder, "--min", "plain:accuracy=.99")[0] == 0, "nor that it is missed"
+    assert check(folder, "--min", "plain:accuracy=.7", "--strict")[0] == 0
+
+
+def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
+    made = result(right=1.0)
+    made.scores[BEYOND_WORDS] = None
+    [checked] = gates.check([made], [gates.bound("plain:score=.2", "min")])
+    assert (checked.outcome, checked.why) == ("cannot be told", TOO_FEW_ROWS)
+    assert checked.stops(strict=True)
+    assert not checked.stops(strict=False)
+
+
+@pytest.mark.parametrize(
+    ("text", "side", "words"),
+    [
+        ("plain:score", "min", "expected SET:NUMBER=BOUND, such as permuted:score=.2, found 'plain:score'"),
+        ("plain:score=high", "min", "expected SET:NUMBER=BOUND"),
+        ("plain:score=nan", "min", "expected SET:NUMBER=BOUND"),
+        ("plane:score=.2", "min", "expected a challenge set of "),
+        ("swapped:acuracy_after=.2", "min", "did you mean accuracy_after? it has score, accuracy_before, "),
+        ("swapped:drop=.2", "min", "of swapped:drop lower is better: bound it by --max, found --min"),
+        (
+            "plain:accuracy=75",
+            "min",
+            "--min plain:accuracy=75: expected a bound from 0 to 1, got 75; of percent, write 0.75",
+        ),
+        ("plain:accuracy=-.1", "min", "expected a bound from 0 to 1, got -0.1"),
+        ("plain:accuracy=750", "min", "expected a bound from 0 to 1, got 750"),
+        ("swapped:drop=10", "max", "expected a bound from -1 to 1, got 10; of percent, write 0.1"),
+        ("permuted:score=20", "min", "expected a bound of at most 1, got 20; of percent, write 0.2"),
+        ("swapped:score=.2", "max", "of swapped:score higher is better: bound it by --min, found --max"),
+    ],
+)
+def test_what_is_no_bound_is_refused(text, side, words):
+    with pytest.raises(ValueError) as refused:  # noqa: PT011  (its words follow)
+        gates.bound(text, side)
+    assert words in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "side"),
+    [
+        ("plain:accuracy=1", "min"),
+        ("plain:accuracy=0", "min"),
+        ("swapped:drop=-1", "max"),
+        ("permuted:score=-3", "min"),
+    ],
+)
+def test_bound_takes_every_value_that_its_number_can_have(text, side):
+    assert gates.bound(text, side).value == float(text.rpartition("=")[2])
+
+
+def test_a_coin_fails_at_a_bound_on_the_scale_and_an_oracle_passes():
+    bound = gates.bound("plain:score=.2", "min")
+    found = [gates.check([result(right=right)], [bound])[0] for right in (1 / 3, 1.0, 0.0)]
+    assert [each.outcome for each in found] == ["fails", "passes", "fails"]
+    assert found[0].estimate.value < found[0].estimate.high < 0.2
+
+
+def test_a_gate_on_a_set_that_was_not_asked_is_refused():
+    with pytest.raises(ValueError, match="expected results of swapped, which a gate is on, found results of plain"):
+        gates.check([result()], [gates.bound("swapped:score=.2", "min")])
+
+
+def test_a_set_of_several_data_is_held_against_its_bound_on_each():
+    both = [result(right=0.9), result(right=0.1, data="theirs.jsonl")]
+    checked = gates.check(both, [gates.bound("plain:accuracy=.5", "min")])
+    assert [(each.data, each.outcome) for each in checked] == [("ours.jsonl", "passes"), ("theirs.jsonl", "fails")]
+
+
+def test_worse_than_before_is_what_the_paired_test_says(tmp_path):
+    weak, strong = run(tmp_path / "weak", result("weak", 0.5)), run(tmp_path / "strong", result("strong", 0.9))
+    [worse], _ = gates.no_worse_than(weak, strong)
+    assert (worse.set, worse.number, worse.against, worse.outcome) == ("plain", "score", "strong", "fails")
+    assert worse.estimate.high < 0
+    assert worse.p < 0.001
+    [better], _ = gates.no_worse_than(strong, weak)
+    assert better.outcome == "passes"
+    assert better.estimate.low == pytest.approx(-worse.estimate.high)
+    [same], _ = gates.no_worse_than(strong, strong)
+    assert (same.outcome, same.estimate.value) == ("passes", 0)
+    assert same.estimate.low == pytest.approx(-same.estimate.high)
+    assert same.estimate.low < 0
+
+
+def test_no_worse_is_not_said_where_nothing_could_show_worse(tmp_path):
+    one, two = result("one", 0.7, rows=45, seed=1), result("two", 0.7, rows=45, seed=2)
+    [checked], _ = gates.no_worse_than(run(tmp_path / "two", two), run(tmp_path / "one", one))
+    assert checked.p > 0.05
+    assert checked.outcome == "cannot be told"
+
+
+def test_worse_is_not_said_of_a_few_examples(tmp_path):
+    def held(rows):
+        weak, strong = result("weak", 0.0, rows=rows), result("strong", 1.0, rows=rows)
+        after, before = run(tmp_path / f"weak-{rows}", weak), run(tmp_path / f"strong-{rows}", strong)
+        [checked], _ = gates.no_worse_than(after, before, ["accuracy"])
+        assert checked.p < 0.01
+        return checked
+
+    assert (held(9).outcome, held(9).why) == ("cannot be told", "9 source examples are too few")
+    assert (held(10).outcome, held(10).why) == ("fails", "")
+
+
+def test_of_lower_is_better_more_is_worse(tmp_path):
+    few, many = result("few", 0.9, set_name="swapped"), result("many", 0.9, set_name="swapped", seed=3)
+    few.scores["drop"], many.scores["drop"] = (few.scores["accuracy_before"], many.scores["agreement"])
+    before, after = run(tmp_path / "few", few), run(tmp_path / "many", many)
+    [checked], _ = gates.no_worse_than(after, before, ["drop"])
+    assert checked.estimate.value == pytest.approx(1 - few.scores["drop"].value)
+    assert checked.outcome == "fails"
+    with pytest.raises(ValueError, match=r"expected a number whose direction is known, found whole\.drop of swapped"):
+        gates.no_worse_than(after, before, ["whole.drop"])
+
+
+def test_baselines_beside_a_model_do_not_count_and_two_models_are_refused(tmp_path):
+    beside = run(tmp_path / "beside", result("mine", 0.9), result("lexical", 0.2, kind="lexical"))
+    alone = run(tmp_path / "alone", result("mine", 0.9))
+    assert check(beside, "--min", "plain:accuracy=.5")[0] == 0
+    assert [each.outcome for each in gates.no_worse_than(beside, alone)[0]] == ["passes"]
+    two = run(tmp_path / "two", result("mine", 0.9), result("yours", 0.2))
+    with pytest.raises(ValueError, match=r"expected the results of one model in .*, found those of mine, yours"):
+        check(two, "--min", "plain:accuracy=.5")
+
+
+def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path):
+    old = run(tmp_path / "old", result("runs/hex/seed-1", 0.9))
+    new = run(tmp_path / "new", result("runs/hex/seed-1", 0.4, seed=5))
+    assert [each.outcome for each in gates.no_worse_than(new, old)[0]] == ["fails"]
+
+
+def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
+    folder = run(tmp_path / "run", result(set_name="swapped"))
+    record = json.loads((folder / "results.json").read_text())
+    record["results"][0]["scores"][BEYOND_WORDS]["sources"] = []
+    (folder / "results.json").write_text(json.dumps(record))
+    with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
+        check(folder, "--min", "swapped:score=.1")
+
+
+def test_exit_codes_are_those_of_ci(tmp_path):
+    folder = run(tmp_path / "run", result(right=0.8))
+    code, said = check(folder, "--min", "plain:accuracy=.5,plain:score=.5")
+    assert (code, "Passed: all 2 gates." in said) == (0, True)
+    code, said = check(folder, "--min", "plain:accuracy=.9", "--min", "plain:score=.5")
+    assert (code, "Failed: 1 of 2 gates." in said) == (1, True)
+    undecided = (folder, "--min", "plain:accuracy=.74")
+    code, said = check(*undecided)
+    assert (code, "Passed: no gate fails; of 1 of 1 it cannot be told." in said) == (0, True)
+    assert check(*undecided, "--strict")[0] == 1
+    for wrong in ((), ("--min", "plain:acc=.5"), ("--min", "plain:accuracy=.5", "--corpus", "mnli"), ("--strict",)):
+        assert check(folder, *wrong)[0] == 2
+    assert check(folder, "--no-worse-than", tmp_path / "nowhere")[0] == 2
+
+
+def test_of_several_processes_the_first_one_tells(tmp_path, monkeypatch):
+    def ask(*_, on_failure, **__):
+        on_failure(Failure("swapped", ValueError("no pairs")))
+        return []
+
+    old = run(tmp_path / "old", result(right=0.5))
+    monkeypatch.setattr("unbag.inference.distributed.process_group", lambda: ProcessGroup(rank=1, world=2))
+    monkeypatch.setattr("unbag.cli.check.ask", ask)
+    bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
+    assert check(old, *bounds) == (0, "")
+    assert check("majority", *bounds, "--out", old) == (0, ""), "what is there is of an earlier run"
+
+
+def test_a_row_names_the_number_the_interval_n_and_the_verdict_within_80_columns(tmp_path):
+    folder = run(tmp_path / "run", result("a/model-of-some-length", 0.8))
+    other = run(tmp_path / "other", result("b/another-one", 0.7, seed=1))
+    _, said = check(folder, "--min", "plain:accuracy=.9", "--no-worse-than", other)
+    assert max(map(len, said.splitlines())) <= 80
+    row = next(line for line in said.splitlines() if line.strip().startswith("plain:accuracy"))
+    assert row.split()[:3] == ["plain:accuracy", "≥", "0.9"]
+    assert row.split()[-2:] == [str(ROWS), "fails"]
+    assert "No worse: than b/another-one (A), pair by pair" in said
+
+
+def test_json_and_csv_have_every_gate(tmp_path):
+    folder = run(tmp_path / "run", result(right=0.8))
+    code, said = check(folder, "--min", "plain:accuracy=.9", "--json")
+    told = json.loads(said)
+    assert code == 1
+    assert (told["passed"], told["strict"]) == (False, False)
+    [gate] = told["gates"]
+    assert (gate["set"], gate["number"], gate["asked"], gate["outcome"]) == ("plain", "accuracy", "≥ 0.9", "fails")
+    assert gate["estimate"]["low"] < gate["estimate"]["high"] < 0.9
+    assert gate["estimate"]["n"] == ROWS
+    head, row = check(folder, "--min", "plain:accuracy=.9", "--format", "csv")[1].splitlines()
+    assert head.split(",")[:5] == ["set", "data", "number", "label", "asked"]
+    assert ",fails," in row
+
+
+def test_a_set_that_cannot_be_checked_is_told_of(tmp_path):
+    before = run(tmp_path / "before", result("old", 0.8), result("old", 0.8, set_name="swapped"))
+    blank = result("new", 0.8, set_name="swapped")
+    blank.scores[BEYOND_WORDS] = None
+    checked, notes = gates.no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
+    assert [each.set for each in checked] == ["plain"]
+    assert notes == ["Swapped: not checked, no such number in both"]
+    checked, notes = gates.no_worse_than(run(tmp_path / "less", result("new", 0.8)), before)
+    assert notes == ["Swapped · ours.jsonl: only A evaluated on it"]
+
+
+def test_numbers_are_named_as_the_sets_describe_them():
+    told = {each["number"]: each for each in quantities.records(quantities.verdicts([result(right=0.8)]))}
+    assert list(told) == ["score", "accuracy"]
+    assert told["accuracy"]["higher_is_better"] is True
+    assert told["accuracy"]["low"] < told["accuracy"]["value"] < told["accuracy"]["high"]
+    assert told["score"]["standing"] == "better"
+    assert set(quantities.quantities("permuted")) >= {"score", "accuracy", "omega_max", "p_c", "p_f"}

@@ -1,0 +1,123 @@
+"""Each pair of a run stands in a csv file with gold label, prediction and probabilities, as spreadsheets read it."""
+
+import csv
+
+import numpy as np
+import pytest
+from datasets import ClassLabel, Dataset, Features, Value
+
+import unbag
+from tests import factories
+from unbag.challenge_sets.request import Request, build
+from unbag.data import demo
+from unbag.data.labels import LABELS, TWO_WAY
+from unbag.data.predictions import Answers
+from unbag.evaluation.evaluator import evaluate_file
+from unbag.evaluation.prediction_table import PredictionTable
+from unbag.inference.function import CallablePredictor
+from unbag.inference.label_probe import PAIRS
+
+DATA = str(demo.file("validation"))
+ASKED = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}
+AWKWARD = 'He said "no", twice;\nthen he left.'
+FEATURES = Features({name: Value("string") for name in ("id", "source_id", "premise", "hypothesis")})
+FEATURES["label"] = ClassLabel(names=list(LABELS))
+
+
+def _rows(texts, labels):
+    ids = [f"row-{number}" for number in range(len(texts))]
+    columns = {"id": ids, "source_id": ids, "premise": texts, "hypothesis": ["=1+1, or Ünïcode"] * len(texts)}
+    return Dataset.from_dict({**columns, "label": labels}, features=FEATURES)
+
+
+def _read(path):
+    with path.open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def by_length(premises, hypotheses):
+    """Give a distribution that hangs on both sentences."""
+    rows = np.array([[len(p), len(h), 40] for p, h in zip(premises, hypotheses, strict=True)], dtype=float)
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def test_write_awkward_text_is_read_back_by_csv_and_pandas(tmp_path):
+    table = PredictionTable()
+    answers = Answers(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
+    table.add(factories.result(), _rows([AWKWARD, "Plain."], [0, 2]), answers)
+    table.write(tmp_path / "rows.csv")
+    first, second = _read(tmp_path / "rows.csv")
+    assert first["premise"] == AWKWARD
+    assert (first["model"], first["set"], first["data"], first["id"]) == ("model", "plain", "ours.jsonl", "row-0")
+    assert (first["gold"], first["prediction"], first["entailment"]) == ("entailment", "neutral", "0.123457")
+    assert (second["gold"], second["prediction"]) == ("contradiction", "entailment")
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.read_csv(tmp_path / "rows.csv")
+    assert frame["premise"].tolist() == [AWKWARD, "Plain."]
+    assert frame["hypothesis"].tolist() == ["=1+1, or Ünïcode"] * 2
+    assert frame["neutral"].tolist() == [0.8, 0.25]
+
+
+def test_write_models_of_other_label_spaces_have_empty_cells(tmp_path):
+    table = PredictionTable()
+    rows = _rows(["One.", "Two."], [1, 2])
+    two_way = Answers(np.array([[0.75, 0.25], [0.25, 0.75]]), TWO_WAY, True)
+    unsure = Answers(np.full((2, 3), 1 / 3), LABELS, True, np.array([True, False]))
+    only_labels = Answers(np.eye(3)[[1, 1]], LABELS, has_probabilities=False)
+    for name, answers in (("two", two_way), ("unsure", unsure), ("labels", only_labels)):
+        table.add(factories.result(name), rows, answers)
+    assert len(table) == 6
+    table.write(tmp_path / "rows.csv")
+    found = _read(tmp_path / "rows.csv")
+    assert [(row["gold"], row["prediction"]) for row in found] == [
+        *(("not_entailment", "entailment"), ("not_entailment", "not_entailment")),
+        *(("neutral", "none"), ("contradiction", "entailment")),
+        *(("neutral", "neutral"), ("contradiction", "neutral")),
+    ]
+    probabilities = [[row[label] for label in (*LABELS, "not_entailment")] for row in found]
+    assert probabilities[0] == ["0.75", "", "", "0.25"]
+    assert probabilities[2] == probabilities[4] == [""] * 4
+    assert probabilities[3] == ["0.333333"] * 3 + [""]
+
+
+def test_write_labels_alone_have_no_columns_of_probabilities(tmp_path):
+    table = PredictionTable()
+    table.add(factories.result(), _rows(["One."], [1]), Answers(np.eye(3)[[1]], LABELS, has_probabilities=False))
+    table.write(tmp_path / "rows.csv")
+    assert list(_read(tmp_path / "rows.csv")[0])[-1] == "prediction"
+
+
+def test_evaluate_predictions_csv_scores_as_the_run(tmp_path):
+    path, out = tmp_path / "rows.csv", tmp_path / "out"
+    [result] = unbag.evaluate(by_length, "swapped", out=out, predictions_csv=path, **ASKED)
+    request = Request("swapped", options={"data": DATA}, examples=30)
+    found, rows = _read(path), build(request).rows
+    assert [row["id"] for row in found] == rows["id"][:]
+    assert [row["premise"] for row in found] == rows["premise"][:]
+    assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"][:]]
+    again = evaluate_file(path, request, out=tmp_path / "scored", lexical=False)
+    assert again.scores["accuracy_after"] == result.scores["accuracy_after"]
+    assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
+
+
+def test_evaluate_predictions_csv_of_an_earlier_run_asks_nothing_again(tmp_path):
+    calls = []
+
+    def counting(premises, hypotheses):
+        calls.append(len(premises))
+        return by_length(premises, hypotheses)
+
+    known = CallablePredictor(counting, identity={"name": "by length"})
+    unbag.evaluate(known, ["plain", "swapped"], out=tmp_path / "out", **ASKED)
+    asked = len(calls)
+    assert asked
+    unbag.evaluate(known, ["plain", "swapped"], out=tmp_path / "out", predictions_csv=tmp_path / "rows.csv", **ASKED)
+    assert calls[asked:] == [len(PAIRS["en"])], "the obvious pairs alone"
+    assert {row["set"] for row in _read(tmp_path / "rows.csv")} == {"plain", "swapped"}
+
+
+def test_evaluate_predictions_csv_of_a_shard_is_rejected(tmp_path):
+    with pytest.raises(ValueError, match="expected a run without --shard"):
+        unbag.evaluate(by_length, "plain", out=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **ASKED)
+    with pytest.raises(ValueError, match="expected a file"):
+        unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **ASKED)

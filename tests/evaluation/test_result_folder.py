@@ -1,0 +1,170 @@
+"""A folder keeps the results of its models, takes further sets of them, and rejects a run of another model."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+import unbag
+from tests import factories
+from unbag.challenge_sets import results
+from unbag.challenge_sets.failures import Failure
+from unbag.challenge_sets.views.examples import ExampleSelection
+from unbag.data import demo
+from unbag.evaluation import result_folder
+from unbag.evaluation import samples as paired_samples
+from unbag.evaluation.scoring import write
+from unbag.inference.function import CallablePredictor
+
+DATA = str(demo.file("validation"))
+
+
+def _result(name="a", set_name="plain", *, data="snli", **model):
+    made = factories.result(name, set_name=set_name, data=data)
+    return replace(made, model={**made.model, **model})
+
+
+def _write(folder, *made, failures=()):
+    """Leave results in a folder as an evaluation does, with one selection of examples for each."""
+    write(
+        [(each, ExampleSelection(each.set, each.model["name"], each.data["sha256"], "rule", ())) for each in made],
+        folder,
+        failures,
+    )
+
+
+def _found(folder):
+    return [(each.model["name"], each.set, each.data["name"]) for each in results.read(folder / results.FILE)]
+
+
+def test_check_empty_folder_passes(tmp_path):
+    result_folder.check(tmp_path, {"a": None}, {"plain"})
+
+
+@pytest.mark.parametrize(
+    ("stored", "asked", "fits"),
+    [
+        (["a"], ["a"], True),
+        (["a"], ["b"], False),
+        (["a"], ["a", "b"], True),
+        (["a", "b"], ["a"], True),
+        (["a", "b"], ["a", "c"], False),
+    ],
+)
+def test_check_models_of_which_neither_side_has_all_are_rejected(tmp_path, stored, asked, fits):
+    _write(tmp_path, *map(_result, stored))
+    if fits:
+        result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
+        return
+    with pytest.raises(ValueError, match=f"got results of {', '.join(stored)}; name another folder with --out"):
+        result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
+
+
+def test_check_same_model_with_other_options_is_rejected(tmp_path):
+    _write(tmp_path, _result(options={"dtype": "bfloat16"}))
+    same = {"name": "a", "options": {"dtype": "bfloat16"}}
+    result_folder.check(tmp_path, {"a": same}, {"swapped"})
+    with pytest.raises(ValueError, match="results of a with default options, got some with dtype=bfloat16"):
+        result_folder.check(tmp_path, {"a": {"name": "a", "options": {}}}, {"plain"})
+
+
+def test_check_new_weights_pass_only_where_all_sets_are_repeated(tmp_path):
+    _write(tmp_path, _result(revision="1" * 40), _result(set_name="swapped", revision="1" * 40))
+    trained_on = {"name": "a", "options": {}, "revision": "2" * 40}
+    result_folder.check(tmp_path, {"a": trained_on}, {"plain", "swapped"})
+    with pytest.raises(ValueError, match="at revision 222222222222, got those on swapped at revision 111111111111"):
+        result_folder.check(tmp_path, {"a": trained_on}, {"plain"})
+
+
+def test_check_damaged_results_are_rejected(tmp_path):
+    (tmp_path / results.FILE).write_text("{")
+    with pytest.raises(ValueError, match="or remove that file"):
+        result_folder.check(tmp_path, {"a": None}, {"plain"})
+
+
+def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
+    _write(
+        tmp_path, _result(), failures=[Failure("swapped", ValueError("no pairs")), Failure("sicck", ValueError("no"))]
+    )
+    before = (tmp_path / "samples" / "00-plain.parquet").read_bytes()
+    _write(tmp_path, _result(set_name="swapped"))
+    assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
+    assert (tmp_path / "samples" / "00-plain.parquet").read_bytes() == before
+    _, left_out = results.read_whole(tmp_path / results.FILE)
+    assert [each.set for each in left_out] == ["sicck"]
+    selections = json.loads((tmp_path / "examples.json").read_text())["selections"]
+    assert [each["set"] for each in selections] == ["plain", "swapped"]
+    for number, result in enumerate(results.read(tmp_path / results.FILE)):
+        samples = paired_samples.read(tmp_path, number, result)
+        assert samples, result.set
+
+
+def test_write_same_set_and_corpus_replaces_in_place_and_warns_of_other_rows(tmp_path, caplog):
+    _write(tmp_path, _result(), _result(set_name="swapped"))
+    first = (tmp_path / results.FILE).read_bytes()
+    _write(tmp_path, _result())
+    assert (tmp_path / results.FILE).read_bytes() == first
+    assert not caplog.messages
+    again = _result()
+    _write(tmp_path, replace(again, config={"examples": 9}))
+    assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
+    assert results.read(tmp_path / results.FILE)[0].config == {"examples": 9}
+    assert "replacing earlier results on other rows: plain of snli for a" in caplog.text
+
+
+def test_write_other_corpus_is_kept_beside(tmp_path):
+    _write(tmp_path, _result())
+    _write(tmp_path, _result(data="mnli"))
+    assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "plain", "mnli")]
+
+
+def test_write_second_model_moves_the_samples_of_the_first(tmp_path):
+    _write(tmp_path, _result("a"), _result("a", "swapped"))
+    _write(tmp_path, _result("b", "swapped"), _result("b"), _result("a", "permuted"))
+    expected = [("b", "swapped"), ("b", "plain"), ("a", "plain"), ("a", "swapped"), ("a", "permuted")]
+    assert [pair[:2] for pair in _found(tmp_path)] == expected
+    for number, result in enumerate(results.read(tmp_path / results.FILE)):
+        assert paired_samples.read(tmp_path, number, result), (number, result.set)
+    assert len(list((tmp_path / "samples").iterdir())) == len(expected)
+
+
+def test_write_new_weights_drop_the_results_of_the_old(tmp_path):
+    _write(tmp_path, _result(revision="1"), _result(set_name="swapped", revision="1"))
+    _write(tmp_path, _result(revision="2"))
+    assert _found(tmp_path) == [("a", "plain", "snli")]
+
+
+def _says(label):
+    return CallablePredictor(lambda premises, _: [label] * len(premises), identity={"name": label})
+
+
+def test_evaluate_other_model_is_rejected_before_anything_is_predicted(tmp_path):
+    asked = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}
+    unbag.evaluate(_says("neutral"), "plain", out=tmp_path, **asked)
+    before = (tmp_path / results.FILE).read_bytes()
+
+    def other(premises, hypotheses):
+        calls.append(len(premises))
+        return ["entailment"] * len(premises)
+
+    calls = []
+    known = CallablePredictor(other, identity={"name": "other"})
+    with pytest.raises(ValueError, match="no results but those of other, got results of neutral"):
+        unbag.evaluate(known, "plain", out=tmp_path, **asked)
+    assert not calls
+    assert (tmp_path / results.FILE).read_bytes() == before
+    [added] = unbag.evaluate(_says("neutral"), "swapped", out=tmp_path, **asked)
+    assert added.set == "swapped"
+    assert [each[:2] for each in _found(tmp_path)] == [("neutral", "plain"), ("neutral", "swapped")]
+
+
+def test_receive_brings_results_and_samples_of_an_address(tmp_path):
+    address = f"memory://{tmp_path.name}/run"
+    asked = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}
+    unbag.evaluate(_says("neutral"), "plain", out=address, **asked)
+    unbag.evaluate(_says("neutral"), "swapped", out=address, **asked)
+    result_folder.receive(address, tmp_path / "here")
+    assert [each[1] for each in _found(tmp_path / "here")] == ["plain", "swapped"]
+    assert paired_samples.read(tmp_path / "here", 0, results.read(tmp_path / "here" / results.FILE)[0])
+    with pytest.raises(ValueError, match="got results of neutral"):
+        unbag.evaluate(_says("entailment"), "plain", out=address, **asked)

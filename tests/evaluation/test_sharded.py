@@ -1,0 +1,205 @@
+"""Evaluations that processes share which nothing connects, here and at addresses: what one process would give."""
+
+import json
+
+import pytest
+
+import unbag
+from tests.cli.test_options import unbag as command
+from tests.evaluation.test_evaluator import request_  # noqa: F401  a few pairs of ours
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request, build
+from unbag.evaluation.evaluator import evaluate_all
+from unbag.evaluation.sharded import score_tasks
+from unbag.inference.leases import Claims
+from unbag.inference.prediction_store import StoreError
+from unbag.inference.shards import Shard, predict_shard
+from unbag.utils.storage import Folder
+
+LABELS = ["entailment", "neutral", "contradiction"]
+
+
+@pytest.fixture(autouse=True)
+def _own_cache(tmp_path, monkeypatch):
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+
+
+def coin(premises, hypotheses):
+    return [LABELS[(len(p) * 7 + len(h)) % 3] for p, h in zip(premises, hypotheses, strict=True)]
+
+
+@pytest.fixture
+def requests(request_):  # noqa: F811
+    data = {"data": request_.options["data"]}
+    return [Request("plain", options=data), request_]
+
+
+@pytest.fixture
+def expected(requests, tmp_path):
+    unbag.evaluate(coin, requests, out=tmp_path / "one", lexical=False, progress=False)
+    return (tmp_path / "one" / "results.json").read_bytes()
+
+
+def shard(requests, out, which="0/2"):
+    return unbag.evaluate(coin, requests, out=out, shard=which, lexical=False, progress=False)
+
+
+@pytest.mark.parametrize("kind", ["a path", "memory"])
+def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expected):
+    out = str(tmp_path / "shared") if kind == "a path" else f"memory://{tmp_path.name}/shared"
+    report = shard(requests, out)
+    assert [result.set for result in report] == ["plain", "permuted"]
+    folder = Folder(out)
+    assert folder.read("results.json") == expected
+    assert {"examples.json", "results.json"} <= set(folder.names())
+    assert (folder / "samples").names() == ["00-plain.parquet", "01-permuted.parquet"]
+    assert len((folder / "predictions" / "tasks").names()) == 2
+
+
+def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
+    shard(requests, tmp_path / "shared")
+    monkeypatch.setattr("unbag.inference.runner.Work.make", lambda *_: pytest.fail("a model was asked"))
+    found = score_tasks(Folder(tmp_path / "shared" / "predictions"), out=tmp_path / "again")
+    assert len(found) == 2
+    assert (tmp_path / "again" / "results.json").read_bytes() == expected
+
+
+def test_of_what_is_incomplete_the_parts_are_named_and_the_rest_is_scored(tmp_path, requests, expected):
+    shard(requests, tmp_path / "shared")
+    predictions = Folder(tmp_path / "shared" / "predictions")
+    key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
+    (predictions / key).remove("part-00000.parquet")
+    with pytest.raises(StoreError, match=r"1 of 1 parts are missing in .*: 0; start a shard again"):
+        score_tasks(predictions, out=tmp_path / "again")
+    failures = []
+    [plain] = score_tasks(predictions, out=tmp_path / "again", on_failure=failures.append)
+    assert plain.set == "plain"
+    assert [(each.set, each.model) for each in failures] == [("permuted", "coin")]
+    _, left_out = results.read_whole(tmp_path / "again" / "results.json")
+    assert [each.set for each in left_out] == ["permuted"]
+    shard(requests, tmp_path / "shared", "1/2")
+    assert (tmp_path / "shared" / "results.json").read_bytes() == expected
+
+
+def test_a_damaged_part_is_made_anew_by_the_shard_that_scores(tmp_path, requests, expected):
+    shard(requests, tmp_path / "shared")
+    file = min((tmp_path / "shared").glob("predictions/*/part-00000.parquet"))
+    file.write_bytes(file.read_bytes()[:-100])
+    (tmp_path / "shared" / "results.json").unlink()
+    shard(requests, tmp_path / "shared")
+    assert (tmp_path / "shared" / "results.json").read_bytes() == expected
+
+
+def test_one_shard_scores_and_the_others_leave_it_to_that(tmp_path, requests):
+    claims = Folder(tmp_path / "shared" / "predictions" / "claims")
+    with Claims(claims, "shard 1/2") as other:
+        assert other.take("scoring")
+        assert shard(requests, tmp_path / "shared").results == []
+    assert not (tmp_path / "shared" / "results.json").exists()
+    assert len(shard(requests, tmp_path / "shared")) == 2
+
+
+def test_another_command_in_the_same_folder_has_its_own_tasks(tmp_path, requests):
+    shard(requests, tmp_path / "shared")
+    assert [result.set for result in shard(requests[1:], tmp_path / "shared")] == ["permuted"]
+    assert (Folder(tmp_path / "shared") / "predictions" / "tasks").names() == ["000-000.json"]
+
+
+def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_path, requests, monkeypatch):
+    shard(requests, tmp_path / "shared")
+    failures = []
+
+    def again():
+        failures.clear()
+        out = tmp_path / "shared"
+        asked = {"shard": Shard(0, 2), "lexical": False, "on_failure": failures.append}
+        found = evaluate_all([coin], requests, out=out, **asked)
+        _, left_out = results.read_whole(out / "results.json")
+        assert [(each.set, each.model) for each in left_out] == [(each.set, each.model) for each in failures]
+        return [result.set for result in found]
+
+    with monkeypatch.context() as patch:
+        patch.setattr(
+            "unbag.evaluation.evaluator.build", lambda request: build(request) if request.name == "plain" else 1 / 0
+        )
+        assert again() == ["plain"]
+    assert [each.set for each in failures] == ["permuted"], "its task is still there, and not scored"
+    real = predict_shard
+
+    def fails(work, *args, **options):
+        return real(work, *args, **options) if work.store.rows in (49, 245) else 1 / 0  # plain, and its control
+
+    with monkeypatch.context() as patch:
+        patch.setattr("unbag.evaluation.sharded.predict_shard", fails)
+        assert len(again()) == 1
+    assert len(failures) == 1
+
+
+def test_a_slash_at_the_end_of_an_address_is_none_of_a_folder(tmp_path, requests):
+    out = f"memory://{tmp_path.name}/run"
+    shard(requests, f"{out}/")
+    assert len((Folder(out) / "predictions" / "tasks").names()) == 2
+    done = command("score", "--from", f"{out}/", "--out", str(tmp_path / "scored"))
+    assert done.exit_code == 0, done.output
+
+
+def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
+    with pytest.raises(ValueError, match="shards share a folder"):
+        unbag.evaluate(coin, requests, shard="0/2")
+    with pytest.raises(ValueError, match="expected a shard as i/n"):
+        shard(requests, tmp_path / "shared", "2/2")
+    names = {}
+    exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)  # in no file
+    with pytest.raises(ValueError, match="must know that they ask the same model"):
+        unbag.evaluate(names["made"], requests, out=tmp_path / "x", shard="0/2", lexical=False, progress=False)
+    with pytest.raises(ValueError, match="found no tasks"):
+        score_tasks(Folder(tmp_path / "nothing"), out=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
+        (["evaluate", "majority", "--out", "nosuch://x/y"], "nosuch"),
+        (["score", "--from", "x", "--set", "plain"], "leave out what else says it"),
+        (["score", "--from", "x", "--no-lexical"], "give --no-lexical to the shards"),
+        (["score"], "expected a file of predictions, or --from"),
+        (["score", "--from", "nowhere"], "found no tasks"),
+        (["report", "runs", "--out", "s3://bucket/report.html"], "of this machine"),
+    ],
+)
+def test_a_command_refuses_in_a_line(words, said, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    done = command(*words)
+    assert done.exit_code != 0
+    assert said in " ".join((done.output + str(done.exception)).replace("│", " ").split())
+
+
+def test_a_set_is_built_to_an_address(tmp_path, request_):  # noqa: F811
+    data = request_.options["data"]
+    for place in (f"memory://{tmp_path.name}/set.parquet", str(tmp_path / "set.parquet")):
+        done = command("build", "permuted", "--data", data, "--out", place)
+        assert done.exit_code == 0, done.output
+        assert f"{place}: 48 examples" in " ".join(done.output.split())
+    assert Folder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()
+
+
+def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
+    shard(requests, tmp_path / "shared")
+    predictions = Folder(tmp_path / "shared" / "predictions")
+    task = json.loads((predictions / "tasks").read("000-000.json"))
+    for spoilt in (
+        b"{",
+        b"[]",
+        json.dumps({**task, "key": "../../elsewhere"}).encode(),
+        json.dumps({"key": 1}).encode(),
+    ):
+        (predictions / "tasks").write("000-000.json", spoilt)
+        with pytest.raises(ValueError, match=r"000-000\.json: expected a task"):
+            score_tasks(predictions, out=tmp_path / "again")
+    later = {**task, "further": 1, "request": {**task["request"], "further": 1}}
+    (predictions / "tasks").write("000-000.json", json.dumps(later).encode())
+    assert len(score_tasks(predictions, out=tmp_path / "again")) == 2
+    (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 3}).encode())
+    with pytest.raises(ValueError, match="of version 2, found version 3; start the shards again"):
+        score_tasks(predictions, out=tmp_path / "again")

@@ -1,0 +1,57 @@
+"""What a caller may do."""
+
+from __future__ import annotations
+
+from tests.fake_hub.call import Call
+from tests.fake_hub.errors import forbidden, not_logged_in, repo_not_found
+from tests.fake_hub.keys import RepoKey
+from tests.fake_hub.repository import Repository
+from tests.fake_hub.store import StoredRepository
+
+
+def readable(call: Call) -> Repository:
+    """Give the repository that a call names, if the caller may know of it."""
+    repo = call.hub.repository(call.key)
+    if repo is None or (repo.private and not _is_member(call, call.key.namespace)):
+        raise repo_not_found(known_caller=call.account is not None)
+    return repo
+
+
+def writable(call: Call) -> StoredRepository:
+    """Give the repository that a call names, if the caller may change it."""
+    repo = readable(call)
+    if call.account is None:
+        raise not_logged_in()
+    if call.account.role != "write" or not _is_member(call, call.key.namespace):
+        raise forbidden("Forbidden: you must use a write token to write to this repository.")
+    return not_mounted(repo)
+
+
+def open_to_proposals(call: Call) -> StoredRepository:
+    """Give the repository that a call names, if the caller may propose a change to it: with any token that writes."""
+    repo = readable(call)
+    if call.account is None:
+        raise not_logged_in()
+    if call.account.role != "write":
+        raise forbidden("Forbidden: you must use a write token to open a pull request.")
+    return not_mounted(repo)
+
+
+def not_mounted(repo: Repository) -> StoredRepository:
+    """Refuse to change a mounted repository."""
+    if not isinstance(repo, StoredRepository):
+        raise forbidden(f"{repo.key.folder} is mounted from a folder, and that is served read-only")
+    return repo
+
+
+def check_may_own(call: Call, key: RepoKey) -> str:
+    """Refuse to create below a namespace that is not the caller's; give the caller's name."""
+    if call.account is None:
+        raise not_logged_in()
+    if call.account.role != "write" or not call.account.belongs_to(key.namespace):
+        raise forbidden(f'You don\'t have the rights to create a {key.type} under the namespace "{key.namespace}"')
+    return call.account.name
+
+
+def _is_member(call: Call, namespace: str) -> bool:
+    return call.account is not None and call.account.belongs_to(namespace)

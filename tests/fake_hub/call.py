@@ -1,0 +1,64 @@
+"""One request, in the words of the Hub."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any
+
+from starlette.datastructures import QueryParams
+from starlette.requests import Request
+
+from tests.fake_hub.accounts import Account
+from tests.fake_hub.hub import Hub
+from tests.fake_hub.keys import RepoKey, type_of
+
+
+class Call:
+    """What a handler gets: the request, the named parts of its path, and the hub."""
+
+    def __init__(self, hub: Hub, request: Request, parts: Mapping[str, str]) -> None:
+        self.hub = hub
+        self.request = request
+        self._parts = parts
+
+    def __getitem__(self, part: str) -> str:
+        """Give a part of the path by its name in the route."""
+        return self._parts[part]
+
+    @cached_property
+    def account(self) -> Account | None:
+        """Who is calling.
+
+        Found out when a handler asks, and not before: the handlers of LFS and Xet bytes do not, since clients call
+        them with the credentials that the Hub gave them for it, not with the user's token.
+        """
+        return self.hub.accounts.identify(self.request.headers.get("authorization"))
+
+    @property
+    def repo_type(self) -> str:
+        """The type of repository that the path is about."""
+        return type_of(self._parts.get("kind") or "models")
+
+    @property
+    def key(self) -> RepoKey:
+        """The repository that the path is about."""
+        return RepoKey(self.repo_type, self["repo"])
+
+    @property
+    def revision(self) -> str:
+        """The branch, tag, ref or commit that the path is about."""
+        return self["revision"]
+
+    @property
+    def query(self) -> QueryParams:
+        """The query of the URL."""
+        return self.request.query_params
+
+    def asks_for(self, flag: str) -> bool:
+        """Whether a flag of the query is set; clients say both `true` and `True`, and `1` for create_pr."""
+        return self.query.get(flag, "").lower() in ("true", "1")
+
+    async def json(self) -> Any:
+        """Read the body as JSON; an empty body is an empty object."""
+        return await self.request.json() if await self.request.body() else {}

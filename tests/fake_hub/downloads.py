@@ -1,0 +1,55 @@
+"""The files of a revision. Small ones are sent at once, large ones by a redirect to where their bytes are."""
+
+from __future__ import annotations
+
+from pathlib import PurePosixPath
+
+from starlette.responses import FileResponse, Response
+
+from tests.fake_hub.access import readable
+from tests.fake_hub.call import Call
+from tests.fake_hub.content import File
+from tests.fake_hub.errors import entry_not_found
+from tests.fake_hub.routing import route
+
+
+async def resolve(call: Call) -> Response:
+    """Send a file, or say where it is."""
+    repo, path = readable(call), call["path"]
+    commit = repo.at(call.revision)
+    file = commit.tree.get(path)
+    if file is None:
+        raise entry_not_found(commit_sha=commit.sha)
+    headers = {"X-Repo-Commit": commit.sha}  # the client names its cached snapshot by it
+    if file.sha256 is not None:
+        return _redirect(call, file, commit.sha, headers)
+    return FileResponse(
+        repo.small_content(path, file),
+        headers=headers | {"ETag": file.etag},
+        media_type="application/octet-stream",
+        filename=PurePosixPath(path).name,
+        content_disposition_type="inline",
+    )
+
+
+def _redirect(call: Call, file: File, commit_sha: str, headers: dict[str, str]) -> Response:
+    settings = call.hub.settings
+    headers |= {
+        # Size and etag of the file, beside those of this answer.
+        "X-Linked-Size": str(file.size),
+        "X-Linked-ETag": file.etag,
+        "Location": f"{settings.other_origin}/_lfs/{file.sha256}?sig=x",
+    }
+    # With X-Xet-Hash the client fetches the file through Xet, where it can; without it, it follows the redirect.
+    if settings.xet and file.xet_hash:
+        token_url = f"{settings.endpoint}/api/{call.key.folder}/xet-read-token/{commit_sha}"
+        file_url = f"{settings.endpoint}/v1/reconstructions/{file.xet_hash}"
+        headers["X-Xet-Hash"] = file.xet_hash
+        headers["Link"] = f'<{token_url}>; rel="xet-auth", <{file_url}>; rel="xet-reconstruction-info"'
+    return Response(status_code=302, headers=headers)
+
+
+ROUTES = [
+    route("GET", "/{kind/}{repo}/resolve/{revision}/{path}", resolve),
+    route("GET", "/{kind/}{repo}/raw/{revision}/{path}", resolve),
+]

@@ -1,0 +1,78 @@
+"""The git-lfs protocol: a client names the large files it has, and is told where to put those that are missing.
+
+The addresses it is given need no token: whoever knows a file's sha256 may read and write it, as with the signed URLs
+of the Hub's storage.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from starlette.responses import FileResponse, JSONResponse, Response
+
+from tests.fake_hub.access import readable, writable
+from tests.fake_hub.call import Call
+from tests.fake_hub.errors import HubError
+from tests.fake_hub.routing import route
+
+
+async def batch(call: Call) -> Response:
+    """Say where to put or get each of a list of files."""
+    body = await call.json()
+    if body["operation"] == "upload":
+        writable(call)
+    else:
+        readable(call)
+    answers = []
+    for asked in body["objects"]:
+        answer = {"oid": asked["oid"], "size": asked["size"]}
+        if body["operation"] == "upload":
+            answer |= _where_to_put(call, asked["oid"])
+        else:
+            answer |= _where_to_get(call, asked["oid"])
+        answers.append(answer)
+    return JSONResponse({"transfer": "basic", "objects": answers}, media_type="application/vnd.git-lfs+json")
+
+
+async def put(call: Call) -> Response:
+    """Take a whole file."""
+    await call.hub.large_files.receive(call["hash"], call.request.stream())
+    return Response(headers={"ETag": f'"{call["hash"]}"'})
+
+
+async def verify(call: Call) -> Response:
+    """Confirm that a file has come, whole."""
+    body = await call.json()
+    content = call.hub.large_files.find(body["oid"])
+    if content is None or content.stat().st_size != body["size"]:
+        raise HubError(404, "the object is missing")
+    return JSONResponse({})
+
+
+async def get(call: Call) -> Response:
+    """Send a file, or the range of it that was asked for."""
+    content = call.hub.large_content(call["hash"])
+    if content is None:
+        raise HubError(404, "no such object")
+    return FileResponse(content, headers={"ETag": f'"{call["hash"]}"'}, media_type="application/octet-stream")
+
+
+def _where_to_put(call: Call, sha256: str) -> dict[str, Any]:
+    if call.hub.large_content(sha256) is not None:
+        return {}  # no action: there is nothing left to send
+    url = f"{call.hub.settings.other_origin}/_lfs/{sha256}"
+    return {"actions": {"upload": {"href": url}, "verify": {"href": f"{call.hub.settings.endpoint}/_lfs/verify"}}}
+
+
+def _where_to_get(call: Call, sha256: str) -> dict[str, Any]:
+    if call.hub.large_content(sha256) is None:
+        return {"error": {"code": 404, "message": "Object not found"}}
+    return {"actions": {"download": {"href": f"{call.hub.settings.other_origin}/_lfs/{sha256}"}}}
+
+
+ROUTES = [
+    route("POST", "/{kind/}{repo}.git/info/lfs/objects/batch", batch),
+    route("POST", "/_lfs/verify", verify),
+    route("PUT", "/_lfs/{hash}", put),
+    route("GET", "/_lfs/{hash}", get),
+]

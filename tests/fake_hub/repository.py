@@ -1,0 +1,60 @@
+"""What every repository can do, whether it was written to this server or is mounted from a folder."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.fake_hub.content import Commit, File
+from tests.fake_hub.errors import revision_not_found
+from tests.fake_hub.keys import RepoKey
+
+MAIN = "refs/heads/main"
+
+
+class Repository(ABC):
+    """A named line of commits.
+
+    Attributes:
+        key: its type and id.
+        private: whether only members of its namespace may know that it exists.
+        sdk: what a Space runs on.
+        created: when, as the Hub writes a date.
+    """
+
+    key: RepoKey
+    private: bool
+    sdk: str | None
+    created: str
+
+    @abstractmethod
+    def refs(self) -> Mapping[str, str]:
+        """Give the commit of each ref, by full name (`refs/heads/main`)."""
+
+    @abstractmethod
+    def commit(self, sha: str) -> Commit | None:
+        """Give a commit of this repository."""
+
+    @abstractmethod
+    def small_content(self, path: str, file: File) -> Path:
+        """Say where the bytes of a small file lie on disk."""
+
+    def at(self, revision: str) -> Commit:
+        """Find the commit that a revision means: a full ref, a branch, a tag or a commit's sha, in this order."""
+        refs = self.refs()
+        for ref in (revision, f"refs/heads/{revision}", f"refs/tags/{revision}"):
+            if ref in refs:
+                revision = refs[ref]
+                break
+        commit = self.commit(revision)
+        if commit is None:
+            raise revision_not_found(revision)
+        return commit
+
+    def text(self, commit: Commit, path: str) -> str | None:
+        """Read a small text file, if the commit has it."""
+        file = commit.tree.get(path)
+        if file is None or file.sha256 is not None:
+            return None
+        return self.small_content(path, file).read_text(encoding="utf-8", errors="replace")

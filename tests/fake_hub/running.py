@@ -1,0 +1,168 @@
+"""Start the test Hub in a process of its own, and talk to it.
+
+    with running_hub() as hub:
+        subprocess.run([sys.executable, "push.py"], env=hub.env(home=tmp_path, token=ALICE))
+        assert not [request for request in hub.requests() if request.token_in_url]
+
+The server stops with the block, and with this process if that is killed.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO, Any
+
+from tests.fake_hub.accounts import SAMPLE_TOKENS, Account, write_tokens
+from tests.fake_hub.faults import Fault
+from tests.fake_hub.keys import RepoKey
+from tests.fake_hub.requests_log import LoggedRequest, parse_log
+
+_REPO_ROOT = Path(__file__).parents[2]
+_SECONDS_TO_STOP = 10
+# What a developer's own settings for the real Hub, or for a proxy, are called.
+_FOREIGN = re.compile(r"HF_.*|HUGGING.*|TRANSFORMERS_.*|.*_PROXY", re.IGNORECASE)
+
+# A repository may be named by a `RepoKey` or by a plain pair, ("dataset", "org/name").
+PairOrKey = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class RunningHub:
+    """A Hub that is there to be used; knows its address and no more, so it can be handed to other processes."""
+
+    endpoint: str
+
+    def env(self, home: Path, *, token: str | None = None, xet: bool = True) -> dict[str, str]:
+        """Give the whole environment for a client process, to be set before it imports any client library.
+
+        Args:
+            home: the folder for its caches.
+            token: whom it acts for; without one, for nobody, unless the code passes a token itself.
+            xet: whether it may use Xet for large files.
+        """
+        environment = {name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)}
+        environment |= {
+            "HF_ENDPOINT": self.endpoint,
+            "HF_HOME": str(home),
+            "HF_HUB_DISABLE_TELEMETRY": "1",
+            "HF_UPDATE_DOWNLOAD_COUNTS": "0",
+            "HF_HUB_DISABLE_UPDATE_CHECK": "1",
+            "HF_HUB_DISABLE_PROGRESS_BARS": "1",
+            "HF_XET_CLIENT_RETRY_BASE_DELAY": "100ms",  # it waits for 3 s otherwise before it tries again
+            # Whatever is meant for another server comes here too, to be recorded and refused.
+            "HTTP_PROXY": self.endpoint,
+            "HTTPS_PROXY": self.endpoint,
+            "NO_PROXY": "127.0.0.1,localhost",
+        }
+        if token is not None:
+            environment["HF_TOKEN"] = token
+        if not xet:
+            environment["HF_HUB_DISABLE_XET"] = "1"
+        return environment
+
+    def requests(self, path: str = "") -> list[LoggedRequest]:
+        """Give the requests so far whose path a regular expression is found in."""
+        text = self._talk("GET", "/_test/requests")
+        return [request for request in parse_log(text) if re.search(path, request.path)]
+
+    def arm(self, *faults: Fault) -> None:
+        """Arm faults in place of those that were armed."""
+        self._talk("POST", "/_test/faults", [asdict(fault) for fault in faults])
+
+    def armed(self) -> list[Fault]:
+        """Give the faults that are not used up."""
+        return [Fault(**document) for document in json.loads(self._talk("GET", "/_test/faults"))]
+
+    def disarm(self) -> None:
+        """Clear all faults."""
+        self._talk("DELETE", "/_test/faults")
+
+    @contextmanager
+    def broken_by(self, *faults: Fault) -> Iterator[None]:
+        """Arm faults for the length of a block."""
+        self.arm(*faults)
+        try:
+            yield
+        finally:
+            self.disarm()
+
+    def _talk(self, method: str, path: str, body: Any = None) -> str:
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.endpoint + path, data=data, method=method)
+        # No proxy, whatever the environment says: this is our own server on this machine.
+        opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+        with opener.open(request, timeout=10) as response:
+            return str(response.read().decode())
+
+
+@contextmanager
+def running_hub(
+    *,
+    mount: Path | None = None,
+    pins: Mapping[PairOrKey, str] | None = None,
+    refs: Mapping[PairOrKey, Sequence[str]] | None = None,
+    tokens: Mapping[str, Account] = SAMPLE_TOKENS,
+    xet: bool = True,
+) -> Iterator[RunningHub]:
+    """Run a Hub on a free port, with its data in a temporary folder, until the block ends.
+
+    Args:
+        mount: a folder of repositories to serve read-only; see `mounts.py`.
+        pins: the sha that a mounted repository's commit shall have.
+        refs: more refs of mounted repositories.
+        tokens: who may call.
+        xet: whether to offer Xet.
+    """
+    with tempfile.TemporaryDirectory(prefix="hub-") as folder:
+        data = Path(folder)
+        write_tokens(data / "tokens.json", tokens)
+        arguments = [f"--data={data}", f"--tokens={data / 'tokens.json'}", "--port=0", "--until-stdin-closes"]
+        arguments += [f"--mount={mount.resolve()}"] if mount else []
+        arguments += [f"--pin={RepoKey(*key).folder}={sha}" for key, sha in (pins or {}).items()]
+        arguments += [f"--ref={RepoKey(*key).folder}={ref}" for key, names in (refs or {}).items() for ref in names]
+        arguments += [] if xet else ["--no-xet"]
+        errors = data / "errors.txt"
+        with errors.open("w") as errors_file:
+            process = subprocess.Popen(
+                [sys.executable, "-m", "tests.fake_hub", *arguments],
+                cwd=_REPO_ROOT,
+                env={name: value for name, value in os.environ.items() if not _FOREIGN.fullmatch(name)},
+                stdin=subprocess.PIPE,  # closed with this process, however it ends; the server stops then
+                stdout=subprocess.PIPE,
+                stderr=errors_file,
+                text=True,
+            )
+        try:
+            assert process.stdout is not None
+            yield RunningHub(_announced_endpoint(process.stdout, errors))
+        finally:
+            _stop(process)
+            # What went wrong inside the server belongs into the output of the test that it went wrong in.
+            sys.stderr.write(errors.read_text())
+
+
+def _announced_endpoint(stdout: IO[str], errors: Path) -> str:
+    """Wait for the server to say where it is; from then on it accepts connections."""
+    for line in stdout:
+        if found := re.search(r"HF_ENDPOINT=(\S+)", line):
+            return found[1]
+    raise RuntimeError(f"the test hub did not start:\n{errors.read_text()}")
+
+
+def _stop(process: subprocess.Popen[str]) -> None:
+    process.terminate()
+    try:
+        process.communicate(timeout=_SECONDS_TO_STOP)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()

@@ -1,0 +1,135 @@
+"""The bytes of large files as Xet keeps them: cut into chunks, many chunks to a "xorb", files as lists of segments.
+
+`huggingface_hub` sends every large file this way where `hf_xet` is installed, and negotiates nothing; so a Hub that
+takes its uploads has to know this much of the format:
+
+* a *xorb* is a blob of compressed chunks one after another, each behind a header of 8 bytes;
+* a *shard* says of which chunks of which xorbs the files of an upload are made.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import struct
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from tests.fake_hub.errors import HubError
+
+_HASH_SIZE = 32
+_RECORD_SIZE = 48  # of every record of a shard, the header of the shard included
+_SHARD_TAG = b"HFRepoMetaData"
+_LAST_FILE = b"\xff" * _HASH_SIZE  # in place of a file's hash, ends the list of files
+_HAS_VERIFICATION = 1 << 31  # flag of a file: one more record for each segment
+_HAS_SHA256 = 1 << 30  # flag of a file: one more record, with the sha256
+_CHUNK_HEADER_SIZE = 8  # version, packed size (3 bytes), compression, plain size (3 bytes)
+
+
+@dataclass(frozen=True)
+class Segment:
+    """A run of chunks of one xorb: those from `first` up to, not including, `end`; `size` bytes when unpacked."""
+
+    xorb: str
+    first: int
+    end: int
+    size: int
+
+
+@dataclass(frozen=True)
+class XetFile:
+    """What a file is made of."""
+
+    sha256: str | None
+    segments: tuple[Segment, ...]
+
+    @property
+    def size(self) -> int:
+        """The size of the file in bytes."""
+        return sum(segment.size for segment in self.segments)
+
+
+class XetStore:
+    """Xorbs, and the files made of them, below one folder."""
+
+    def __init__(self, folder: Path) -> None:
+        """Use `folder`, which may hold what an earlier server left there."""
+        self._xorbs = folder / "xorbs"
+        self._xorbs.mkdir(parents=True, exist_ok=True)
+        self._index = folder / "files.json"
+        self._files: dict[str, XetFile] = {}
+        if self._index.exists():
+            for xet_hash, document in json.loads(self._index.read_text()).items():
+                segments = tuple(Segment(**segment) for segment in document["segments"])
+                self._files[xet_hash] = XetFile(document["sha256"], segments)
+
+    def file(self, xet_hash: str) -> XetFile | None:
+        """Say what a file is made of."""
+        return self._files.get(xet_hash)
+
+    def hash_of(self, sha256: str) -> str | None:
+        """Give the Xet hash of the content with this sha256, if it came in through Xet."""
+        return next((xet_hash for xet_hash, file in self._files.items() if file.sha256 == sha256), None)
+
+    def xorb(self, xorb: str) -> Path | None:
+        """Say where a xorb lies."""
+        path = self._xorbs / xorb
+        return path if path.exists() else None
+
+    def add_xorb(self, xorb: str, data: bytes) -> bool:
+        """Keep a xorb; tell whether it is a new one."""
+        is_new = self.xorb(xorb) is None
+        (self._xorbs / xorb).write_bytes(data)
+        return is_new
+
+    def add_shard(self, data: bytes) -> None:
+        """Learn of the files in a shard. The xorbs they are made of must have come before."""
+        files = dict(_files_in_shard(data))
+        for segment in (segment for file in files.values() for segment in file.segments):
+            if self.xorb(segment.xorb) is None:
+                raise HubError(400, f"the shard names a xorb that was not uploaded: {segment.xorb}")
+        self._files |= files
+        partial = self._index.with_suffix(".partial")
+        partial.write_text(json.dumps({xet_hash: asdict(file) for xet_hash, file in self._files.items()}))
+        os.replace(partial, self._index)
+
+    def chunk_offsets(self, xorb: str) -> list[int]:
+        """Find the byte at which each chunk of a xorb starts, and the one after the last."""
+        data = (self._xorbs / xorb).read_bytes()
+        offset, offsets = 0, [0]
+        # What follows the last chunk does not start with version 0.
+        while offset + _CHUNK_HEADER_SIZE <= len(data) and data[offset] == 0:
+            packed_size = int.from_bytes(data[offset + 1 : offset + 4], "little")
+            offset += _CHUNK_HEADER_SIZE + packed_size
+            offsets.append(offset)
+        return offsets
+
+
+def _files_in_shard(data: bytes) -> Iterator[tuple[str, XetFile]]:
+    """Read the hash and the segments of each file in a shard."""
+    if not data.startswith(_SHARD_TAG):
+        raise HubError(400, "this is no shard")
+    offset = _RECORD_SIZE
+    while True:
+        file_hash, flags, count = struct.unpack_from("<32sII", data, offset)
+        offset += _RECORD_SIZE
+        if file_hash == _LAST_FILE:
+            return
+        segments = []
+        for _ in range(count):
+            xorb, _flags, size, first, end = struct.unpack_from("<32sIIII", data, offset)
+            segments.append(Segment(_printed(xorb), first, end, size))
+            offset += _RECORD_SIZE
+        if flags & _HAS_VERIFICATION:
+            offset += _RECORD_SIZE * count
+        sha256 = None
+        if flags & _HAS_SHA256:
+            sha256 = _printed(data[offset : offset + _HASH_SIZE])
+            offset += _RECORD_SIZE
+        yield _printed(file_hash), XetFile(sha256, tuple(segments))
+
+
+def _printed(raw_hash: bytes) -> str:
+    """Print a hash as Xet does: as four little-endian numbers of 64 bits, not byte by byte."""
+    return "".join(f"{number:016x}" for number in struct.unpack("<4Q", raw_hash))

@@ -1,0 +1,15 @@
+"""An OpenAI-compatible endpoint for tests, over real HTTP: it answers as told, and breaks as told.
+
+    with running_endpoint() as endpoint:
+        endpoint.answers = lambda question: "Yes"
+        endpoint.faults.arm([{"status": 429, "headers": {"Retry-After": "0.1"}}])
+        EndpointPredictor.load("tiny", base_url=endpoint.base_url)
+        assert endpoint.requests[0].body["model"] == "tiny"
+
+It runs in a thread of the test's process, so that a test can look into it and change it while it runs.
+"""
+
+from tests.fake_llm.app import Request, answer_by_letters
+from tests.fake_llm.running import RunningEndpoint, running_endpoint
+
+__all__ = ["Request", "RunningEndpoint", "answer_by_letters", "running_endpoint"]

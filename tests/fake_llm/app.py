@@ -1,0 +1,143 @@
+"""What the endpoint does with a request: note it, break it if a fault is armed, else answer it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from starlette.requests import Request as HTTPRequest
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import Receive, Scope, Send
+
+from tests.fake_hub.faults import ConnectionCut, FaultList, cut_response
+from tests.fake_hub.serving import close_connection
+
+WORDS = ("Yes", "Maybe", "No")
+_PATH = "/v1/chat/completions"
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked.
+
+    Attributes:
+        body: the request.
+        key: what came as the key.
+    """
+
+    body: Mapping[str, Any]
+    key: str
+
+    @property
+    def question(self) -> str:
+        """The last turn of the conversation."""
+        return str(self.body["messages"][-1]["content"])
+
+
+def answer_by_letters(question: str) -> str:
+    """Answer a question by the sum of its letters: arbitrary, and always the same."""
+    return WORDS[sum(question.partition("Premise:")[2].encode()) % len(WORDS)]
+
+
+@dataclass
+class EndpointApp:
+    """The application, and all that a test may set or see.
+
+    Attributes:
+        answers: from the last turn to the whole text of the answer.
+        most_logprobs: the most likely first tokens that it can give; 0 for none, and then `logprobs` is refused.
+        ignores_logprobs: whether it takes no notice of `logprobs` instead.
+        key: the key that it wants; None if any will do.
+        takes: the parameters that it knows; others are refused, as the first of them is named.
+        delay: seconds that each answer takes.
+        requests: what was asked so far, refused requests included.
+        busiest: the most requests that were under way at a time.
+        faults: what shall go wrong; `status`, `cut` and `delay` as in `tests.fake_hub.faults`; the body `nonsense`
+            is answered as it is, with status 200.
+    """
+
+    answers: Callable[[str], str] = answer_by_letters
+    most_logprobs: int = 20
+    ignores_logprobs: bool = False
+    key: str | None = None
+    takes: frozenset[str] = frozenset({"model", "messages", "max_tokens", "temperature", "logprobs", "top_logprobs"})
+    delay: float = 0.0
+    requests: list[Request] = field(default_factory=list)
+    busiest: int = 0
+    faults: FaultList = field(default_factory=FaultList)
+    _busy: int = 0
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        http = HTTPRequest(scope, receive)
+        content = await http.body()
+        if (scope["method"], scope["path"]) != ("POST", _PATH):
+            await PlainTextResponse("Not Found", 404)(scope, receive, send)
+            return
+        asked = Request(json.loads(content), http.headers.get("authorization", "").removeprefix("Bearer "))
+        self.requests.append(asked)
+        self._busy += 1
+        self.busiest = max(self.busiest, self._busy)
+        try:
+            fault = self.faults.take("POST", scope["path"])
+            await asyncio.sleep(self.delay + (fault.delay if fault else 0.0))
+            response: Response = self.answer(asked)
+            if fault and fault.body == "nonsense":
+                response = PlainTextResponse("<html>it works!</html>")
+            elif fault and (broken := fault.response()):
+                response = broken
+            if fault and fault.cut is not None:
+                send = cut_response(send, fault.cut)
+            await response(scope, receive, send)
+        except ConnectionCut:
+            close_connection(scope)
+        finally:
+            self._busy -= 1
+
+    def answer(self, asked: Request) -> JSONResponse:
+        """Return the answer to a request."""
+        body = asked.body
+        if self.key is not None and asked.key != self.key:
+            return _refusal(401, f"Incorrect API key provided: {asked.key}")
+        if body["model"] == "missing":
+            return _refusal(404, "The model 'missing' does not exist")
+        if unknown := sorted(set(body) - self.takes):
+            return _refusal(400, f"Unsupported parameter: {unknown[0]}")
+        if body.get("logprobs") and body["top_logprobs"] > self.most_logprobs and not self.ignores_logprobs:
+            return _refusal(400, f"top_logprobs must be at most {self.most_logprobs}")
+        text = self.answers(asked.question)
+        if text == "<filtered>":
+            return _refusal(400, "The response was filtered", code="content_filter")
+        choice: dict[str, Any] = {"index": 0, "message": {"role": "assistant", "content": text}}
+        most = body.get("max_tokens", body.get("max_completion_tokens", 100))
+        words = text.split()
+        choice["finish_reason"] = "length" if len(words) > most else "stop"
+        choice["message"]["content"] = " ".join(words[:most])
+        if body.get("logprobs") and not self.ignores_logprobs:
+            top = [{"token": token, "logprob": log} for token, log in first_tokens(text)[: body["top_logprobs"]]]
+            choice["logprobs"] = {"content": [{**top[0], "top_logprobs": top}]}
+        size = sum(len(turn["content"].split()) for turn in body["messages"])
+        said = len(words[:most])
+        usage = {"prompt_tokens": size, "completion_tokens": said, "total_tokens": size + said}
+        named = {"id": f"chatcmpl-{len(self.requests)}", "created": 0, "model": body["model"]}
+        return JSONResponse({**named, "object": "chat.completion", "choices": [choice], "usage": usage})
+
+
+def first_tokens(text: str) -> list[tuple[str, float]]:
+    """Return the likeliest first tokens of an answer: 0.7 for its own, 0.2 and 0.1 for the next of the three words."""
+    first = (text.split() or [""])[0]
+    if first not in WORDS:
+        return [(first, math.log(0.9)), ("Yes", math.log(0.1))]
+    place = WORDS.index(first)
+    others = (WORDS[(place + 1) % 3], WORDS[(place + 2) % 3])
+    return [(first, math.log(0.7)), (f" {others[0].lower()}", math.log(0.2)), (others[1][:1], math.log(0.1))]
+
+
+def _refusal(status: int, message: str, code: str | None = None) -> JSONResponse:
+    return JSONResponse({"error": {"message": message, "type": "invalid_request_error", "code": code}}, status)

@@ -1,0 +1,324 @@
+"""The endpoint over real HTTP: what it is asked, what goes wrong, what is kept."""
+
+import logging
+import os
+import re
+import time
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("openai", reason="needs unbag[llm]")
+
+from tests.fake_llm import answer_by_letters
+from tests.fake_llm.app import WORDS, EndpointApp
+from tests.fork_server import PYTHON
+from tests.timeouts import wait_until
+from unbag.challenge_sets import results
+from unbag.data.labels import LABELS
+from unbag.evaluation.model_loading import predictor_of
+from unbag.inference import BatchPredictor, probe
+from unbag.inference.label_probe import PAIRS
+from unbag.inference.llm import endpoint as endpoint_module
+from unbag.inference.llm.endpoint import KEY, EndpointError, EndpointPredictor, Spending
+from unbag.inference.llm.prompts import WORDS as WORD_OF
+from unbag.inference.llm.prompts import Prompt
+
+PREMISES = [f"A woman with {n} red apples waits." for n in range(12)]
+HYPOTHESES = [f"Somebody waits for {n} hours." for n in range(12)]
+SECRET = "sk-a-key-that-nobody-may-see"
+
+
+@pytest.fixture(autouse=True)
+def _quick(monkeypatch, tmp_path):
+    """Wait milliseconds between tries, and keep answers in a folder of the test's own."""
+    import openai._base_client as client
+
+    monkeypatch.setattr(client, "INITIAL_RETRY_DELAY", 0.01)
+    monkeypatch.setattr(client, "MAX_RETRY_DELAY", 0.02)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.delenv(KEY, raising=False)
+
+
+def load(endpoint, **options):
+    return EndpointPredictor.load("tiny", base_url=endpoint.base_url, **options)
+
+
+def expected(endpoint):
+    """Return what the endpoint says of each pair by itself, as a row of certainties."""
+    questions = [Prompt().messages(*pair)[-1]["content"] for pair in zip(PREMISES, HYPOTHESES, strict=True)]
+    names = [endpoint.answers(question) for question in questions]
+    return np.array([[float(WORD_OF[label] == name) for label in LABELS] for name in names])
+
+
+def test_probabilities_are_those_of_the_first_token(endpoint):
+    predictor = load(endpoint)
+    assert isinstance(predictor, BatchPredictor)
+    assert predictor.form.name == "logprobs-20"
+    assert predictor.has_probabilities
+    values = predictor.predict(PREMISES, HYPOTHESES)
+    certain = expected(endpoint)
+    assert len(set(certain.argmax(axis=1))) == 3, "nothing to see if all answers are one"
+    # WORDS is in the order of LABELS: 0.7 for the answer, 0.2 for the next word, 0.1 for the one after.
+    assert [WORD_OF[label] for label in LABELS] == list(WORDS)
+    shares = 0.7 * certain + 0.2 * np.roll(certain, 1, axis=1) + 0.1 * np.roll(certain, 2, axis=1)
+    np.testing.assert_allclose(values, shares, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("abilities", "form"),
+    [
+        ({"most_logprobs": 5}, "logprobs-5"),
+        ({"most_logprobs": 0}, "text"),
+        ({"ignores_logprobs": True}, "text"),
+        ({"takes": frozenset({"model", "messages", "max_completion_tokens"})}, "thinking"),
+        (
+            {
+                "answers": lambda question: "<think>" + " hm" * 20 + "</think> " + answer_by_letters(question),
+                "takes": EndpointApp().takes | {"max_completion_tokens"},
+            },
+            "thinking",
+        ),
+    ],
+)
+def test_an_endpoint_is_asked_as_it_can_be(endpoint, abilities, form):
+    for name, value in abilities.items():
+        setattr(endpoint, name, value)
+    predictor = load(endpoint)
+    assert predictor.form.name == form == predictor.identity["form"]
+    assert predictor.has_probabilities == form.startswith("logprobs")
+    endpoint.answers = endpoint.answers if "answers" in abilities else answer_by_letters
+    found = predictor.predict(PREMISES, HYPOTHESES)
+    endpoint.answers = answer_by_letters
+    np.testing.assert_array_equal(found.argmax(axis=1), expected(endpoint).argmax(axis=1))
+
+
+def test_worked_examples_are_turns_of_the_conversation(endpoint):
+    load(endpoint, shots=3).predict(PREMISES[:1], HYPOTHESES[:1])
+    assert endpoint.requests[-1].body["messages"] == Prompt(3).messages(PREMISES[0], HYPOTHESES[0])
+
+
+def test_refusals_for_the_moment_are_tried_again(endpoint):
+    predictor = load(endpoint)
+    calm = predictor.predict(PREMISES, HYPOTHESES)
+    other = Path(os.environ["XDG_CACHE_HOME"]) / "other.sqlite"
+    stormy = load(endpoint, cache=other, retries=16)  # should all that goes wrong meet one request
+    endpoint.arm(
+        {"status": 429, "headers": {"Retry-After": "0.01"}, "times": 3},
+        {"status": 503, "times": 3},
+        {"status": 500, "times": 2},
+        {"cut": 0, "cut_in": "response", "times": 2},
+        {"cut": 20, "cut_in": "response", "times": 2},
+        {"delay": 0.2, "times": 2},
+        {"delay": 0.0001, "body": "nonsense", "times": 2},
+    )
+    before = len(endpoint.requests)
+    np.testing.assert_array_equal(stormy.predict(PREMISES, HYPOTHESES), calm)
+    assert endpoint.faults.armed() == []
+    assert len(endpoint.requests) - before == len(PREMISES) + 3 + 3 + 2 + 2 + 2 + 2  # slow is no failure
+    assert stormy.spending.answered == 1 + len(PREMISES), "what failed is not counted"
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ({"status": 429}, r"answered 429 to tiny: .*ask less at a time \(--concurrency\); the same command goes on"),
+        ({"status": 503}, "answered 503 to tiny: .*the same command goes on from here"),
+        ({"cut": 0, "cut_in": "response"}, "cannot reach .*the same command goes on from here"),
+        ({"delay": 0.0001, "body": "nonsense"}, "something else than a chat completion: '<html>it works!</html>'"),
+    ],
+)
+def test_what_does_not_end_ends_the_run(endpoint, fault, message):
+    predictor = load(endpoint, retries=2, concurrency=1)
+    half = len(PREMISES) // 2
+    predictor.predict(PREMISES[:half], HYPOTHESES[:half])
+    endpoint.arm({**fault, "times": 1000})
+    with pytest.raises(EndpointError, match=message):
+        predictor.predict(PREMISES, HYPOTHESES)
+    assert endpoint.faults.armed()[0].times > 1000 - 10, "no endless tries"
+    endpoint.arm()
+    again = load(endpoint)
+    again.predict(PREMISES, HYPOTHESES)
+    assert again.spending.answered == len(PREMISES) - half
+
+
+def test_answers_are_kept_and_equal_questions_asked_once(endpoint):
+    first = load(endpoint)
+    values = first.predict(PREMISES * 3, HYPOTHESES * 3)
+    assert first.spending.answered == 1 + len(PREMISES)
+    np.testing.assert_array_equal(values[:12], values[24:])
+    before = len(endpoint.requests)
+    second = load(endpoint)
+    np.testing.assert_array_equal(second.predict(PREMISES, HYPOTHESES), values[:12])
+    assert len(endpoint.requests) == before
+    assert (second.spending.answered, second.spending.kept) == (0, 13)
+    load(endpoint, shots=3).predict(PREMISES, HYPOTHESES)
+    assert len(endpoint.requests) == before + 13, "another prompt is another question"
+
+
+def test_requests_are_sent_together_up_to_the_limit(endpoint):
+    endpoint.delay = 0.05
+    load(endpoint, concurrency=3).predict(PREMISES, HYPOTHESES)
+    assert endpoint.busiest == 3
+    endpoint.busiest = 0
+    load(endpoint, concurrency=1, shots=3).predict(PREMISES[:3], HYPOTHESES[:3])
+    assert endpoint.busiest == 1
+
+
+def test_tokens_are_counted_and_priced(endpoint):
+    spending = Spending(price_in=3.0, price_out=15.0)
+    load(endpoint, spending=spending).predict(PREMISES, HYPOTHESES)
+    sizes = [sum(len(turn["content"].split()) for turn in r.body["messages"]) for r in endpoint.requests]
+    assert (spending.tokens_in, spending.tokens_out) == (sum(sizes), len(sizes))
+    assert spending.cost == pytest.approx((3.0 * sum(sizes) + 15.0 * len(sizes)) / 1e6)
+
+
+def test_answers_that_name_no_label_are_abstentions(endpoint):
+    endpoint.answers = lambda question: "Who knows?" if " 3 red" in question else answer_by_letters(question)
+    values = load(endpoint).predict(PREMISES, HYPOTHESES)
+    assert values[3].tolist() == pytest.approx([1 / 3] * 3)
+    assert (np.delete(values, 3, axis=0).max(axis=1) > 0.5).all()
+
+
+def test_a_pair_that_a_filter_refuses_is_an_abstention(endpoint):
+    endpoint.answers = lambda question: "<filtered>" if " 3 red" in question else answer_by_letters(question)
+    assert load(endpoint).predict(PREMISES, HYPOTHESES)[3].tolist() == pytest.approx([1 / 3] * 3)
+
+
+def test_the_label_probe_works(endpoint):
+    gold = {Prompt().messages(p, h)[-1]["content"]: WORD_OF[label] for p, h, label in PAIRS["en"]}
+    endpoint.answers = lambda question: gold.get(question, "Maybe")
+    report = probe(load(endpoint))
+    assert (report.right_declared, report.mislabelled) == (12, False)
+
+
+def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint, monkeypatch, tmp_path, caplog):
+    monkeypatch.setenv(KEY, SECRET)
+    endpoint.key = SECRET
+    caplog.set_level(logging.INFO)
+    predictor = load(endpoint)
+    predictor.predict(PREMISES, HYPOTHESES)
+    assert {request.key for request in endpoint.requests} == {SECRET}
+    endpoint.key = "another"  # the endpoint repeats the key that it does not know
+    with pytest.raises(EndpointError, match=f"Incorrect API key provided: ….*set {KEY} in the environment") as failed:
+        load(endpoint, shots=3)
+    endpoint.key = SECRET
+    endpoint.arm({"status": 500, "body": f"you said {SECRET}", "times": 9})
+    with pytest.raises(EndpointError) as broken:
+        load(endpoint, shots=6, retries=0)
+    told = [str(failed.value), str(broken.value), str(predictor.identity), caplog.text]
+    told += [file.read_bytes().decode(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
+    assert len(told) > 4
+    assert not [text for text in told if SECRET in text]
+
+
+@pytest.mark.parametrize(
+    ("address", "message"),
+    [
+        (None, "expected the endpoint's address"),
+        ("localhost:8000", "expected an address such as"),
+        ("ftp://localhost/v1", "expected an address such as"),
+        ("http://me:secret@localhost/v1", "without name, password or"),
+        ("http://localhost/v1?key=secret", "without name, password or"),
+        ("http://host\nx", r"--base-url: expected an address .* got '\\n' as its character 12; remove it"),
+        ("http://me:secret@host/v1\r", r"got '\\r' as its character 25"),
+        ("http://host/ v1", "got ' ' as its character 13"),
+        ("http://h\udcffost/v1", r"got '\\udcff' as its character 9"),
+        ("http://[::1", "expected an address such as"),
+        ("http://host:port/v1", "expected an address such as"),
+        ("http://host:99999/v1", "expected an address such as"),
+        ("http://host..name/v1", "expected an address such as"),
+        ("http://ho!é/v1", "expected an address such as"),
+        (f"http://{'a' * 64}/v1", "expected an address such as"),
+        (f"http://host/{'a' * 100_000}", "expected an address such as"),
+    ],
+)
+def test_addresses_that_cannot_be_are_refused(address, message):
+    with pytest.raises(EndpointError, match=message) as refused:
+        EndpointPredictor.load("tiny", base_url=address)
+    assert "secret" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_what_is_not_there_is_said(endpoint):
+    with pytest.raises(EndpointError, match=r"answered 404 to missing: .*check the model's name and --base-url"):
+        EndpointPredictor.load("missing", base_url=endpoint.base_url)
+    with pytest.raises(EndpointError, match=r"answered 404 .*which ends in /v1 most often"):
+        EndpointPredictor.load("tiny", base_url=endpoint.base_url.removesuffix("/v1"))
+    with pytest.raises(EndpointError, match=r"cannot reach http://127\.0\.0\.1:9/v1"):
+        EndpointPredictor.load("tiny", base_url="http://127.0.0.1:9/v1", retries=1)
+    with pytest.raises(ValueError, match="expected at least 1 request at a time"):
+        load(endpoint, concurrency=0)
+
+
+def test_the_longest_wait_is_as_the_docstring_says():
+    import importlib
+
+    constants = importlib.import_module("openai._constants")
+    waits = [
+        min(constants.INITIAL_RETRY_DELAY * 2**n, constants.MAX_RETRY_DELAY) for n in range(endpoint_module.RETRIES)
+    ]
+    assert constants.MAX_RETRY_AFTER_DELAY == 120
+    assert sum(waits) == 39.5
+
+
+ROWS = "premise,hypothesis,label\n" + "".join(
+    f"{p},{h},{LABELS[row % 3]}\n" for row, (p, h) in enumerate(zip(PREMISES, HYPOTHESES, strict=True))
+)
+
+
+def command(endpoint, folder, *options):
+    arguments = ["evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--data", "pairs.csv", *options]
+    environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HF_HOME": str(folder / "hf")}
+    return PYTHON.start("-m", "unbag", *arguments, "--sets", "plain", "--out", "out", cwd=folder, env=environment)
+
+
+@pytest.mark.nightly
+def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
+    (tmp_path / "pairs.csv").write_text(ROWS)
+    endpoint.delay = 0.5
+    killed = command(endpoint, tmp_path, "--concurrency", "2", "--no-shuffled")
+    answered = 1 + 12 + 4  # how the endpoint is asked, what the probe asks, and some pairs
+    wait_until(lambda: len(endpoint.requests) >= answered, killed)
+    killed.kill()
+    killed.wait()
+    endpoint.delay = 0.0
+    time.sleep(0.6)  # until the last answers were given to nobody
+    before = len(endpoint.requests)
+    done = command(endpoint, tmp_path, "--price-in", "1", "--price-out", "2", "--no-shuffled")
+    out, err = done.communicate()
+    assert done.returncode == 0, err
+    asked = [str(request.body["messages"]) for request in endpoint.requests]
+    assert len(set(asked)) == 12 + 12, "the first question of the probe is the one that tells how to ask"
+    assert len(asked) - len(set(asked)) <= 2, "at most what was under way is asked again"
+    spent = re.search(r"(\d+) requests? answered \((\d+) more kept from earlier runs\), .* out: \d\.\d{4}", err)
+    assert spent
+    assert int(spent[1]) == len(endpoint.requests) - before
+    assert int(spent[2]) >= 1 + 12
+    [result] = results.read(tmp_path / "out" / "results.json")
+    np.testing.assert_allclose(
+        result.scores["accuracy"].value,
+        np.mean(expected(endpoint).argmax(axis=1) == np.arange(12) % 3),
+    )
+    assert result.model["unanswered_pairs"] == 0
+    assert result.model["label_probe"]["en"].endswith("of 12")
+    assert "endpoint:tiny" in out
+
+
+def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm):
+    import unbag
+
+    (tmp_path / "pairs.csv").write_text(ROWS)
+    from unbag.challenge_sets.request import Request
+    from unbag.evaluation.evaluator import evaluate_all
+
+    request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
+    models = [f"causal:{make_lm()}", "endpoint:tiny"]
+    both = evaluate_all(models, [request], out=tmp_path / "both", base_url=endpoint.base_url, shots=3, dtype="float32")
+    assert [result.model["shots"] for result in both] == ["3", "3"]
+    assert [result.model["kind"] for result in both] == ["causal", "endpoint"]
+    assert both[0].model["label_probe"]["en"].endswith("of 12")
+    [alone] = unbag.evaluate(models[1], [request], out=tmp_path / "one", base_url=endpoint.base_url, shots=3)
+    assert alone.scores == both[1].scores
+    assert predictor_of(models[1], base_url=endpoint.base_url, shots=3)[0].identity["shots"] == "3"

@@ -1,0 +1,260 @@
+"""What the report says, before anything draws it."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
+from unbag import challenge_sets
+from unbag.challenge_sets import results
+from unbag.challenge_sets.base import BEYOND_WORDS, LAST
+from unbag.challenge_sets.papers.counterparts import counterparts_of
+from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.views import figures
+from unbag.challenge_sets.views.figures import Figure, Group, Model, Point, Scored, Series
+from unbag.reports import html
+from unbag.reports.html import data as profile
+from unbag.reports.html.data import gather
+from unbag.scoring.bootstrap import Estimate
+
+page = pytest.importorskip("unbag.reports.html.page")
+beside_papers = pytest.importorskip("unbag.reports.html.page").beside_papers
+
+
+def _plain(name, value, *, low=None, high=None, sha="1", **model):
+    estimate = Estimate(value, value - 0.02 if low is None else low, value + 0.02 if high is None else high, 100)
+    return Result(
+        set="plain",
+        config={"examples": 100, "examples_seed": 7},
+        model={"name": name, **model},
+        data={
+            "name": "snli",
+            "split": "test",
+            "origin": "stanfordnlp/snli",
+            "revision": "c" * 40,
+            "rows": 100,
+            "left_out": {},
+            "sha256": sha,
+        },
+        scores={
+            "accuracy": estimate,
+            "majority": 0.34,
+            "labels": ["entailment"],
+            "by_label": [estimate],
+            BEYOND_WORDS: {
+                "score": Estimate(value - 0.1, value - 0.2, value, 100),
+                "p": 0.002,
+                "model": value,
+                "words": 0.1,
+                "shuffled": 0.0,
+                "floor": "words",
+                "sources": 100,
+            }
+            | {"lexical_model": None},
+        },
+        environment={"python": "3.11"},
+    )
+
+
+@pytest.fixture
+def written(tmp_path):
+    def writing(*found):
+        folder = tmp_path / str(len(list(tmp_path.iterdir())))
+        results.write(found, folder / results.FILE)
+        return folder
+
+    return writing
+
+
+def test_models_on_the_same_rows_stand_together_and_baselines_come_last(written):
+    first = written(_plain("lexical", 0.6), _plain("org/a", 0.8))
+    second = written(_plain("org/b", 0.7), _plain("org/c", 0.9, sha="2"))
+    gathered = gather([first, second])
+    assert [model.name for model in gathered.models] == ["org/a", "org/b", "org/c", "lexical"]
+    assert [[each.model.name for each in group.scored] for group in gathered.groups] == [
+        ["org/a", "org/b", "lexical"],
+        ["org/c"],
+    ]
+    assert [group.title for group in gathered.groups] == ["snli test", "snli test (2)"]
+
+
+def test_a_model_asked_twice_counts_once_and_two_of_one_name_are_told_apart(written):
+    once, again = _plain("org/a", 0.8, head="plain"), _plain("org/a", 0.7, head="plain", truncated_pairs=3)
+    other = _plain("org/a", 0.6, head="residual")
+    gathered = gather([written(once), written(again, other)])
+    assert [model.name for model in gathered.models] == ["org/a", "org/a (2)"]
+    [group] = gathered.groups
+    assert [each.result.scores["accuracy"].value for each in group.scored] == [0.7, 0.6]
+
+
+def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_model(written):
+    counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, unanswered_pairs=n) for n in (0, 5)]
+    assert [model.name for model in gather([written(*counts)]).models] == ["endpoint:a"]
+
+
+def test_a_folder_without_results_is_refused(tmp_path, written):
+    with pytest.raises(ValueError, match=r"expected results.json in .*; name a folder that unbag evaluate left"):
+        gather([tmp_path])
+    with pytest.raises(ValueError, match="expected at least one folder"):
+        gather([])
+    with pytest.raises(ValueError, match="found none; evaluate a model first"):
+        gather([written()])
+
+
+def test_the_profile_is_the_score_beyond_words_of_every_model(written):
+    gathered = gather([written(_plain("org/a", 0.8), _plain("lexical", 0.6))])
+    stand = profile.standings(gathered)
+    drawn = page.profile(stand, gathered)
+    assert [series.name for series in drawn.series] == ["org/a", "lexical"]
+    assert [point.estimate.value for series in drawn.series for point in series.points] == pytest.approx([0.7, 0.5])
+    assert page.lead(gathered, stand) == "No challenge set was evaluated."
+
+
+def test_published_figures_carry_their_models_names(written):
+    gathered = gather([written(_plain("org/a", 0.8))])
+    [drawn] = beside_papers(gathered.groups[0], challenge_sets.get("plain"))
+    # ReSNLI paper, Table 2, trained on MNLI and tested on SNLI: InferSent 53.01, the first of five.
+    assert (len(drawn.series[-1].points), drawn.series[-1].is_hollow) == (5, True)
+    assert drawn.series[-1].points[0][:2] == ("InferSent, MultiNLI", figures.bare(0.5301))
+    assert drawn.places[:2] == ["org/a", "InferSent, MultiNLI"]
+
+
+def _on_breaking_nli(**config):
+    accuracy = Estimate(0.5, 0.45, 0.55, 8193)
+    data = {"name": "official", "split": "", "sha256": "1"}
+    result = Result("breaking_nli", config, {"name": "m"}, data, {"accuracy": accuracy}, {})
+    group = Group("g", "official", (Scored(Model("m", {}, False), result, None),))
+    [drawn] = beside_papers(group, challenge_sets.get("breaking_nli"))
+    return {point.x: series.is_hollow for series in drawn.series[1:] for point in series.points}, drawn.about
+
+
+def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training():
+    hollow, about = _on_breaking_nli()
+    assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
+    assert hollow["KIM, SNLI"]
+    assert "Hollow: of other rows than these, or of a model whose training data differ or may." in about
+    drawn_from, _ = _on_breaking_nli(examples=600)
+    assert all(drawn_from.values())
+    assert len(drawn_from) == len(hollow) == 11
+
+
+def test_people_on_a_set_made_anew_are_hollow():
+    found = challenge_sets.get("soswap_addamod").of_role("beside_papers")[0]
+    people = [one for one in counterparts_of(found.counterparts, "snli validation") if one.model == "Human"]
+    assert [(one.value, one.is_comparable) for one in people] == [(0.84, False)]
+
+
+def test_a_set_that_another_folder_has_is_not_called_left_out(tmp_path, written):
+    results.write(
+        [], tmp_path / results.FILE, [LeftOut("plain", None, "no network"), LeftOut("sicck", None, "no file")]
+    )
+    gathered = gather([tmp_path, written(_plain("org/a", 0.8))])
+    assert [each.set for each in gathered.left_out] == ["sicck"]
+
+
+def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
+    one, two = Estimate(0.5, 0.4, 0.6, 9), Estimate(0.25, None, None, 9)
+    series = (Series("a", (Point("x", one), Point("y", two))), Series("b", (Point("y", one),)))
+    table = figures.table(Figure("Title", "", "place", "share", "dots", series))
+    assert table.columns == ("place", "a", "b")
+    assert table.rows == (("x", "0.500 [0.400, 0.600]", "–"), ("y", "0.250", "0.500 [0.400, 0.600]"))
+
+
+def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
+    points = tuple(Point(x / 100, Estimate(1 - x / 100, None, None, 9)) for x in range(101))
+    table = figures.table(Figure("Ω_x", "", "x", "share", "curve", (Series("a", points),)))
+    assert len(table.rows) <= 25
+    assert (table.rows[0][0], table.rows[-1][0]) == ("0", "1")
+
+
+def test_each_result_says_how_to_get_it_again(written, tmp_path):
+    html.write([written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    command = (
+        "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --examples 100 --seed 7 --no-lexical"
+    )
+    assert f"<code>{command}</code>" in text
+    assert text.count("No command asks the same again: the model was handed in from Python") == 1
+
+
+@pytest.mark.parametrize("name", challenge_sets.names())
+def test_every_set_has_its_part_of_the_report(name):
+    described = challenge_sets.get(name)
+    assert described.question.endswith("?")
+    assert described.of_role("beside_papers")
+    assert described.report_order < LAST
+    assert "Up to" in described.module("examples").RULE
+
+
+def test_sentences_and_names_are_escaped(report):
+    text = report.read_text(encoding="utf-8")
+    assert HOSTILE not in text
+    assert HOSTILE_NAME not in text
+    assert "&lt;b onclick=alert(1)&gt;model&lt;/b&gt;" in text
+    assert text.count("<script") == 1
+
+
+def test_the_same_results_make_the_same_bytes(report, run, folders):
+    html.write(folders, run / "again.html")
+    assert (run / "again.html").read_bytes() == report.read_bytes()
+
+
+def test_words_in_no_order_are_accepted_and_what_was_said_in_order_stands_before(report):
+    text = report.read_text(encoding="utf-8")
+    cards = [part.partition("</li>")[0] for part in text.split('<li class="example" ')[1:]]
+    permuted = [card for card in cards if 'data-set="Permuted' in card]
+    assert permuted
+    assert {re.search('data-outcome="([a-z]+)"', card)[1] for card in permuted} == {"accepted", "refused"}
+    for card in permuted:
+        in_order, out_of_order = re.findall('<span class="([a-z]+)">[^\n]*?<small>(?:in order|permuted)</small>', card)
+        assert in_order in ("right", "wrong")
+        assert out_of_order in ("accepted", "refused")
+        assert ("flipped" in card) == (in_order == "wrong")
+    swapped = [card for card in cards if 'data-set="Swapped' in card]
+    assert swapped
+    assert all(re.search("<small>as given</small>.*<small>exchanged</small>", card) for card in swapped)
+
+
+def test_a_run_without_examples_still_has_a_report(written, tmp_path):
+    html.write([written(_plain("org/a", 0.8))], tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert 'id="examples"' not in text
+    assert "Right 80.0 % [" in text
+
+
+def test_models_and_references_look_different_each():
+    charts = pytest.importorskip("unbag.reports.html.charts")
+    models = ["a", "b", "c", "d", "e", "f"]
+    looks = {charts.style(Series(name, ()), models) for name in models}
+    looks |= {charts.style(Series("people", (), is_reference=True, number=number), models) for number in (0, 1)}
+    for part in range(3):  # each of colour, shape and dash tells the models apart by itself
+        assert len({charts.style(Series(name, ()), models)[part] for name in models}) == len(models)
+    assert len(looks) == 8
+
+
+def test_a_seventh_model_has_a_shape_and_a_dash_of_its_own():
+    charts = pytest.importorskip("unbag.reports.html.charts")
+    models = list("abcdefg")
+    looks = [charts.style(Series(name, ()), models) for name in models]
+    assert [len({look[part] for look in looks}) for part in range(3)] == [6, 7, 7]
+    assert all(charts.swatch(Series(name, ()), models, line=True) for name in models)
+
+
+def test_a_drawn_figure_has_every_point_and_nothing_that_acts():
+    charts = pytest.importorskip("unbag.reports.html.charts")
+    points = tuple(Point(name, Estimate(0.5, 0.4, 0.6, 9)) for name in ("x < y", "z & w"))
+    theirs = Series("the papers' models", (Point("z & w", figures.bare(0.2)),), is_reference=True)
+    drawn = charts.svg(Figure("T", "", "place", "share", "dots", (Series("a", points), theirs)), ["a"])
+    hollow = charts.svg(Figure("T", "", "place", "share", "dots", (replace(theirs, is_hollow=True),)), [])
+    assert (drawn.count('fill-opacity="0"'), hollow.count('fill-opacity="0"')) == (0, 1)
+    assert drawn.startswith("<svg aria-hidden")
+    assert "x &lt; y" in drawn
+    assert drawn.count('fill="var(--model-0)"') == 2
+    assert drawn.count('fill="var(--reference)"') == 1
+    assert not any(word in drawn for word in ("<script", "href", "url("))
+
+
+def test_the_style_sheet_lets_as_many_examples_through_as_the_script_shows_first():
+    [shown] = re.findall(r"const PAGE = (\d+);", page._asset("page.js"))
+    assert f".example:nth-child(n + {int(shown) + 1})" in page._asset("page.css")

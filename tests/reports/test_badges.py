@@ -1,0 +1,56 @@
+"""The badge says what the verdict says, for a coin and an oracle too."""
+
+import json
+from xml.etree import ElementTree
+
+import pytest
+
+from tests.factories import result
+from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.evaluation.verdict import of_model
+from unbag.reports import badge
+
+
+def _lexical(made):
+    made.scores[BEYOND_WORDS] |= {"words": 0.0, "shuffled": 0.0}
+    return made
+
+
+@pytest.mark.parametrize(
+    ("right", "words"),
+    [(1.0, "shown on 1 of 1 set"), (0.8, "shown on 1 of 1 set"), (1 / 3, "shown on 0 of 1 set")],
+)
+def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
+    verdicts = of_model([_lexical(result(right=right, set_name="swapped")), _lexical(result(right=1.0))])
+    assert badge.words(verdicts) == ("reads more than words", words)
+
+
+def test_a_model_without_baselines_or_control_is_not_said_to_do_more_than_words():
+    made = result(set_name="swapped")
+    assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+    made.scores[BEYOND_WORDS]["words"] = 0.0  # its answers to shuffled words are not known
+    assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
+
+
+def test_both_forms_say_the_same(tmp_path):
+    verdicts = of_model([_lexical(result(set_name="swapped"))])
+    badge.write(verdicts, tmp_path / "badge.json")
+    badge.write(verdicts, tmp_path / "badge.svg")
+    told = json.loads((tmp_path / "badge.json").read_text())
+    assert told == {
+        "schemaVersion": 1,
+        "label": "reads more than words",
+        "message": "shown on 1 of 1 set",
+        "color": "blue",
+    }
+    root = ElementTree.fromstring((tmp_path / "badge.svg").read_text())
+    texts = [each.text for each in root.iter("{http://www.w3.org/2000/svg}text")]
+    assert texts == [told["label"], told["message"]]
+    assert root.get("aria-label") == f"{told['label']}: {told['message']}"
+
+
+def test_what_cannot_be_a_badge_is_refused(tmp_path):
+    with pytest.raises(ValueError, match=r"expected a badge as \.svg or \.json, found .*badge\.png"):
+        badge.write(of_model([result(set_name="swapped")]), tmp_path / "badge.png")
+    with pytest.raises(ValueError, match="expected the results of a challenge set for a badge, found none"):
+        badge.words(of_model([result()]))

@@ -1,0 +1,267 @@
+"""The command that a report prints is run, and gives the same result again."""
+
+import json
+import shlex
+import shutil
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+import unbag
+from tests.inference.conftest import ORDER, make_model, tiny_bert  # noqa: F401  (fixtures)
+from unbag import cli
+from unbag.baselines.lexical.words import ALL
+from unbag.challenge_sets import loading, results
+from unbag.challenge_sets.request import Request
+from unbag.data.labels import LABELS
+from unbag.reports.reproduce import rerun
+
+FILE = Path("out") / results.FILE
+ALWAYS = "def predict(premises, hypotheses):\n    return ['neutral'] * len(premises)\n"
+ROWS = [
+    (f"a {age} {who} over there {does} on the road now", f"the {who} over there {does} just here today", i)
+    for i, (age, who, does) in enumerate(
+        (a, w, d) for a in ("old", "young") for w in ("man", "woman", "dog") for d in ("runs", "sleeps", "eats")
+    )
+]
+
+
+@pytest.fixture
+def here(tmp_path, monkeypatch):
+    """Give a folder to work in, with pairs and a function, and caches of its own."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "sets")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    lines = [f"{p},{h},{LABELS[i % 3]}" for p, h, i in ROWS]
+    (tmp_path / "pairs.csv").write_text("\n".join(["premise,hypothesis,label", *lines]) + "\n")
+    lines = [f"{p},{h},{i % 3}" for p, h, i in ROWS]
+    (tmp_path / "odd.csv").write_text("\n".join(["text,claim,gold", *lines]) + "\n")
+    (tmp_path / "always.py").write_text(ALWAYS)
+    return tmp_path
+
+
+def run(*arguments):
+    """Run a command, and return its results."""
+    assert cli.run(cli.app, [*map(str, arguments), "--out", "out", "--json"]) == 0
+    return results.read(FILE)
+
+
+def repeats(*arguments):
+    """Run a command, and what is printed for each of its results; return the words that are printed."""
+    first = run(*arguments)
+    printed = []
+    for result in first:
+        words = shlex.split(rerun(result).command)
+        assert words[0] == "unbag"
+        FILE.unlink()
+        assert run(*words[1:]) == [result]
+        printed.append(words[1:])
+    return printed
+
+
+@pytest.mark.nightly
+def test_a_folder_and_the_sets_own_options(here, tiny_bert):  # noqa: F811
+    [words] = repeats(
+        "evaluate", tiny_bert, "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "-o", "mode=both"
+    )
+    assert words == ["evaluate", str(tiny_bert), "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3"]
+
+
+def test_a_label_map_and_a_dtype(here, make_model):  # noqa: F811
+    folder = make_model(order=("LABEL_0", "LABEL_1", "LABEL_2"))
+    told = ["--label-map", ",".join(ORDER), "--dtype", "bfloat16"]
+    asked = ["evaluate", folder, "--sets", "plain", "--data", "pairs.csv", *told]
+    [words] = repeats(*asked)
+    assert " ".join(told[:2]) in " ".join(words)
+    assert "--dtype bfloat16" in " ".join(words)
+
+
+@pytest.mark.nightly
+def test_labels_that_were_trusted_though_others_fit_better(here, tiny_bert, monkeypatch):  # noqa: F811
+    from unbag.evaluation import label_check
+    from unbag.inference.label_probe import ProbeReport
+
+    report = ProbeReport(ORDER, 1, LABELS, 12, 12, mislabelled=True, at_chance=True)
+    monkeypatch.setattr(label_check, "probe", lambda *_: report)
+    [words] = repeats("evaluate", tiny_bert, "--sets", "plain", "--data", "pairs.csv", "--trust-labels")
+    assert "--trust-labels" in words
+
+
+@pytest.mark.nightly
+def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
+    import torch
+
+    from unbag.models.hex.residual import ResidualHead
+    from unbag.models.hex.superficial import SuperficialBranch, WordTable
+
+    folder = shutil.copytree(tiny_bert, tmp_path / "hex")
+    torch.manual_seed(0)
+    weights = {"phi.weight": torch.randn(8, 32), "decoder.weight": torch.randn(3, 8)}
+    table = WordTable(torch.randn(100, 32), torch.arange(100) > 3)
+    branch = SuperficialBranch.of(weights, table, normalise=True)
+    ResidualHead("classifier", branch, torch.randn(3, 3)).save(folder)
+    [words] = repeats("evaluate", "./hex", "--head", "residual", "--sets", "plain", "--data", "pairs.csv")
+    assert words[:4] == ["evaluate", "./hex", "--head", "residual"]
+
+
+@pytest.mark.parametrize("model", ["hypothesis-only", "majority"])
+def test_a_built_in_model(here, model):
+    [words] = repeats("evaluate", model, "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+    assert words[-2:] == ["--training", "pairs.csv"]
+
+
+@pytest.mark.nightly
+def test_the_lexical_model(here, shared):
+    """It tags words, so it needs a pipeline that is on the machine."""
+    from unbag.baselines.lexical import words as lexical_words
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(lexical_words.PIPELINES, "en", str(shared / "hub/models/spacy/en_core_web_sm"))
+        repeats("evaluate", "lexical", "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+
+
+@pytest.mark.nightly
+def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
+    fit = ["lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine"]
+    assert cli.run(cli.app, fit) == 0
+    cs_lambda = ["--sets", "cs_lambda", "-o", "pipeline=all", "-o", "training=pairs.csv", "-o", "least_lms=0.1"]
+    repeats("evaluate", "./mine", "majority", "--training", "pairs.csv", *cs_lambda, "--data", "pairs.csv")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("how", [("--shots", "3"), ("--no-chat", "--dtype", "bfloat16")])
+def test_a_language_model(here, how):
+    pytest.importorskip("torch", reason="needs unbag[models]")
+    from tests.inference.llm.tiny_lm import save_tiny_lm
+
+    save_tiny_lm(here / "lm", chat=True)
+    [words] = repeats("evaluate", "causal:./lm", *how, "--sets", "plain", "--data", "pairs.csv", "--examples", 4)
+    assert set(how) < set(words)
+
+
+def test_an_endpoint(here):
+    pytest.importorskip("openai", reason="needs unbag[llm]")
+    from tests.fake_llm import running_endpoint
+
+    with running_endpoint() as endpoint:
+        asked = ["--base-url", endpoint.base_url, "--shots", 3, "--concurrency", 2, "--sets", "plain"]
+        [words] = repeats("evaluate", "endpoint:tiny", *asked, "--data", "pairs.csv", "--examples", 4)
+    assert "--concurrency" not in words
+
+
+TWO = """
+from unbag.inference.label_probe import PAIRS
+ENTAILED = {(premise, hypothesis) for premise, hypothesis, label in PAIRS["en"] if label == "entailment"}
+def predict(premises, hypotheses):
+    pairs = zip(premises, hypotheses)
+    return [[.25, .75] if pair in ENTAILED or "runs" in pair[0] or "dog" in pair[0] else [.75, .25] for pair in pairs]
+"""
+
+
+@pytest.mark.parametrize("trusted", [False, True])
+def test_the_label_order_of_a_function(here, trusted):
+    """The same numbers and not the mirrored ones, of rows whose first column is `not_entailment`.
+
+    The 6 of 18 pairs that run are labelled entailment; of the 12 others the 4 of dogs are answered wrong.
+    """
+    (here / "two.py").write_text(TWO)
+    order = "entailment,not_entailment" if trusted else "not_entailment,entailment"
+    asked = ["two:predict", "--label-map", order, "--sets", "plain", "--data", "pairs.csv", "--no-lexical"]
+    told = ["--trust-labels"] if trusted else []
+    [words] = repeats("evaluate", *asked, "--no-shuffled", *told)
+    assert words[words.index("--label-map") + 1] == order
+    assert ("--trust-labels" in words) == trusted
+    [result] = results.read(FILE)
+    assert result.scores["accuracy"].value == pytest.approx(4 / 18 if trusted else 14 / 18)
+
+
+@pytest.mark.nightly
+def test_two_models_in_a_run(here, tiny_bert):  # noqa: F811
+    models = [tiny_bert, "majority", "always:predict"]
+    both = repeats("evaluate", *models, "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+    assert [words[1] for words in both] == [str(tiny_bert), "majority", "always:predict"]
+    assert ["--training" in words for words in both] == [False, True, False]
+
+
+def test_examples_and_options_of_the_set(here):
+    told = ["--examples", 5, "--seed", 7, "-o", "q=2", "-o", "min_words=4"]
+    [words] = repeats("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", *told)
+    assert " ".join(map(str, told[:4])) in " ".join(words)
+    asked = ["evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--examples", 5]
+    [words] = repeats(*asked, "-o", "seed=3", "--seed", 7)
+    assert words[-2:] == ["-o", "seed=3"]
+
+
+@pytest.mark.nightly
+def test_the_authors_pairs_are_downloaded_or_named(here, shared):
+    told = ["--sets", "sicck", "--file", str(shared / "data" / "sicck")]
+    [result] = run("evaluate", "always:predict", *told)
+    assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical"
+    assert rerun(result).remark == "It downloads the authors' file; a copy of yours is named with --file."
+    assert run(*shlex.split(rerun(result).command)[1:], *told[2:]) == [result]
+
+
+def test_data_with_columns_and_labels_of_its_own(here):
+    columns = "premise=text,hypothesis=claim,label=gold"
+    asked = ["--data", "odd.csv", "--columns", columns, "--labels", "contradiction,neutral,entailment"]
+    [words] = repeats("evaluate", "always:predict", "--sets", "swapped", *asked)
+    assert columns in words
+    assert rerun(run(*words)[0]).remark == "To be given where odd.csv is."
+
+
+def test_predictions_made_elsewhere(here):
+    built = unbag.load("permuted", data="pairs.csv", q=3)
+    rows = [json.dumps({"id": name, "prediction": "neutral"}) + "\n" for name in built["id"][:]]
+    (here / "mine.jsonl").write_text("".join(rows))
+    [words] = repeats("score", "mine.jsonl", "--set", "permuted", "--data", "pairs.csv", "-o", "q=3")
+    assert words[:4] == ["score", "mine.jsonl", "--set", "permuted"]
+
+
+def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
+    plain = Request("plain", options={"data": "pairs.csv"})
+
+    def said(model, request=plain, **options):
+        shutil.rmtree("out", ignore_errors=True)
+        [result] = unbag.evaluate(model, [request], out="out", **options)
+        [result] = results.read(FILE)
+        command, remark = rerun(result)
+        assert not command
+        return remark
+
+    always = lambda premises, _: ["neutral"] * len(premises)  # noqa: E731
+    assert "the model was handed in from Python" in said(always)
+    assert "max_length=16 can be given from Python only" in said(tiny_bert, max_length=16)
+    assert "pipeline=all can be given" in said("lexical", training=("pairs.csv",), pipeline=ALL)
+
+
+def test_a_data_set_of_the_hub_is_named_with_its_split(here):
+    [result] = unbag.evaluate(
+        "majority", [Request("plain", options={"data": "pairs.csv"})], out="out", training=["pairs.csv"]
+    )
+    commit = "c" * 40
+    data = {**result.data, "name": "org/pairs", "split": "dev", "origin": "org/pairs", "revision": commit}
+    command, remark = rerun(replace(result, data=data))
+    assert "--data org/pairs --split dev" in command
+    assert commit in remark
+    lost = rerun(replace(result, data={**data, "read_as": {"data_config": "main"}}))
+    assert "data_config=main of the pairs can be given from Python only" in lost.remark
+
+
+def test_a_table_of_embeddings_is_recorded_by_its_content(here):
+    (here / "table.txt").write_text("road 1 0\ntoday 0 1\nman 1 1\n")
+    request = Request(
+        "breaking_nli",
+        options={"data": "pairs.csv", "embeddings": str(here / "table.txt"), "training": ("pairs.csv",)},
+    )
+    made = loading.builder(request.name, request.config, **request.options).made_with()
+    assert made["embeddings"].startswith("sha256:")
+
+
+def test_a_model_that_one_command_alone_asks_names_it(here):
+    from unbag.inference.function import CallablePredictor
+
+    always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})
+    [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], out="out")
+    assert rerun(result).command == "unbag demo"
+    assert "no other command" in rerun(result).remark

@@ -1,0 +1,202 @@
+"""Tables to paste: a comparison and runs as Markdown, LaTeX, CSV and JSON, with who is better by name."""
+
+import csv
+import io
+import json
+import re
+
+import pytest
+from typer.testing import CliRunner
+
+from tests.factories import ROWS, result, run
+from unbag import cli
+from unbag.evaluation import comparison, quantities
+from unbag.reports import comparison as compared
+from unbag.reports import formats, run_tables
+from unbag.reports.formats import Exported, Table
+
+NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
+_COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
+_KNOWN = {  # the kernel's, beside those of booktabs
+    *("begin", "end", "centering", "small", "caption", "par", "smallskip", "addlinespace"),
+    *("toprule", "midrule", "bottomrule", "mathrm", "texttt", "Omega", "lambda", "tau", "beta", "geq", "leq", "pm"),
+    *("times", "cdot", "rightarrow", "uparrow", "downarrow", "textbackslash", "textasciicircum", "textasciitilde"),
+    *("textless", "textgreater", "textbar", "textendash", "dots", "usepackage"),
+}
+_RULES = (r"\toprule", r"\midrule", r"\addlinespace", r"\bottomrule")
+
+
+@pytest.fixture
+def folders(tmp_path):
+    swapped = [result(name, right, set_name="swapped") for name, right in (("weak", 0.5), (NASTY, 0.9))]
+    return [
+        run(tmp_path / "weak", result("weak", 0.5), swapped[0]),
+        run(tmp_path / "strong", result(NASTY, 0.9), swapped[1]),
+    ]
+
+
+def cells(line):
+    r"""Split a row of LaTeX into cells; `\&` is no separator."""
+    assert line.endswith(r" \\"), line
+    return re.split(r"(?<!\\) & ", f" {line.removesuffix(chr(92) * 2)}")
+
+
+def check_latex(text):
+    """Read LaTeX as strictly as TeX does where it matters here; return the rows of its tables."""
+    lines = [line for line in text.splitlines() if not line.startswith("%")]
+    body = "\n".join(lines)
+    commands = [found.group()[1:] for found in _COMMAND.finditer(body)]
+    words = {command for command in commands if command.isalpha()}
+    assert words <= _KNOWN, words - _KNOWN
+    assert {command for command in commands if not command.isalpha()} <= set("\\%&_#$`{}")
+    bare = _COMMAND.sub("", body)
+    assert bare.count("{") == bare.count("}")
+    depth = 0
+    for letter in bare:
+        depth += {"{": 1, "}": -1}.get(letter, 0)
+        assert depth >= 0
+    outside = ""
+    for number, part in enumerate(re.split(r"(?<!\\)\$", body)):
+        if number % 2:
+            assert part.isascii(), "a letter inside of a formula"
+            assert "_" not in part or part.count("_") == 1, "two indices"
+        else:
+            outside += part
+    assert not re.search(r"(?<!\\)[#^~_%]", outside), "a special character"
+    assert body.count("$") % 2 == body.count(r"\$") % 2
+    opened = re.findall(r"\\begin\{(\w+)\}", body)
+    assert sorted(opened) == sorted(re.findall(r"\\end\{(\w+)\}", body))
+    within = body[body.index(r"\begin{tabular}") : body.index(r"\end{tabular}")].splitlines()[1:]
+    rows = [line for line in within if line not in _RULES]
+    [columns] = set(re.findall(r"\\begin\{tabular\}\{@\{\}([lr]+)@\{\}\}", body))
+    assert rows
+    assert {len(cells(row)) for row in rows} == {len(columns)}
+    return [cells(row) for row in rows]
+
+
+def markdown_rows(text):
+    lines = [line for line in text.splitlines() if line.startswith("|")]
+    rows = [re.split(r"(?<!\\)\|", line)[1:-1] for line in lines]
+    assert len({len(row) for row in rows}) == 1
+    return [[cell.strip() for cell in row] for row in rows]
+
+
+def test_who_is_better_is_named(folders):
+    exported = compared.exported(comparison.compare(*folders))
+    by_number = {(row["set"], row["label"]): row for row in csv.DictReader(io.StringIO(exported.text("csv")))}
+    accuracy = by_number["plain", "accuracy"]
+    assert accuracy["better"] == NASTY
+    assert accuracy["higher_is_better"] == accuracy["significant"] == "true"
+    assert int(accuracy["n"]) == ROWS
+    assert float(accuracy["low"]) < float(accuracy["difference"]) < float(accuracy["high"])
+    assert float(accuracy["p"]) <= float(accuracy["p_holm"]) < 0.001
+    drop = by_number["swapped", "drop"]
+    assert (drop["better"], drop["significant"], drop["higher_is_better"]) == ("", "false", "false")
+    rows = markdown_rows(exported.text("md"))
+    assert rows[0][-1] == "better"
+    assert "not significant" in {row[-1] for row in rows}
+    assert rows[2][1:4] == ["beyond words ↑", *rows[2][2:4]]
+    assert "Verdict: " in exported.text("md")
+    assert "(strong better)" not in exported.text("md")
+
+
+def test_the_better_is_who_is_lower_where_that_is_better(tmp_path):
+    before, after = (result(name, 0.9, set_name="swapped") for name in ("a", "b"))
+    before.scores["drop"], after.scores["drop"] = after.scores["agreement"], after.scores["accuracy_before"]
+    found = comparison.compare(run(tmp_path / "a", before), run(tmp_path / "b", after))
+    [drop] = [each for each in found.differences if each.quantity == "drop"]
+    assert drop.difference.high < 0
+    assert found.better(drop) == "B"
+    assert [each["better"] for each in found.as_json()["differences"] if each["quantity"] == "drop"] == ["B"]
+    assert "Swapped · ours.jsonl drop (b better than a)" in compared.verdict(found, named=True)
+
+
+def test_nothing_is_better_without_a_test_or_a_direction(folders):
+    undirected = comparison.compare(*folders, quantities=["by_label.*"])
+    assert any(undirected.significant(each) for each in undirected.differences)
+    assert {undirected.better(each) for each in undirected.differences} == {None}
+    assert "(B above A)" in compared.verdict(undirected)
+    (folders[1] / "samples" / "00-plain.parquet").unlink()
+    untested = [each for each in comparison.compare(*folders).differences if each.set == "plain"]
+    records = compared.exported(comparison.compare(*folders)).records
+    assert untested
+    assert all(each["better"] is None and each["significant"] is None for each in records if each["set"] == "plain")
+
+
+def test_none_is_significant_is_said_plainly(tmp_path):
+    folder = run(tmp_path / "a", result("a"))
+    same = comparison.compare(folder, run(tmp_path / "b", result("b")))
+    assert compared.verdict(same) == "Verdict: none of 2 differences is significant."
+
+
+@pytest.mark.parametrize("of", ["compared", "runs"])
+def test_latex_compiles_as_it_is_whatever_a_model_is_called(folders, of):
+    exported = compared.exported(comparison.compare(*folders)) if of == "compared" else run_tables.exported(folders)
+    text = exported.text("latex")
+    rows = check_latex(text)
+    assert any(r"$\downarrow$" in cell for row in rows for cell in row)
+    assert r"o\_rg/50\%\_\&\_\$x\$\#\{1\}" in text
+    assert r"a-{}-b" in text
+    assert r"\texttt{U+4E2D}é{[}1{]}" in text
+
+
+def test_the_strict_reader_of_latex_finds_what_tex_would():
+    good = Exported([Table("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
+    check_latex(good)
+    for broken in ("x_y & 1 \\\\", "x & \\\\ 1", "x % & 1 \\\\", "{x & 1 \\\\", "x & 1 & 2 \\\\", "\\foo & 1 \\\\"):
+        with pytest.raises(AssertionError):
+            check_latex(good.replace("x & 1 \\\\", broken))
+
+
+def test_labels_are_formulas_and_signs_are_minus():
+    assert formats.numbers_and_labels("CS_0.7, P^c′ and 1 − 2") == (
+        r"$\mathrm{CS}_{\mathrm{0.7}}$, $P^{\mathrm{c}}$$'$ and 1 $-$ 2"
+    )
+    assert formats.numbers_and_labels("ORG/P_c") == r"ORG/P\_c", "a name is none"
+    assert formats.numbers_and_labels("[-0.1, 0.2], a-b") == r"{[}$-$0.1, 0.2{]}, a-b"
+
+
+def test_markdown_keeps_its_columns_whatever_a_model_is_called(folders):
+    text = compared.exported(comparison.compare(*folders)).text("md")
+    head, rule, *rows = markdown_rows(text)
+    assert r"\|\*c\*\`d\`\<e>" in head[3]
+    assert set(rule) <= {"---", "---:"}
+    assert len(rows) == len(comparison.compare(*folders).differences)
+
+
+def test_runs_have_a_line_for_each_number_that_their_sets_describe(folders):
+    exported = run_tables.exported(folders)
+    rows = list(csv.DictReader(io.StringIO(exported.text("csv"))))
+    assert {row["model"] for row in rows} == {"weak", NASTY}
+    for name in ("plain", "swapped"):
+        of_set = [row["number"] for row in rows if row["set"] == name and row["model"] == "weak"]
+        assert of_set == [each for each in quantities.quantities(name) if each in of_set]
+        assert {"score"} <= set(of_set)
+    assert all(row["n"] and row["higher_is_better"] in ("true", "false") for row in rows)
+    told = json.loads(exported.text("json"))
+    assert len(told["numbers"]) == len(rows)
+    assert set(told["verdicts"]) == {"weak", NASTY}
+    shown = markdown_rows(exported.text("md"))
+    assert shown[0][:2] == ["set", "number"]
+    [accuracy] = [row for row in shown if row[1] == "accuracy ↑"]
+    assert re.fullmatch(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", accuracy[2])
+    assert accuracy[-1] == str(ROWS)
+
+
+def test_the_commands_print_what_is_exported(folders, tmp_path):
+    def said(*arguments):
+        done = CliRunner().invoke(cli.app, list(map(str, arguments)), catch_exceptions=False)
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    to_compare = compared.exported(comparison.compare(*folders))
+    to_report = run_tables.exported(folders)
+    for form in ("md", "csv", "latex", "json"):
+        assert said("compare", *folders, "--format", form) == to_compare.text(form)
+        assert said("report", *folders, "--format", form) == to_report.text(form)
+    assert said("compare", *folders, "--json") == to_compare.text("json")
+    file = tmp_path / "table.tex"
+    said("report", *folders, "--format", "latex", "--out", file)
+    assert file.read_text() == to_report.text("latex")
+    refused = CliRunner().invoke(cli.app, ["compare", *map(str, folders), "--json", "--format", "md"])
+    assert refused.exit_code == 2

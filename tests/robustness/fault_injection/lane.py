@@ -1,0 +1,115 @@
+"""A place to run cells in, one after the other: caches, a Hub, and processes of its own."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from urllib.request import ProxyHandler, Request, build_opener
+
+from tests.fake_hub.accounts import ALICE
+from tests.fake_hub.running import RunningHub, running_hub
+from tests.fork_server import Forked, ForkServer
+from tests.hub.conftest import mount_tiny
+from tests.robustness.malformed_inputs import ground
+from tests.robustness.malformed_inputs.running import WARM
+
+SECONDS = 150
+"""A command that is not done by then hangs."""
+
+_ODD = "def answer(premises, hypotheses):\n    labels = ('entailment', 'neutral', 'contradiction')\n"
+_ODD += "    return [labels[sum(i * ord(c) for i, c in enumerate(p + h)) % 3] for p, h in zip(premises, hypotheses)]\n"
+
+
+class Lane:
+    """Runs commands in one folder, always the same, so that what is written of it is the same."""
+
+    def __init__(self, folder: Path, hub: RunningHub, server: ForkServer | None = None) -> None:
+        """Make what is sound; with a server that tests share, pairs alone."""
+        self.folder, self.hub = folder, hub
+        self.home, self.place = folder / "home", folder / "place"
+        folder.mkdir()
+        base = hub.env(self.home / "hf", token=ALICE, xet=False)
+        self.env = ground.environment(self.home, base)
+        del self.env["HF_HUB_OFFLINE"]
+        self.server = server or ForkServer(WARM)
+        self.home.mkdir()
+        if server is None:
+            ground.make(folder / "ground", self.server, self.env)
+            (folder / "ground" / "lexical").rename(folder / "ground" / "fitted")  # or the model of that name is meant
+        else:
+            (folder / "ground").mkdir()
+            ground.write_pairs(folder / "ground" / "pairs.csv")
+        (folder / "ground" / "odd.py").write_text(_ODD)
+        shutil.rmtree(self.home)
+        self.home.mkdir()
+
+    def fresh(self, home: Path | None = None) -> None:
+        """Begin anew: everything sound, an empty place to write to, and no caches or those of a folder."""
+        for each in (self.place, self.home):
+            shutil.rmtree(each, ignore_errors=True)
+        shutil.copytree(self.folder / "ground", self.place)
+        (self.place / "there").mkdir()
+        if home is None:
+            self.home.mkdir()
+        else:
+            shutil.copytree(home, self.home)
+        (self.place / "home").symlink_to(self.home)
+
+    def start(self, told: tuple[str, ...], faults: str = "impatient") -> Forked:
+        """Start a command, with faults inside its process."""
+        return self.server.start(
+            "-m", "tests.robustness.fault_injection.child", faults, *told, env=self.env, cwd=self.place
+        )
+
+    def run(self, told: tuple[str, ...], faults: str = "impatient") -> tuple[int | None, str]:
+        """Run a command; return its exit code, None if it hung, and what it said beside."""
+        return ended(self.start(told, faults))
+
+    def published(self, kind: str, repo: str) -> dict[str, bytes]:
+        """Return the files of a repository on the Hub; none where there is no such repository."""
+        folder = "datasets" if kind == "dataset" else "models"
+        prefix = "datasets/" if kind == "dataset" else ""
+        tree = self._get(f"/api/{folder}/{repo}/tree/main?recursive=true")
+        listed = [] if tree is None else [each["path"] for each in json.loads(tree) if each["type"] == "file"]
+        paths = [path for path in listed if path != ".gitattributes"]  # the Hub's own
+        contents = {path: self._get(f"/{prefix}{repo}/resolve/main/{path}") or b"" for path in paths}
+        # A card names its repository, which is the cell's own.
+        return {path: content.replace(repo.encode(), b"REPO") for path, content in contents.items()}
+
+    def _get(self, path: str) -> bytes | None:
+        request = Request(self.hub.endpoint + path, headers={"Authorization": f"Bearer {ALICE}"})
+        try:
+            with build_opener(ProxyHandler({})).open(request, timeout=30) as answer:
+                return bytes(answer.read())
+        except OSError:
+            return None
+
+
+def ended(process: Forked) -> tuple[int | None, str]:
+    """Wait for a command; return its exit code, None if it hung, and what it said beside."""
+    deadline = time.monotonic() + SECONDS
+    while (code := process.poll()) is None and time.monotonic() < deadline:
+        time.sleep(0.01)
+    if code is None:
+        process.kill()
+        process.wait()
+    return code, process._err.read_text(errors="backslashreplace")
+
+
+@contextlib.contextmanager
+def lane() -> Iterator[Lane]:
+    """Give a lane, with a tiny Hub of its own."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="faults-")))
+        (folder / "mounted").mkdir()
+        pins = mount_tiny(folder / "mounted")
+        hub = stack.enter_context(running_hub(mount=folder / "mounted", pins=pins))
+        yield Lane(folder / "lane", hub)
+        os.sync()

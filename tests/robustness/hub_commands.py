@@ -1,0 +1,124 @@
+"""Commands that read the Hub, in a process of their own against a Hub whose answers can be broken, request by request.
+
+The process keeps its imports between tests, and its caches for none: each command finds them empty. It does not wait
+between tries; how long it would have waited is counted.
+"""
+
+import contextlib
+import io
+import os
+import shutil
+import time
+from pathlib import Path
+from typing import NamedTuple
+
+from tests.fake_hub.faults import Fault
+
+ONCE, ALWAYS = 3, 10**6
+"""Faults in a row that every read outlasts, and more than any outlasts."""
+
+READS = "GET|HEAD"
+PASSING = {
+    "dropped": lambda after: Fault(method=READS, cut=0, cut_in="response", after=after, times=ONCE),
+    "500": lambda after: Fault(method=READS, status=500, after=after, times=ONCE),
+    "503": lambda after: Fault(method=READS, status=503, after=after, times=ONCE),
+    "429": lambda after: Fault(method=READS, status=429, headers={"Retry-After": "1"}, after=after, times=ONCE),
+    "cut": lambda after: Fault(method="GET", cut=20, after=after, times=ONCE),
+}
+_LOGIN = "<html><body>Welcome! Please log in to the hotel's network</body></html>"
+_HALF = '{"id": "stanfordnlp/snli", "siblings": [{"rfilen'
+LASTING = {
+    "login page": lambda after: Fault(method=READS, content=_LOGIN, after=after, times=ALWAYS),
+    "half an answer": lambda after: Fault(
+        method=READS, content=_HALF, content_type="application/json", after=after, times=ALWAYS
+    ),
+    "another answer": lambda after: Fault(
+        method=READS, content="{}", content_type="application/json", after=after, times=ALWAYS
+    ),
+    "nothing": lambda after: Fault(method=READS, content="", after=after, times=ALWAYS),
+    "circle": lambda after: Fault(
+        method=READS, status=302, headers={"Location": "?again=1"}, after=after, times=ALWAYS
+    ),
+    "down": lambda after: Fault(method=READS, status=500, after=after, times=ALWAYS),
+}
+
+_OF_SNLI = ["--corpus", "snli", "--split", "test"]
+_PLAIN = ["--sets", "plain", *_OF_SNLI]
+COMMANDS = {
+    "build": ["build", "plain", *_OF_SNLI, "--out", "out/plain.parquet"],
+    "build of data": [
+        *("build", "plain", "--data", "stanfordnlp/snli", "--split", "test"),
+        *("--labels", "entailment,neutral,contradiction", "--out", "out/plain.parquet"),
+    ],
+    "evaluate": ["evaluate", "alice/tiny", *_PLAIN, "--trust-labels", "--out", "out/run"],
+    "train": [
+        *("train", "finetune", "--model", "alice/tiny", "--corpus", "snli", "--examples", "30"),
+        *("--validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--out", "out/trained"),
+    ],
+    "lexical fit": [
+        *("lexical", "fit", "--training", "snli", "--pipeline", "all", "--pairs", "100", "--l2", "1"),
+        *("--out", "out/lexical"),
+    ],
+    "lexical score": ["lexical", "score", "--model", "alice/lexical", "--premise", "A man.", "--hypothesis", "A dog."],
+    "prefetch": ["prefetch", "alice/tiny", *_PLAIN],
+    "models make, vectors": [
+        *("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--out", "out/dan"),
+    ],
+    "models make, encoder": [
+        *("models", "make", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--out", "out/dan"),
+    ],
+    "export": ["export", "lm-eval", "--to", "out/tasks", *_PLAIN],
+    "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--to", "alice/data"],
+    "publish metric": ["publish", "metric", "category_accuracy", "--to", "alice"],
+}
+
+
+class Done(NamedTuple):
+    """What a command came to: its exit code, what it printed, its complaints, and how long it would have waited."""
+
+    code: int
+    printed: str
+    said: list[str]
+    waited: float
+
+
+def empty_caches():
+    """Forget what was fetched, on the disk and in memory."""
+    from accelerate.state import AcceleratorState
+    from huggingface_hub import HfFileSystem
+
+    from unbag.baselines.lexical.fitting import load
+    from unbag.utils import offline
+
+    for name in (os.environ["HF_HOME"], os.environ["XDG_CACHE_HOME"], "out"):
+        shutil.rmtree(name, ignore_errors=True)
+    Path(os.environ["HF_HOME"]).mkdir(parents=True)
+    offline._last.clear()
+    load.cache_clear()
+    HfFileSystem.clear_instance_cache()
+    AcceleratorState._reset_state(reset_partial_state=True)
+
+
+def give(name):
+    """Give one of the commands, with empty caches and without waiting; what is not caught in it is not caught here."""
+    from unbag.cli import app
+    from unbag.cli.app import run
+
+    empty_caches()
+    waited = 0.0
+    sleep = time.sleep
+
+    def hurry(seconds):
+        nonlocal waited
+        waited += seconds
+        sleep(min(seconds, 0.001))
+
+    time.sleep = hurry
+    printed, said = io.StringIO(), io.StringIO()
+    try:
+        with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(said):
+            code = run(app, COMMANDS[name])
+    finally:
+        time.sleep = sleep
+    complaints = [line for line in said.getvalue().splitlines() if line.startswith("unbag: ")]
+    return Done(code, printed.getvalue(), complaints, waited)

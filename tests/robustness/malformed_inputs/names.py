@@ -1,0 +1,122 @@
+"""Names that nobody has: of sets, models, corpora, recipes, configs, repositories and commands."""
+
+from __future__ import annotations
+
+import random
+
+from tests.robustness.malformed_inputs.inputs import Input
+
+_NAMES = (
+    *(
+        "nonsense",
+        "",
+        " ",
+        "-x",
+        "--",
+        "*",
+        "?",
+        "..",
+        "../..",
+        "/",
+        "/etc/passwd",
+        ".",
+        "a/b/c",
+        "a b/c",
+        "org/na\nme",
+    ),
+    *(
+        "\x1b[31mred\x1b[0m",
+        "[red]x[/b]",
+        "\u202ex",
+        "a:b",
+        "os:system",
+        "builtins:eval",
+        "x" * 4000,
+        "é/ü",
+        "😀",
+        "$(id)",
+    ),
+    *(
+        "causal:",
+        "endpoint:",
+        "causal:x",
+        "endpoint:x",
+        "lexical:",
+        ":x",
+        "x:",
+        "a:b:c",
+        "nope.py:f",
+        "json:nope",
+        "'",
+        '"',
+    ),
+    *(
+        "https://example.invalid/x",
+        "file:///etc/passwd",
+        "a\\b",
+        "a%2fb",
+        "~",
+        "~nobody/x",
+        "CON",
+        "x.git",
+        "{}",
+        "=",
+        ",",
+    ),
+)
+_WHERE: tuple[tuple[str, ...], ...] = (
+    ("build", "NAME", "--data", "pairs.csv", "--out", "out"),
+    ("build", "plain", "--corpus", "NAME", "--out", "out"),
+    ("build", "plain", "--data", "NAME", "--out", "out"),
+    ("build", "plain", "--corpus", "snli", "--split", "NAME", "--out", "out"),
+    ("evaluate", "NAME", "--sets", "plain", "--data", "pairs.csv", "--out", "out"),
+    ("evaluate", "majority", "--training", "NAME", "--sets", "plain", "--data", "pairs.csv", "--out", "out"),
+    ("evaluate", "bert", "--sets", "NAME", "--data", "pairs.csv", "--out", "out"),
+    ("evaluate", "bert", "--sets", "plain", "--config", "NAME", "--out", "out"),
+    ("evaluate", "bert", "--label-map", "NAME", "--sets", "plain", "--data", "pairs.csv", "--out", "out"),
+    ("evaluate", "bert", "--device", "NAME", "--sets", "plain", "--data", "pairs.csv", "--out", "out"),
+    ("score", "NAME", "--set", "set.parquet", "--out", "out"),
+    ("sets", "NAME"),
+    ("papers", "NAME"),
+    ("report", "NAME", "--out", "report.html"),
+    ("compare", "NAME", "other"),
+    ("check", "NAME", "--min", "plain:score=.1"),
+    ("check", "run", "--no-worse-than", "NAME"),
+    ("export", "NAME", "--data", "pairs.csv", "--to", "out"),
+    ("export", "lm-eval", "--sets", "NAME", "--data", "pairs.csv", "--to", "out"),
+    ("models", "make", "NAME", "--corpus", "pairs.csv", "--out", "out"),
+    ("train", "NAME", "--model", "dan", "--corpus", "pairs.csv", "--out", "out"),
+    ("train", "finetune", "--model", "NAME", "--corpus", "pairs.csv", "--out", "out"),
+    ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", "NAME"),
+    ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "NAME", "--out", "out"),
+    ("people", "draw", "NAME", "--data", "pairs.csv", "--out", "out"),
+    ("people", "score", "NAME", "pairs.csv"),
+    ("prefetch", "NAME", "--sets", "plain", "--data", "pairs.csv"),
+    ("prefetch", "bert", "--sets", "NAME"),
+    ("publish", "dataset", "NAME", "--to", "org", "--data", "pairs.csv", "--license", "mit"),
+    ("publish", "dataset", "plain", "--to", "NAME", "--data", "pairs.csv", "--license", "mit"),
+    ("publish", "dataset", "plain", "--to", "org", "--data", "pairs.csv", "--license", "NAME"),
+    ("publish", "dataset", "plain", "--to", "org", "--data", "pairs.csv", "--license", "mit", "--config", "NAME"),
+    ("publish", "model", "NAME", "--to", "org"),
+    ("publish", "model", "trained", "--to", "NAME"),
+    ("publish", "results", "NAME", "--sets", "org", "--to", "org/x"),
+    ("publish", "metric", "NAME", "--to", "org"),
+    ("natlog", "label", "--premise", "A.", "--hypothesis", "B.", "--pipeline", "NAME"),
+    ("NAME",),
+)
+# Where a name can be meant: an empty --config is none, a dash is an option, a comma parts nothing.
+_MAY_PASS = {("sets", ""), ("papers", "")}
+
+
+def names(rng: random.Random) -> Input:
+    """Draw a name that nobody has, where one is asked for."""
+    where, name = rng.choice(_WHERE), rng.choice(_NAMES)
+    if name.startswith("-") and "NAME" in where:  # or it is an option
+        name = f"x{name}"
+    told = tuple(name if part == "NAME" else part for part in where)
+    uses = tuple(
+        each for each in ("pairs.csv", "set.parquet", "run", "other", "dan", "bert", "trained") if each in told
+    )
+    is_none = not name and ("--split" in where or "--config" in where)
+    must = "" if is_none or (where[0], name) in _MAY_PASS else "refuse"
+    return Input("names", told, {}, uses, must, repr(name[:30]))  # type: ignore[arg-type]

@@ -1,0 +1,149 @@
+"""Options that cannot be: numbers, choices, bounds, places to write to."""
+
+from __future__ import annotations
+
+import random
+
+from tests.robustness.malformed_inputs.inputs import Input, Special
+
+_PAIRS = ("--data", "pairs.csv")
+_EVALUATE = ("evaluate", "majority", "--training", "pairs.csv", "--sets", "plain", *_PAIRS, "--out", "out")
+_TRAIN = ("train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv", "--out", "out")
+_MAKE = ("models", "make", "dan", "--corpus", "pairs.csv", "--out", "out")
+_FIT = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--out", "out")
+_BUILD = ("build", "permuted", *_PAIRS, "--out", "out")
+
+COUNTS = (
+    *((_BUILD, option) for option in ("--examples",)),
+    *((_BUILD, f"-o {name}=") for name in ("q", "min_words")),
+    *((_EVALUATE, option) for option in ("--examples",)),
+    *((_FIT, option) for option in ("--pairs",)),
+    *((_MAKE, option) for option in ("--dimensions", "--least")),
+    *((_TRAIN, f"--{name}") for name in ("epochs", "max-steps", "batch-size", "accumulation", "max-length")),
+    *((_TRAIN, f"--{name}") for name in ("evaluate-every", "patience", "checkpoint-every", "log-every")),
+    *((_TRAIN, f"--{name}") for name in ("examples", "validation-examples", "augment-pairs")),
+    (("people", "draw", "bert", *_PAIRS, "--out", "out"), "--number"),
+)
+REALS = (
+    (_FIT, "--l2"),
+    *((_TRAIN, f"--{name}") for name in ("learning-rate", "warmup", "weight-decay", "clip")),
+    (("compare", "run", "other"), "--level"),
+    (
+        ("build", "cs_lambda", *_PAIRS, "--out", "out", "-o", "training=pairs.csv", "-o", "pipeline=all"),
+        "-o least_lms=",
+    ),
+)
+CHOICES = (
+    *((_BUILD, option) for option in ("--language", "--columns", "--labels", "--corpus")),
+    *((_EVALUATE, option) for option in ("--dtype", "--head", "--language", "--option")),
+    *((_FIT, option) for option in ("--tags", "--training")),
+    *((_TRAIN, f"--{name}") for name in ("order", "precision", "trackers", "augment", "language", "evaluate")),
+    *((_TRAIN, f"--{name}") for name in ("seeds", "resume", "corpus", "validation", "label-map")),
+    *((_MAKE, option) for option in ("--vectors", "--encoder", "--corpus", "-o")),
+    (("report", "run", "--out", "report.html"), "--format"),
+    (("compare", "run", "other"), "--format"),
+    (("compare", "run", "other"), "--number"),
+    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--hub"),
+    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--shots"),
+    (("score", "answers.csv", "--out", "out"), "--set"),
+)
+_NO_COUNT = ("", "x", "1.5", "-1", "-99999999999999999999", "nan", "0x10", "9" * 30, "1e9", "inf", "١x", "1 2", "--1")
+_NO_REAL = ("", "x", "nan", "inf", "-inf", "-1", "1e999", "0,5", "--1", "1 2", "\x1b[31m")
+_NO_CHOICE = ("nonsense", "\x1b[31mred", "[red]x", "../x", "a\nb", "{}", "*", "xx,yy", "é", "x" * 3000, "=", ",")
+_BOUNDS = (
+    *("", "plain", "plain:score", "plain:=1", ":score=1", "plain:score=x", "plain:score=nan", "plain:score=inf", "=1"),
+    *(
+        "plain:score=1e10",
+        "plain:score=0.1=0.2",
+        "plain:nonsense=.1",
+        "nonsense:score=.1",
+        "PLAIN:score=.1",
+        ",",
+        "*:*=1",
+    ),
+    *("plain:score>.1", "permuted:score=.1", "plain:score=.1,nonsense", "\x1b[31m:score=1", "[red]:x=1"),
+)
+
+
+def counts(rng: random.Random) -> Input:
+    """Draw what is no count."""
+    command, option = rng.choice(COUNTS)
+    return _one(command, option, rng.choice(_NO_COUNT), "counts")
+
+
+def reals(rng: random.Random) -> Input:
+    """Draw what is no number."""
+    command, option = rng.choice(REALS)
+    return _one(command, option, rng.choice(_NO_REAL), "numbers")
+
+
+def choices(rng: random.Random) -> Input:
+    """Draw what is none of what may be chosen."""
+    command, option = rng.choice(CHOICES)
+    values = [value for value in _NO_CHOICE if (option, value) != ("--number", "*")]  # a pattern, of all numbers
+    return _one(command, option, rng.choice(values), "choices")
+
+
+def bounds(rng: random.Random) -> Input:
+    """Draw what is no bound."""
+    return _one(("check", "run"), rng.choice(("--min", "--max")), rng.choice(_BOUNDS), "bounds")
+
+
+def _one(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
+    if option.startswith("-o "):
+        told = (*command, "-o", option.removeprefix("-o ") + value)
+    elif option in ("-o", "--option"):
+        told = (*command, option, value)
+    elif option in command:  # the value that is there goes
+        place = command.index(option)
+        told = (*command[:place], f"{option}={value}", *command[place + 2 :])
+    else:
+        told = (*command, f"{option}={value}")
+    uses = tuple(
+        name for name in ("pairs.csv", "dan", "bert", "run", "other", "answers.csv") if any(name in p for p in told)
+    )
+    return Input(kind, told, {}, uses, "refuse", f"{option} {value[:20]!r}")
+
+
+_WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
+    ("a folder", _EVALUATE, "--out"),
+    ("a folder", (*_TRAIN, "--max-steps", "1"), "--out"),
+    ("a folder", _MAKE, "--out"),
+    ("a folder", (*_FIT, "--l2", "1"), "--out"),
+    ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--out"),
+    ("a folder", ("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--to"),
+    ("a folder", ("score", "answers.csv", "--set", "set.parquet", "--out", "out"), "--out"),
+    ("a file", ("build", "plain", *_PAIRS, "--out", "out"), "--out"),
+    ("a file", ("report", "run", "--out", "out"), "--out"),
+    ("a file", ("report", "run", "--out", "report.html", "--badge", "out"), "--badge"),
+    ("a file", ("check", "run", "--min", "plain:score=-1", "--badge", "out"), "--badge"),
+)
+
+
+def outputs(rng: random.Random) -> Input:
+    """Draw a place that cannot be written to: of another kind, below a file, with too long a name."""
+    what, command, option = rng.choice(_WRITES)
+    ending = ".parquet" if command[0] == "build" and what == "a file" else ".svg" if option == "--badge" else ""
+    files: dict[str, bytes | Special] = {}
+    how = rng.randrange(5)
+    if how == 0:
+        place, about = (
+            f"there{ending}",
+            "a folder in a file's place" if what == "a file" else "a file in a folder's place",
+        )
+        files[place] = "folder" if what == "a file" else b"of the user"
+    elif how == 1:
+        place, about = f"there/below/it{ending}", "below a file"
+        files["there"] = b"of the user"
+    elif how == 2:
+        place, about = f"{'x' * 300}{ending}", "too long a name"
+    elif how == 3:
+        place, about = f"there{ending}", "a named pipe"
+        files[place] = "fifo"
+    else:
+        place, about = f"there/it{ending}", "below a symlink to itself"
+        files["there"] = "loop"
+    at = command.index(option) + 1
+    told = (*command[:at], place, *command[at + 1 :])
+    uses = tuple(name for name in ("pairs.csv", "dan", "run", "answers.csv", "set.parquet") if name in told)
+    return Input("places to write", told, files, uses, "refuse", f"{what}: {about}")

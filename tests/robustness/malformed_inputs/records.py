@@ -1,0 +1,226 @@
+"""Records, configs and models that somebody has made or spoilt: results, examples, trainings, run.yaml, weights."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+from typing import Any
+
+from tests.robustness.malformed_inputs.inputs import TEXTS, VALUES, Input, as_json, damaged, spoilt
+
+_REQUIRED = (
+    ("schema",),
+    ("results",),
+    *(("results", 0, key) for key in ("set", "config", "model", "data", "scores", "environment")),
+    ("results", 0, "model", "name"),
+    *(("results", 0, "data", key) for key in ("name", "split", "origin", "revision", "sha256")),
+)
+NO_FILE = ("empty", "an LFS pointer", "a page of HTML", "brackets", "truncated", "NUL within")
+
+
+def _commands(ground: Path) -> tuple[tuple[str, ...], ...]:
+    return (
+        ("report", "run", "--out", "report.html"),
+        ("report", "run", "other", "--out", "report.html"),
+        ("report", "run", "--format", "csv"),
+        ("compare", "run", "other"),
+        ("check", "run", "--min", "plain:score=.1"),
+        ("check", "run", "--no-worse-than", "other"),
+        ("check", "other", "--no-worse-than", "run"),
+    )
+
+
+def results(ground: Path) -> Any:
+    """Return what draws spoilt results."""
+    record = json.loads((ground / "run/results.json").read_text())
+
+    def draw(rng: random.Random) -> Input:
+        how, must = rng.randrange(5), ""
+        if how == 0:
+            *above, last = rng.choice(_REQUIRED)
+            changed = json.loads(json.dumps(record))
+            inner = changed
+            for key in above:
+                inner = inner[key]
+            if rng.random() < 0.5:
+                del inner[last]
+            else:
+                inner[last] = rng.choice(([1], None, 3.5, True))
+            content, about, must = as_json(changed), f"{[*above, last]}", "refuse"
+        elif how == 1:
+            content, about = damaged(as_json(record), rng)
+            must = "refuse" if about in NO_FILE else ""
+        else:
+            changed, about = spoilt(record, rng, rng.choice((1, 1, 2, 5)))
+            content = as_json(changed)
+        told = rng.choice(_commands(ground))
+        return Input("results", told, {"run/results.json": content}, ("run", "other"), must, about)  # type: ignore[arg-type]
+
+    return draw
+
+
+def run_folders(ground: Path) -> Any:
+    """Return what draws runs with another file spoilt: examples that are shown, or are kept to compare."""
+    files = [path for path in (ground / "run").rglob("*") if path.is_file() and path.name != "results.json"]
+
+    def draw(rng: random.Random) -> Input:
+        path = rng.choice(files)
+        content: Any = path.read_bytes()
+        if path.suffix == ".json" and rng.random() < 0.7:
+            changed, about = spoilt(json.loads(content), rng, rng.choice((1, 1, 3)))
+            content = as_json(changed)
+        elif rng.random() < 0.1:
+            content = about = rng.choice(("fifo", "folder", "absent", "loop"))
+        else:
+            content, about = damaged(content, rng)
+        name = str(path.relative_to(ground))
+        told = rng.choice(_commands(ground))
+        return Input("files of a run", told, {name: content}, ("run", "other"), "", f"{path.name}: {about}")
+
+    return draw
+
+
+def configs(rng: random.Random) -> Input:
+    """Draw a config file that cannot be."""
+    texts = (
+        ("unknwon: 1", "refuse"),
+        ("corpus: {a: 1}", "refuse"),
+        ("corpus: [snli, mnli", "refuse"),
+        ("examples: many", "refuse"),
+        ("examples: -5", "refuse"),
+        ("examples: 1.5", "refuse"),
+        ("examples: .nan", "refuse"),
+        ("examples: 99999999999999999999999", "refuse"),
+        ("examples: [1, 2]", "refuse"),
+        ("examples: true", "refuse"),
+        ("full: perhaps", "refuse"),
+        ("seed: 2020-01-01", "refuse"),
+        ("- a\n- b", "refuse"),
+        ("just text", "refuse"),
+        ("", "refuse"),
+        ("null", "refuse"),
+        ("a: &a [*a]\n", "refuse"),
+        ("option: &a [*a]\n", "refuse"),
+        ("x: !!python/object/apply:os.system ['echo x > owned']", "refuse"),
+        ("!!python/object/new:subprocess.Popen [['touch', 'owned']]", "refuse"),
+        ("corpus: !!binary c25saQ==", "refuse"),
+        ("corpus: snli\ncorpus: mnli", ""),
+        ("\t corpus: snli", "refuse"),
+        ("corpus: \x00", "refuse"),
+        ("? [a, b]\n: 1", "refuse"),
+        ("? {a: b}\n: 1", "refuse"),
+        ("1: 2", "refuse"),
+        ("null: 2", "refuse"),
+        ("option: {q: {a: 1}}", "refuse"),
+        ("option: [nonsense]", "refuse"),
+        ("labels: {a: b}", "refuse"),
+        ("columns: [[a, b]]", "refuse"),
+        ("language: xx", "refuse"),
+        ("language: no", "refuse"),
+        ("data: {x: y}", "refuse"),
+        ("out: [a, b]", "refuse"),
+        ("sets: [[[]]]", "refuse"),
+        ("sets: nonsense", "refuse"),
+        ("models: {}", ""),
+        ("config: x.yaml", "refuse"),
+        ("json: true", "refuse"),
+        (
+            "b: &b [x,x,x,x,x,x,x,x,x]\nc: &c [*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c]\nsets: [*d,*d]",
+            "refuse",
+        ),
+        ("[" * 3000, "refuse"),
+        ("{a: " * 3000, "refuse"),
+        ("quiet: true", "refuse"),
+        ("lexical: maybe", "refuse"),
+        ("lexical: false", "succeed"),
+        ("seed: 5", "succeed"),
+    )
+    keys = ("corpus", "split", "data", "columns", "labels", "language", "examples", "seed", "option", "sets", "out")
+    how = rng.randrange(3)
+    if how == 0:
+        key, value = rng.choice(keys), rng.choice(VALUES)
+        content, must, about = f"{key}: {json.dumps(value)}".encode(), "", f"{key}: {repr(value)[:30]}"
+    elif how == 1:
+        content, about = damaged(b"sets: [plain]\nexamples: 5\nseed: 7\noption: []\n", rng)
+        must = "refuse" if about in ("an LFS pointer", "a page of HTML") else ""
+    else:
+        text, must = rng.choice(texts)
+        content, about = text.encode(), text[:40]
+    told = ("evaluate", "majority", "--training", "pairs.csv", "--config", "run.yaml")
+    # What a config may say itself is told by it alone, or the command line would win.
+    if b"sets" not in content:
+        told += ("--sets", "plain")
+    if b"data" not in content and b"corpus" not in content:
+        told += ("--data", "pairs.csv")
+    if b"out:" not in content:
+        told += ("--out", "out")
+    return Input("config files", told, {"run.yaml": content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
+
+
+def models(ground: Path) -> Any:
+    """Return what draws models whose files are spoilt, of ours and of others."""
+    made = {
+        "bert": ("evaluate", "bert", "--sets", "plain", "--data", "pairs.csv", "--examples", "3", "--out", "out"),
+        "trained": ("evaluate", "trained", "--sets", "plain", "--data", "pairs.csv", "--examples", "3", "--out", "out"),
+        "dan": (
+            *("train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv"),
+            *("--max-steps", "1", "--out", "out"),
+        ),
+        "lexical": ("lexical", "score", "--premise", "A man.", "--hypothesis", "A dog.", "--model", "lexical"),
+    }
+
+    def draw(rng: random.Random) -> Input:
+        which = rng.choice(list(made))
+        # Checksums stand by what is ours; what comes from others has none.
+        files = [path for path in (ground / which).rglob("*") if path.is_file() and path.name != "checksums.json"]
+        path = rng.choice([each for each in files if each.suffix in (".json", ".safetensors")])
+        content: Any = path.read_bytes()
+        needed = path.name in ("config.json", "model.safetensors")
+        how = rng.randrange(10)
+        must = ""
+        if path.suffix == ".json" and how < 6:
+            changed, about = spoilt(json.loads(content), rng)
+            content = as_json(changed)
+        elif how < 8:
+            content, about = damaged(content, rng)
+            must = "refuse" if needed and about in NO_FILE and about != "NUL within" else ""
+        else:
+            content = about = rng.choice(("fifo", "folder", "absent", "loop"))
+            must = "refuse" if needed else ""
+        name = str(path.relative_to(ground))
+        return Input("models", made[which], {name: content}, (which, "pairs.csv"), must, f"{name}: {about}")  # type: ignore[arg-type]
+
+    return draw
+
+
+def trainings(ground: Path) -> Any:
+    """Return what draws spoilt records of a training, as the card of its model reads them."""
+    record = json.loads((ground / "trained/training.json").read_text())
+    code = (
+        "from pathlib import Path\nfrom unbag.hub.model import checkpoint\n"
+        "from unbag.challenge_sets.results import whole\n"
+        "with whole(Path('trained')):\n    checkpoint(Path('trained'), 'org/name', base_licence='mit')"
+    )
+
+    def draw(rng: random.Random) -> Input:
+        if rng.random() < 0.8:
+            changed, about = spoilt(record, rng, rng.choice((1, 1, 3)))
+            content, must = as_json(changed), ""
+        else:
+            content, about = damaged(as_json(record), rng)
+            must = "refuse" if about in NO_FILE else ""
+        told = (code,)
+        return Input("trainings", told, {"trained/training.json": content}, ("trained",), must, about, "python")  # type: ignore[arg-type]
+
+    return draw
+
+
+def texts(rng: random.Random) -> Input:
+    """Draw two sentences that nobody would write."""
+    premise, hypothesis = rng.choice(TEXTS), rng.choice(TEXTS)
+    premise, hypothesis = (text.replace("\0", "\\0") for text in (premise, hypothesis))
+    told = ("lexical", "score", f"--premise={premise}", f"--hypothesis={hypothesis}", "--model", "lexical")
+    if rng.random() < 0.5:
+        told += (f"--label={rng.choice(('neutral', '1', '', 'x', 'Entailment', '-1'))}",)
+    return Input("sentences", told, {}, ("lexical",), "", repr(premise[:20]))

@@ -1,0 +1,255 @@
+"""Giving inputs to unbag, each in a process of its own; the table; the smallest input that shows a failure."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import random
+import shlex
+import shutil
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from tests.fork_server import Forked, ForkServer
+from tests.robustness.malformed_inputs import files, from_python, ground, names, options, records
+from tests.robustness.malformed_inputs.inputs import Input, Make
+from tests.robustness.malformed_inputs.verdicts import FAILURES, VERDICTS, Verdict, judged, last_line, seen, symptom
+
+SECONDS = 45
+"""An input that is not done by then hangs; the slowest sound one takes two."""
+
+WARM = (
+    *(
+        "unbag.cli",
+        "unbag.evaluation.evaluator",
+        "unbag.api",
+        "unbag.evaluation.model_loading",
+        "unbag.inference.transformer",
+        "unbag.training.run",
+    ),
+    *(
+        "unbag.reports.html",
+        "unbag.integrations.harness.export",
+        "unbag.hub.dataset",
+        "unbag.hub.model",
+        "unbag.evaluation.comparison",
+    ),
+    *(
+        "unbag.training.initialization",
+        "unbag.baselines.lexical.fitting",
+        "unbag.challenge_sets.results",
+        "unbag.evaluation.human_study",
+        "jinja2",
+        "sklearn",
+    ),
+    *("tests.robustness.malformed_inputs.inputs", "accelerate", "transformers.models.bert.modeling_bert"),
+)
+"""What the processes are forked with, so that an input takes a fraction of a second."""
+
+
+def classes(of: Path, *, heavy: bool = True) -> dict[str, Make]:
+    """Return what draws an input of each class.
+
+    Args:
+        of: the folder of what is sound.
+        heavy: those too that need a trained model.
+    """
+    sources: list[Make] = [
+        *(files.pairs, files.bytes_of_pairs, files.places_of_pairs, files.predictions(ground.ids(of))),
+        *(files.vectors, files.sheets, files.authors, records.results(of), records.run_folders(of), records.configs),
+        *(records.texts, options.bounds, names.names, from_python.calls, from_python.answers, from_python.metrics),
+        *(options.counts, options.reals, options.choices, options.outputs),
+    ]
+    if heavy:
+        sources += [records.models(of), records.trainings(of)]
+    return {f"{make.__module__.rpartition('.')[2]}.{make.__qualname__.partition('.')[0]}": make for make in sources}
+
+
+def drawn(of: Mapping[str, Make], n: int, seed: int) -> Iterator[Input]:
+    """Draw inputs, as many of each class; the same for the same seed."""
+    for name, make in of.items():
+        rng = random.Random(f"{seed} {name}")
+        met: set[tuple[object, ...]] = set()
+        for _ in range(20 * n):
+            given = make(rng)
+            key = (given.told, tuple(sorted(given.files.items())))
+            if key not in met:
+                met.add(key)
+                yield given
+            if len(met) >= max(1, n // len(of)):
+                break
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of an input."""
+
+    given: Input
+    verdict: Verdict
+    err: str
+
+    @property
+    def symptom(self) -> str:
+        """What it has in common with other failures of one cause."""
+        return symptom(self.verdict, self.given, self.err)
+
+
+class Attack:
+    """The attack, in a folder: what is sound, and a folder for each input while it runs."""
+
+    def __init__(self, folder: Path) -> None:
+        """Make what is sound."""
+        self.folder = folder.resolve()
+        folder.mkdir()
+        self.env = ground.environment(folder / "home", dict(os.environ))
+        self.server = ForkServer(WARM)
+        self.ground = folder / "ground"
+        ground.make(self.ground, self.server, self.env)
+        self._given = 0
+
+    def sound(self) -> list[Input]:
+        """Return what must succeed, or a refusal would say nothing: the commands of all classes with nothing spoilt."""
+        everything = ("pairs.csv", "set.parquet", "run", "other", "lexical", "dan", "trained", "bert", "people")
+        told = [
+            *([part.replace("FILE", "pairs.csv") for part in command] for command in files._COMMANDS),
+            ["score", "answers.csv", "--set", "set.parquet", "--out", "out"],
+            ["models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--out", "out"],
+            ["people", "score", "people", "people/sheet.csv"],
+            ["report", "run", "other", "--out", "report.html"],
+            ["compare", "run", "other"],
+            ["check", "run", "--min", "plain:score=-1"],
+            ["evaluate", "bert", "--sets", "plain", "--data", "pairs.csv", "--out", "out"],
+            ["evaluate", "trained", "--sets", "plain", "--data", "pairs.csv", "--out", "out"],
+            ["lexical", "score", "--premise", "A man.", "--hypothesis", "A dog.", "--model", "lexical"],
+        ]
+        uses = (*everything, "answers.csv", "vectors.txt")
+        return [Input("sound", tuple(each), {}, uses, "succeed", "as it is") for each in told]
+
+    def run(self, inputs: Iterable[Input], tell: Callable[[Outcome], None] = lambda _: None) -> list[Outcome]:
+        """Give inputs, as many at a time as there are cores, and return what became of them."""
+        waiting, running, done = iter(inputs), [], []
+        while True:
+            while len(running) < (os.cpu_count() or 1) and (given := next(waiting, None)) is not None:
+                running.append(self._start(given))
+            if not running:
+                return done
+            for one in list(running):
+                if (outcome := self._ended(*one)) is not None:
+                    running.remove(one)
+                    done.append(outcome)
+                    tell(outcome)
+            time.sleep(0.005)
+
+    def alone(self, outcome: Outcome) -> Outcome:
+        """Return an outcome; of an input that seemed to hang, what becomes of it with nothing beside it."""
+        return self.run([outcome.given])[0] if outcome.verdict == "hang" else outcome
+
+    def _start(self, given: Input) -> tuple[Input, Path, dict[str, str], Forked, float]:
+        self._given += 1
+        place = self.folder / f"{self._given}"
+        lay(given, self.ground, place)
+        before = seen(place)
+        if given.door == "python":
+            process = self.server.start(
+                "-m", "tests.robustness.malformed_inputs.python_door", env=self.env, cwd=place, given=given.told[0]
+            )
+        else:
+            process = self.server.start("-m", "unbag", *given.told, env=self.env, cwd=place)
+        return given, place, before, process, time.monotonic()
+
+    def _ended(
+        self, given: Input, place: Path, before: dict[str, str], process: Forked, since: float
+    ) -> Outcome | None:
+        code = process.poll()
+        if code is None and time.monotonic() - since < SECONDS:
+            return None
+        if code is None:
+            process.kill()
+        with contextlib.suppress(TimeoutError):
+            process.wait(10)
+        err = process._err.read_text(errors="backslashreplace")
+        verdict = judged(given, code, err, before, seen(place))
+        shutil.rmtree(place)
+        for path in (process._err, process._out):
+            path.unlink()
+        return Outcome(given, verdict, err)
+
+    def smaller(self, failed: Outcome, tries: int = 24) -> Outcome:
+        """Return the smallest input found that fails alike: its file with lines or bytes left out, halves first."""
+        [name, *_] = [*[name for name, content in failed.given.files.items() if isinstance(content, bytes)], ""]
+        if not name or failed.verdict in ("hang", "silent"):  # what is left out may make it sound
+            return failed
+        best, chunk = failed, len(bytes(failed.given.files[name])) // 2  # type: ignore[arg-type]
+        while chunk and tries > 0:
+            content, start = bytes(best.given.files[name]), 0  # type: ignore[arg-type]
+            while start < len(content) and tries > 0:
+                less = content[:start] + content[start + chunk :]
+                tries -= 1
+                [tried] = self.run([replace(best.given, files={**best.given.files, name: less})])
+                if tried.symptom == best.symptom:
+                    best, content = tried, less
+                else:
+                    start += chunk
+            chunk //= 2
+        return best
+
+
+def lay(given: Input, of: Path, place: Path) -> None:
+    """Lay what an input is given into a folder that is made for it."""
+    place.mkdir()
+    for name in given.uses:
+        (shutil.copytree if (of / name).is_dir() else shutil.copyfile)(of / name, place / name)
+    for name, content in given.files.items():
+        (place / name).parent.mkdir(exist_ok=True)
+        _put(place / name, content)
+
+
+def _put(path: Path, content: bytes | str) -> None:
+    if path.is_dir() and not path.is_symlink():
+        shutil.rmtree(path)
+    path.unlink(missing_ok=True)
+    if isinstance(content, bytes):
+        path.write_bytes(content)
+    elif content == "fifo":
+        os.mkfifo(path)
+    elif content == "folder":
+        path.mkdir()
+    elif content == "zero":
+        path.symlink_to("/dev/zero")
+    elif content == "loop":
+        path.symlink_to(path.name)
+
+
+def table(outcomes: Sequence[Outcome]) -> str:
+    """Return the counts as a table in Markdown: classes down, verdicts across."""
+    kinds = list(dict.fromkeys(each.given.kind for each in outcomes))
+    counts = Counter((each.given.kind, each.verdict) for each in outcomes)
+    lines = [f"| class | inputs | {' | '.join(VERDICTS)} |", "|---|" + "---:|" * (len(VERDICTS) + 1)]
+    for kind in kinds:
+        cells = [counts[kind, verdict] for verdict in VERDICTS]
+        lines.append(f"| {kind} | {sum(cells)} | {' | '.join(map(str, cells))} |")
+    totals = [sum(counts[kind, verdict] for kind in kinds) for verdict in VERDICTS]
+    return "\n".join([*lines, f"| all | {sum(totals)} | {' | '.join(map(str, totals))} |"])
+
+
+def failures(outcomes: Iterable[Outcome]) -> dict[str, list[Outcome]]:
+    """Return the failures by what they have in common, the smallest input first."""
+    found: dict[str, list[Outcome]] = {}
+    for each in sorted(outcomes, key=lambda each: each.given.size):
+        if each.verdict in FAILURES:
+            found.setdefault(f"{each.verdict}: {each.symptom}", []).append(each)
+    return found
+
+
+def told(outcome: Outcome) -> str:
+    """Return a failure in some lines: what was given, and what it came to."""
+    given = outcome.given
+    command = given.told[0] if given.door == "python" else f"unbag {shlex.join(given.told)}"
+    lines = [f"  {given.about}", *(f"  {line}" for line in command[:800].splitlines())]
+    lines += [
+        f"  {name}: {bytes(c[:200])!r}" if isinstance(c, bytes) else f"  {name}: {c}" for name, c in given.files.items()
+    ]
+    return "\n".join([*lines, f"  → {last_line(outcome.err)[:300]}"])

@@ -1,0 +1,160 @@
+"""Caches of every kind, damaged in every way: what was written is made anew, and nothing else is ever believed."""
+
+import gc
+import json
+import logging
+import re
+import sqlite3
+
+import pytest
+
+from tests.robustness.command import ALL, some
+from tests.robustness.damage import DAMAGES, SEEDS, do, flipped, truncated
+from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.baselines.lexical.model import LexicalModel
+from unbag.challenge_sets import loading
+from unbag.inference.llm.endpoint import Answer, AnswerCache
+from unbag.utils import checksums
+from unbag.utils.sqlite_cache import Kept
+
+EVERY = pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+
+
+@EVERY
+@pytest.mark.parametrize("ending", [".arrow", "dataset_info.json", checksums.FILE])
+def test_a_built_set_is_built_again(sixty_pairs, tmp_path, caplog, damage, ending):
+    def build():
+        rows = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets")
+        return rows.to_list(), rows.cache_files[0]["filename"]
+
+    expected, file = build()
+    [path] = [path for path in (tmp_path / "sets").rglob(f"*{ending}") if str(path.parent) in file]
+    for seed in SEEDS:
+        caplog.clear()
+        damaged = do(damage, path, seed)
+        assert build()[0] == expected
+        assert ("set aside" in caplog.text and path.name in caplog.text) == damaged
+
+
+def test_a_built_set_without_one_of_its_files_is_built_again(sixty_pairs, tmp_path):
+    expected = loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list()
+    for ending in ("*.arrow", "dataset_info.json", checksums.FILE):
+        [path] = [path for path in (tmp_path / "sets").rglob(ending) if ".damaged" not in str(path)]
+        path.unlink()
+        assert loading.load("plain", data=str(sixty_pairs), cache_dir=tmp_path / "sets").to_list() == expected
+
+
+@EVERY
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json", checksums.FILE])
+def test_a_fitted_lexical_model_is_fitted_again(sixty_pairs, caplog, damage, name):
+    recipe = Recipe((str(sixty_pairs),), pipeline="all", l2=1.0)
+    folder = fitted(recipe)
+    expected = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for seed in SEEDS:
+        caplog.clear()
+        assert do(damage, folder / name, seed)
+        if name != checksums.FILE:
+            with pytest.raises(ValueError, match=re.escape(str(folder))):  # where somebody names the folder
+                LexicalModel.load(folder)
+        assert fitted(recipe) == folder
+        assert {path.name: path.read_bytes() for path in folder.iterdir()} == expected
+        assert "set aside" in caplog.text
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "config.json"])
+@EVERY
+def test_a_damaged_lexical_model_without_checksums_is_refused_or_sound(sixty_pairs, damage, name):
+    folder = fitted(Recipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    (folder / checksums.FILE).unlink()
+    content = (folder / name).read_bytes()
+    for seed in range(20):
+        (folder / name).write_bytes(damage(content, seed))
+        refused = ""
+        try:
+            model = LexicalModel.load(folder)
+            assert model.probabilities([(("a",), ("b",))]).shape == (1, 3)
+        except ValueError as error:
+            refused = str(error)
+        assert not refused or str(folder) in refused
+
+
+def test_findings_that_were_changed_on_the_disk_are_unknown(tmp_path):
+    values = {f"sentence {n}": f"found {n} " * 20 for n in range(300)}
+    path = tmp_path / "found.sqlite"
+    for seed in range(40 if ALL else 8):
+        Kept(path, "found").put(values.items())
+        assert Kept(path, "found").get(list(values)) == values
+        do(flipped if seed % 2 else truncated, path, seed)
+        known = Kept(path, "found").get(list(values))
+        assert known.items() <= values.items()
+
+
+@EVERY
+def test_a_damaged_file_of_findings_is_begun_anew(tmp_path, damage):
+    path = tmp_path / "found.sqlite"
+    for seed in SEEDS:
+        kept = Kept(path, "found", wal=True)
+        kept.put([("a", "1"), ("b", b"2")])
+        del kept
+        gc.collect()  # closes the file, as the end of a process does
+        do(damage, path, seed)
+        kept = Kept(path, "found", wal=True)
+        assert kept.get(["a", "b"]).items() <= {"a": "1", "b": b"2"}.items()
+        kept.put([("a", "1"), ("b", b"2")])
+        assert Kept(path, "found").get(["a", "b"]) == {"a": "1", "b": b"2"}
+
+
+def test_a_file_that_is_damaged_while_it_is_open_is_begun_anew(tmp_path):
+    path = tmp_path / "found.sqlite"
+    kept = Kept(path, "found")
+    values = {str(n): "x" * 1000 for n in range(100)}
+    kept.put(values.items())
+    path.write_bytes(b"nonsense" * 1000)
+    assert kept.get(["5"]).items() <= values.items()
+    kept.put([("5", "five")])
+    assert Kept(path, "found").get(["5"]) == {"5": "five"}
+
+
+def test_a_full_disk_is_one_line_and_no_damage(tmp_path):
+    path = tmp_path / "found.sqlite"
+    kept = Kept(path, "found")
+    kept.put([("a", "1")])
+    kept._file.execute("PRAGMA max_page_count = 2")
+    with pytest.raises(OSError, match=r"found\.sqlite: database or disk is full"):
+        kept.put([(str(n), "x" * 1000) for n in range(100)])
+    assert Kept(path, "found").get(["a"]) == {"a": "1"}
+    assert [each.name for each in tmp_path.iterdir()] == ["found.sqlite"]
+
+
+def test_an_answer_that_was_changed_on_the_disk_is_asked_for_again(tmp_path):
+    path = tmp_path / "answers.sqlite"
+    answer, other = (Answer(text, (("Yes", -0.1),), "stop", 3, 1) for text in ("entailment", "contradiction"))
+    cache = AnswerCache(path)
+    cache.put("key", answer)
+    with sqlite3.connect(path) as file:
+        file.execute("UPDATE kept_answers SET value = replace(value, 'entailment', 'contradiction')")
+    assert AnswerCache(path).get("key") is None
+    cache.put("key", answer)
+    cache.put("key", other)
+    assert AnswerCache(path).get("key") == answer, "the first stays"
+
+
+@EVERY
+def test_a_record_that_was_changed_is_none(tmp_path, damage):
+    path = tmp_path / "record.json"
+    record = {"training": {"config": {"out": "a"}, "n": (1, 2)}, "probabilities": [[0.1, 0.2, 0.7]] * 50}
+    for seed in range(20):
+        path.write_text(json.dumps(checksums.signed(record), indent=2))
+        assert checksums.verified(path) == json.loads(json.dumps(record))
+        do(damage, path, seed)
+        assert checksums.verified(path) is None
+
+
+def test_what_was_set_aside_last_is_kept(tmp_path, caplog):
+    for n in range(2):
+        (tmp_path / "a").mkdir()
+        (tmp_path / "a" / str(n)).touch()
+        with caplog.at_level(logging.WARNING):
+            checksums.set_aside(tmp_path / "a", "a is damaged")
+    assert [path.name for path in (tmp_path / "a.damaged").iterdir()] == ["1"]
+    checksums.set_aside(tmp_path / "a", "gone already")  # another process was faster

@@ -1,0 +1,85 @@
+"""Checkpoints that a disk has changed: the one before is taken, and the run ends with the same weights."""
+
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from tests.robustness.command import some
+from tests.robustness.damage import do, emptied, flipped, pointer, truncated
+from tests.training.conftest import (  # noqa: F401  (fixtures)
+    finetune,
+    make_model,
+    options,
+    pairs_file,
+    pretrained,
+    recipe,
+    tiny_bert,
+)
+
+FILES = ("model.safetensors", "optimizer.bin", "scheduler.bin", "state.json", "checksums.json")
+
+
+class StoppedError(RuntimeError):
+    """What ends a run in its middle."""
+
+
+def same(one, other):
+    return all(one[name].equal(other[name]) for name in one | other)
+
+
+@pytest.fixture
+def broken(finetune, options, tmp_path):  # noqa: F811
+    """Give the checkpoints of a run that was stopped, and a function that goes on with it."""
+
+    def stop(step, total, message):
+        if step == 9:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        finetune(on_step=stop, checkpoint_every=2)
+    folder = options["out"].with_name("out.unfinished") / "checkpoints"
+    assert sorted(path.name for path in folder.iterdir()) == ["step-00000006", "step-00000008"]
+    return folder
+
+
+def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path, caplog):  # noqa: F811
+    _, unbroken = finetune(out=tmp_path / "unbroken")
+    do(truncated, broken / "step-00000008" / "model.safetensors")
+    _, weights = finetune(checkpoint_every=2)
+    assert "step-00000008/model.safetensors is damaged" in caplog.text
+    assert "going on after step 6 of 12" in caplog.text
+    assert same(weights, unbroken)
+
+
+@pytest.mark.parametrize("damage", some([flipped, emptied, pointer], 1))
+def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, damage):  # noqa: F811
+    for name in FILES:
+        for step in ("step-00000006", "step-00000008"):
+            path = broken / step / name
+            if path.is_file():
+                content = path.read_bytes()
+                do(damage, path)
+                from unbag.utils import checksums
+
+                assert name in (checksums.damage(path.parent) or ""), name
+                path.write_bytes(content)
+                assert checksums.damage(path.parent) is None
+    for path in broken.glob("step-*"):
+        do(damage, path / "model.safetensors")
+    steps = []
+    finetune(on_step=lambda step, *_: steps.append(step), checkpoint_every=2)
+    assert steps[0] == 1, "with no checkpoint left it begins anew"
+
+
+def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_path):  # noqa: F811
+    do(flipped, broken / "step-00000008" / "optimizer.bin")
+    with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is damaged.*; go on from another checkpoint"):
+        finetune(out=tmp_path / "other", resume=str(broken))
+    finetune(out=tmp_path / "another", resume=str(broken / "step-00000006"), checkpoint_every=2)
+
+
+def test_a_finished_model_that_is_damaged_is_not_called_finished(finetune, options):  # noqa: F811
+    finetune()
+    do(flipped, options["out"] / "model.safetensors")
+    with pytest.raises(ValueError, match=r"model.safetensors is damaged.*; remove .* to train it again"):
+        finetune()

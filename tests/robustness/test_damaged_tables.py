@@ -1,0 +1,208 @@
+"""Predictions, tables of embeddings, exported sets and places for caches that are spoilt: one line that names them."""
+
+import json
+import os
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from safetensors.numpy import save_file
+
+from tests.robustness.command import ask, refused, some
+from tests.robustness.conftest import write_pairs
+from tests.robustness.damage import DAMAGES, do
+from unbag.baselines.lexical import embeddings
+from unbag.challenge_sets.request import Request, export, read_back
+from unbag.cli.app import settle
+from unbag.inference.prediction_files import read_predictions
+from unbag.utils.safe_io import DataError
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+SURE = {"entailment": 1, "neutral": 0, "contradiction": 0}
+SPOILT = {
+    "a key is missing": {"id": "b", "entailment": 1, "neutral": 0},
+    "no id": dict(SURE),
+    "another id": SURE | {"id": "z"},
+    "an id again": SURE | {"id": "a"},
+    "not a number": SURE | {"id": "b", "neutral": float("nan")},
+    "infinite": SURE | {"id": "b", "neutral": float("inf")},
+    "no sum of 1": SURE | {"id": "b", "neutral": 0.5},
+    "negative": {"id": "b", "entailment": 1.5, "neutral": -0.5, "contradiction": 0},
+    "text": SURE | {"id": "b", "neutral": "x" * 5000},
+    "400 digits": SURE | {"id": "b", "neutral": 10**400},
+    "nothing": SURE | {"id": "b", "neutral": None},
+    "a list": SURE | {"id": "b", "neutral": [0]},
+    "a list for an id": SURE | {"id": ["b"] * 5000},
+}
+
+
+@pytest.mark.parametrize("spoilt", SPOILT)
+def test_a_later_row_that_is_spoilt_is_named(tmp_path, spoilt):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in (SURE | {"id": "a"}, SPOILT[spoilt])))
+    with pytest.raises(DataError, match=r"predictions.jsonl, line 2: ") as told:
+        read_predictions(path, ["a", "b"])
+    assert len(str(told.value)) < 1000
+
+
+@pytest.mark.parametrize(
+    "row", [{"id": "b"}, {"prediction": "neutral"}, {"id": "b", "prediction": None}, {"id": "b", "prediction": [1]}]
+)
+def test_a_later_label_that_is_spoilt_is_named(tmp_path, row):
+    path = tmp_path / "predictions.jsonl"
+    path.write_text(json.dumps({"id": "a", "prediction": "neutral"}) + "\n" + json.dumps(row) + "\n")
+    with pytest.raises(DataError, match=r"predictions.jsonl, line 2: "):
+        read_predictions(path, ["a", "b"])
+
+
+def why_not(read):
+    """Return why something cannot be read; None where it can. What is no ValueError, the test does not survive."""
+    try:
+        read()
+    except ValueError as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Give the folder of a table of embeddings, as a transformer has it."""
+    folder = tmp_path / "table"
+    folder.mkdir()
+    vocabulary = {"[UNK]": 0, "dog": 1, "cat": 2}
+    model = {"type": "WordLevel", "vocab": vocabulary, "unk_token": "[UNK]"}
+    tokenizer = {"version": "1.0", "added_tokens": [], "pre_tokenizer": {"type": "Whitespace"}, "model": model}
+    (folder / "tokenizer.json").write_text(json.dumps(tokenizer))
+    (folder / "config.json").write_text('{"model_type": "bert"}')
+    save_file({"word_embeddings.weight": np.eye(3, dtype=np.float32)}, folder / "model.safetensors")
+    embeddings.load(str(folder))
+    return folder
+
+
+def nan(folder):
+    save_file({"word_embeddings.weight": np.full((3, 3), np.nan, np.float32)}, folder / "model.safetensors")
+
+
+def flat(folder):
+    save_file({"word_embeddings.weight": np.zeros(9, np.float32)}, folder / "model.safetensors")
+
+
+def few(folder):
+    save_file({"word_embeddings.weight": np.zeros((2, 3), np.float32)}, folder / "model.safetensors")
+
+
+def others(folder):
+    save_file({"lm_head": np.zeros((3, 3), np.float32)}, folder / "model.safetensors")
+
+
+def mapped_beyond(folder):
+    (folder / "config.json").write_text('{"model_type": "model2vec"}')
+    tensors = {"embeddings": np.zeros((3, 3), np.float32), "mapping": np.array([0, 1, 99])}
+    save_file(tensors, folder / "model.safetensors")
+
+
+def weighed_too_few(folder):
+    (folder / "config.json").write_text('{"model_type": "model2vec"}')
+    tensors = {"embeddings": np.zeros((3, 3), np.float32), "weights": np.zeros(2, np.float32)}
+    save_file(tensors, folder / "model.safetensors")
+
+
+def no_tokenizer(folder):
+    (folder / "tokenizer.json").write_text("{}")
+
+
+def null_config(folder):
+    (folder / "config.json").write_text("null")
+
+
+def beyond(folder):
+    record = json.loads((folder / "tokenizer.json").read_text())
+    record["model"]["vocab"]["dog"] = 5000
+    (folder / "tokenizer.json").write_text(json.dumps(record))
+
+
+SPOILERS = (nan, flat, few, others, mapped_beyond, weighed_too_few, no_tokenizer, null_config, beyond)
+
+
+@pytest.mark.parametrize("spoil", SPOILERS, ids=lambda spoil: spoil.__name__)
+def test_a_spoilt_table_of_embeddings_is_refused_by_name(table, spoil):
+    spoil(table)
+    with pytest.raises(ValueError, match=str(table)) as told:
+        embeddings.load(str(table))
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+def test_no_damage_to_a_table_is_a_traceback(table, damage):
+    for name in ("model.safetensors", "tokenizer.json", "config.json"):
+        content = (table / name).read_bytes()
+        for seed in range(4):
+            do(damage, table / name, seed)
+            said = why_not(lambda: embeddings.load(str(table)).means([("dog",)]))
+            assert said is None or str(table) in said
+            (table / name).write_bytes(content)
+
+
+@pytest.fixture
+def exported(tmp_path):
+    path = tmp_path / "set.parquet"
+    export(Request("plain", options={"data": str(write_pairs(tmp_path / "pairs.csv", 3))}), path)
+    return path
+
+
+RECORDS = (
+    b"",
+    b"null",
+    b"[]",
+    b"{}",
+    b'{"set": "plain"}',
+    b'{"set": "nope", "language": "en"}',
+    b"[" * 100_000,
+    b"\xff",
+)
+
+
+@pytest.mark.parametrize("record", RECORDS, ids=lambda record: repr(record[:12]))
+def test_a_spoilt_record_of_an_exported_set_is_refused_by_name(exported, capsys, record):
+    found = pq.read_table(exported)
+    pq.write_table(found.replace_schema_metadata({b"unbag": record}), exported)
+    refused(capsys, "score", exported, "--set", exported)
+
+
+@pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
+def test_no_damage_to_an_exported_set_is_a_traceback(exported, damage):
+    content = exported.read_bytes()
+    for seed in range(8):
+        do(damage, exported, seed)
+        said = why_not(lambda: read_back(exported))
+        assert said is None or str(exported) in said
+        exported.write_bytes(content)
+
+
+@pytest.mark.parametrize("name", ["UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE"])
+def test_a_place_for_caches_is_none_where_empty_and_refused_where_a_file(tmp_path, monkeypatch, capsys, name):
+    for empty in ("", "  "):
+        monkeypatch.setenv(name, empty)
+        settle()
+        assert name not in os.environ
+    (tmp_path / "file").write_text("x")
+    for value in (tmp_path / "file", tmp_path / "file" / "below"):
+        monkeypatch.setenv(name, str(value))
+        assert name in refused(capsys, "sets")
+    for value in ("below/here", str(tmp_path)):
+        monkeypatch.setenv(name, value)
+        assert ask(capsys, "sets")[0] == 0
+
+
+def test_noise_is_no_table_of_predictions(tmp_path):
+    for seed in range(20):
+        path = tmp_path / f"noise{random.Random(seed).choice(['.csv', '.tsv', '.jsonl', '.parquet'])}"
+        path.write_bytes(random.Random(seed).randbytes(500))
+        with pytest.raises(DataError, match=path.name):
+            read_predictions(path, ["a"])
+    pq.write_table(pa.table({"id": ["a"], "prediction": [{"a": 1}]}), tmp_path / "odd.parquet")
+    with pytest.raises(DataError, match=r"odd.parquet"):
+        read_predictions(tmp_path / "odd.parquet", ["a"])

@@ -1,0 +1,522 @@
+"""Files that are none, and files that want all time or memory: refused in one line that names them, and at once."""
+
+import gzip
+import json
+import os
+import random
+import resource
+import signal
+import socket
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.robustness.command import ask, files_below, refused, some
+from unbag.baselines.lexical import word_vectors
+from unbag.baselines.lexical.word_vectors import read_word_vectors
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.perturbations import corpus_counts
+from unbag.challenge_sets.request import Request, build
+from unbag.data.labels import LABELS
+from unbag.data.readers import open_file
+from unbag.data.sources import LONGEST_SENTENCE, TOO_LONG, open_data
+from unbag.utils import safe_io
+from unbag.utils.safe_io import DataError
+
+SECONDS = 20  # within which each answers, or it waits for ever
+HEADER = "premise,hypothesis,label\n"
+PAIR = "A man runs.,A man moves.,entailment\n"
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+
+@pytest.fixture(autouse=True)
+def _no_waiting():
+    def late(*_):
+        raise AssertionError(f"no answer within {SECONDS} seconds")
+
+    before = signal.signal(signal.SIGALRM, late)
+    signal.alarm(SECONDS)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+def fifo(path):
+    os.mkfifo(path)
+
+
+def folder(path):
+    path.mkdir()
+    (path / "large.bin").write_bytes(b"x")
+
+
+def zeros(path):
+    path.symlink_to("/dev/zero")
+
+
+def device(path):
+    path.symlink_to("/dev/full")
+
+
+def unix_socket(path):
+    with socket.socket(socket.AF_UNIX) as bound:
+        here = Path.cwd()
+        os.chdir(path.parent)  # the name of a socket has 107 bytes at most
+        bound.bind(path.name)
+        os.chdir(here)
+
+
+def loop(path):
+    path.symlink_to(path)
+
+
+def nowhere(path):
+    path.symlink_to(path.with_name("gone"))
+
+
+NO_FILES = (fifo, folder, zeros, device, unix_socket, loop, nowhere)
+
+PAIRS = (
+    ("build", "plain", "--out", "out.parquet", "--data"),
+    ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "training=FILE"),
+    ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
+    ("build", "cs_lambda", "--out", "out.parquet", "--data", "GOOD", "-o", "training=FILE"),
+    ("build", "permuted", "--out", "out.parquet", "--data", "GOOD", "-o", "minitrees=FILE"),
+    ("evaluate", "majority", "--sets", "plain", "--no-lexical", "--data"),
+    ("evaluate", "majority", "--sets", "plain", "--data", "GOOD", "--no-lexical", "--training"),
+    ("score", "--data", "GOOD", "--set", "plain", "FILE"),
+    ("train", "finetune", "--model", "org/model", "--out", "out", "--corpus"),
+    ("train", "finetune", "--model", "org/model", "--out", "out", "--corpus", "GOOD", "--validation"),
+    ("lexical", "fit", "--out", "out", "--training"),
+    ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--training"),
+    ("models", "make", "esim", "--out", "out", "--corpus"),
+    ("publish", "dataset", "plain", "--to", "org", "--license", "mit", "--data"),
+    ("export", "lm-eval", "--to", "out", "--sets", "plain", "--data"),
+    ("people", "score", "KEY", "FILE"),
+    ("people", "draw", "majority", "--out", "out", "--data"),
+)
+NAMED = {
+    ".csv": PAIRS,
+    ".txt": (
+        ("models", "make", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
+        ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
+        ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
+    ),
+    ".zip": (
+        ("models", "make", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
+        ("build", "breaking_nli", "--out", "out.parquet", "--file"),
+    ),
+    ".yaml": (("evaluate", "--config"),),
+    ".parquet": (("score", "--set", "FILE", "GOOD"), ("score", "FILE")),
+    ".json": (
+        ("report",),
+        ("compare", "FILE", "FILE"),
+        ("check", "--min", "plain:accuracy=.1"),
+        ("publish", "results-dataset", "--to", "org"),
+    ),
+    "": (
+        ("evaluate", "--sets", "plain", "--data", "GOOD"),
+        ("train", "finetune", "--corpus", "GOOD", "--out", "out", "--model"),
+        ("publish", "model", "--to", "org"),
+        ("build", "soswap_addamod", "--out", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
+    ),
+}
+CASES = [(make, ending, command) for make in NO_FILES for ending, commands in NAMED.items() for command in commands]
+
+
+def called(each):
+    return each.__name__ if callable(each) else each if isinstance(each, str) else " ".join(each)
+
+
+@pytest.fixture
+def good(tmp_path):
+    path = tmp_path / "good.csv"
+    path.write_text(HEADER + PAIR)
+    return path
+
+
+def command_of(command, path, good):
+    """Return a command with the names of files in it; where it does not say where, the path comes last."""
+    words = [
+        word.replace("FILE", str(path)).replace("GOOD", str(good)).replace("KEY", str(good.parent)) for word in command
+    ]
+    return words if words != [*command] and any("FILE" in word for word in command) else [*words, str(path)]
+
+
+@pytest.mark.parametrize(("make", "ending", "command"), some(CASES, 25), ids=called)
+def test_what_is_no_file_is_refused_at_once(capsys, tmp_path, good, make, ending, command):
+    (tmp_path / "key.csv").write_text("number,label,drawn_from\n1,neutral,D^c\n")
+    path = tmp_path / f"given{ending}"
+    make(path)
+    refused(capsys, *command_of(command, path, good))
+    assert not [name for name in files_below(Path.cwd()) if name != "here"]
+
+
+@pytest.mark.parametrize(
+    ("name", "sealed"), [("model.safetensors", True), ("model.safetensors", False), ("config.json", False)]
+)
+def test_a_named_pipe_in_a_lexical_model_is_not_waited_for(capsys, tmp_path, good, name, sealed):
+    good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
+    ask(capsys, "lexical", "fit", "--training", good, "--pipeline", "all", "--l2", "1", "--out", tmp_path / "model")
+    if not sealed:
+        (tmp_path / "model" / "checksums.json").unlink()
+    (tmp_path / "model" / name).unlink()
+    os.mkfifo(tmp_path / "model" / name)
+    refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", tmp_path / "model")
+
+
+def test_a_named_pipe_in_a_folder_with_a_model_is_not_waited_for(capsys, tmp_path, good):
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
+    os.mkfifo(tmp_path / "model" / "model.safetensors")
+    err = refused(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--out", "out")
+    assert "expected a file of a model, found a named pipe" in " ".join(err.split())
+
+
+def spoilt_gz(content):
+    return gzip.compress(HEADER.encode() + PAIR.encode() * 5000)[:-content]
+
+
+def parquet(table):
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return sink.getvalue().to_pybytes()
+
+
+def one(name, value, kind=None):
+    given = {"premise": ["A."], "hypothesis": ["B."], "label": ["neutral"]}
+    return parquet(pa.table({**given, name: pa.array([value], kind)}))
+
+
+WHOLE = one("label", "neutral")
+LINE = '{"premise": "A.", "hypothesis": "B.", "label": "neutral"}\n'
+CONTENTS = {
+    "cut.csv.gz": spoilt_gz(20),
+    "less.csv.gz": spoilt_gz(3),
+    "half.jsonl.gz": gzip.compress(LINE.encode() * 50_000)[:200],
+    "no.csv.gz": HEADER.encode(),
+    "header.csv.gz": b"\x1f\x8b\x08\x00" + b"\0" * 20,
+    "flipped.csv.gz": (lambda c: c[:60] + bytes([c[60] ^ 255]) + c[61:])(
+        gzip.compress(os.urandom(999) + PAIR.encode())
+    ),
+    "utf16.csv": (HEADER + PAIR).encode("utf-16"),
+    "latin.csv": (HEADER + "caf\xe9,b,neutral\n").encode("latin-1"),
+    "nul.csv": HEADER.encode() + b"\0" * 5000,
+    "nul.tsv": b"\0" * 100_000,
+    "binary.csv": random.Random(1).randbytes(5000),
+    "binary.jsonl": random.Random(2).randbytes(5000),
+    "binary.parquet": random.Random(3).randbytes(5000),
+    "field.csv": (HEADER + f'"{"a" * 200_000}",B.,neutral\n').encode(),
+    "unclosed.csv": (HEADER + '"' + PAIR * 9000).encode(),
+    "columns.csv": ",".join(map(str, range(1_000_000))).encode(),
+    "columns.tsv": b"\t" * 5_000_000 + b"\n" + b"\t" * 5_000_000,
+    "columns.jsonl": ("{" + ",".join(f'"{n}":0' for n in range(300_000)) + "}").encode(),
+    "columns.parquet": parquet(pa.table({str(n): [0] for n in range(10_001)})),
+    "header.csv": HEADER.encode(),
+    "empty.csv": b"",
+    "empty.jsonl": b"\n\n",
+    "empty.parquet": b"",
+    "none.parquet": parquet(pa.table({"premise": pa.array([], pa.string())})),
+    "bom.jsonl": b"\xef\xbb\xbf\xef\xbb\xbf" + LINE.encode(),
+    "surrogate.jsonl": LINE.replace("A.", "A \\ud800.").encode(),
+    "surrogate-id.jsonl": LINE.replace("{", '{"id": "\\udfff", ').encode(),
+    "surrogate-label.jsonl": LINE.replace("neutral", "\\ud83d").encode(),
+    "surrogate-column.jsonl": LINE.replace("premise", "\\ud83d").encode(),
+    "deep.jsonl": LINE.replace('"A."', "[" * 100_000 + "]" * 100_000).encode(),
+    "deeper.jsonl": ('{"a":' * 100_000).encode(),
+    "rather-deep.jsonl": LINE.replace("{", '{"more": ' + "[" * 500 + "]" * 500 + ", ").encode(),
+    "digits.jsonl": LINE.replace('"neutral"', "9" * 10_000).encode(),
+    "list.jsonl": b"[1]\n",
+    "text.jsonl": LINE.replace('"A."', "5").encode(),
+    "huge-number.jsonl": LINE.replace('"neutral"', "1e999").encode(),
+    "list-label.jsonl": LINE.replace('"neutral"', "[1]").encode(),
+    "struct.parquet": one("premise", {"a": "A."}),
+    "list.parquet": one("hypothesis", ["B."]),
+    "bytes.parquet": one("premise", b"\xff"),
+    "date.parquet": one("label", 2**61, pa.timestamp("us")),
+    "label.parquet": one("label", {"a": [1]}),
+    "map.parquet": one("label", [("a", 1)], pa.map_(pa.string(), pa.int8())),
+    "cut.parquet": WHOLE[: len(WHOLE) // 2],
+    "end.parquet": WHOLE[:-1],
+    "page.parquet": WHOLE[:6] + bytes(40) + WHOLE[46:],
+    "footer.parquet": WHOLE[:-60] + bytes(40) + WHOLE[-20:],
+    "lfs.csv": f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n".encode(),
+    "xlsx.csv": b"PK\x03\x04" + bytes(60),
+}
+
+
+@pytest.mark.parametrize("name", CONTENTS)
+def test_what_is_no_table_of_pairs_is_refused_by_name(capsys, tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(CONTENTS[name])
+    err = refused(capsys, "build", "plain", "--data", path, "--out", "out.parquet")
+    assert name in err.replace("\n", "")
+    assert len(err) < 3000
+    assert files_below(Path.cwd()) == []
+
+
+@pytest.mark.parametrize("cut", [3, 8, 20, 100])
+def test_a_file_that_is_cut_short_is_said_to_end_where_it_does(tmp_path, cut):
+    path = tmp_path / "pairs.csv.gz"
+    path.write_bytes(spoilt_gz(cut))
+    with pytest.raises(
+        DataError, match=rf"pairs.csv.gz: ends in the middle of line \d+: .*after {len(spoilt_gz(cut)):,}"
+    ):
+        open_data(path).count()
+
+
+ODD = {
+    "bom.csv": b"\xef\xbb\xbf" + (HEADER + PAIR).encode(),
+    "crlf.csv": (HEADER + PAIR).replace("\n", "\r\n").encode(),
+    "nul.csv": (HEADER + "A \0.,B.,neutral\n").encode(),
+    "more.parquet": one("more", {"a": [{"b": 1.5}]}),
+    "dictionary.parquet": one("label", "neutral", pa.dictionary(pa.int8(), pa.string())),
+    "large.parquet": one("premise", "A.", pa.large_string()),
+    "view.parquet": one("premise", "A.", pa.string_view()),
+    "emoji.jsonl": LINE.replace("A.", "\\ud83d\\ude00").encode(),
+    "members.csv.gz": gzip.compress(HEADER.encode()) + gzip.compress(PAIR.encode()),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_what_is_odd_and_whole_is_read(tmp_path, name):
+    path = tmp_path / name
+    path.write_bytes(ODD[name])
+    assert open_data(path).count()["labelled"] == 1
+
+
+def peak():
+    """Return the most memory that the process has had, in MB."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
+@pytest.mark.parametrize("ending", some([".csv.gz", ".jsonl.gz", ".tsv.gz", ".txt.gz", ".zip"], 1))
+def test_a_line_without_end_takes_no_memory(tmp_path, ending):
+    path = tmp_path / f"bomb{ending}"
+    size = 300 << 20
+    if ending == ".zip":
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive, archive.open("a.txt", "w") as file:
+            for _ in range(size >> 20):
+                file.write(b"a" * (1 << 20))
+    else:
+        with gzip.open(path, "wb", compresslevel=1) as packed:
+            for _ in range(size >> 20):
+                packed.write(b"a" * (1 << 20))
+    before = peak()
+    read = {".zip": read_word_vectors, ".txt.gz": corpus_counts.of_file}.get(ending, open_file)
+    with pytest.raises(ValueError, match=rf"{path.name}.*line 1: expected at most {safe_io.LONGEST_LINE:,} bytes"):
+        read(path)
+    assert peak() - before < 200
+
+
+def test_what_unpacks_to_more_than_any_text_is_refused(tmp_path, monkeypatch):
+    monkeypatch.setattr(safe_io, "GIGABYTE", 1 << 20)
+    path = tmp_path / "pairs.jsonl.gz"
+    path.write_bytes(gzip.compress(LINE.encode() + (b" " * 9999 + b"\n") * 3000))
+    with pytest.raises(DataError, match=r"unpacks to more than 200 times its .* bytes"):
+        open_data(path).count()
+
+
+def shared_texts(rows, *, characters=1 << 20):
+    """Return a table whose rows all have the same long sentence, which Parquet stores once."""
+    one = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["x" * characters])
+    label = pa.DictionaryArray.from_arrays(pa.array([0] * rows, pa.int32()), ["neutral"])
+    return pa.table({"premise": one, "hypothesis": one, "label": label})
+
+
+BOMBS = {
+    "texts": (lambda: shared_texts(100_000), r"unpacks to more than 200 times its [\d,]+ bytes"),
+    "cells": (lambda: shared_texts(10, characters=LONGEST_SENTENCE << 11), r"at most 16,777,216 bytes a cell, found 2"),
+    "nulls": (
+        lambda: pa.table(dict.fromkeys(("premise", "hypothesis", "label"), pa.nulls(500_000))),
+        r"unpacks to more than 200 times",
+    ),
+    "lists": (
+        lambda: pa.table({"x": pa.ListArray.from_arrays([0, 900_000], pa.array([1] * 900_000))}),
+        r"unpacks to more than 200 times",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_a_small_parquet_file_of_endless_rows_takes_no_memory(tmp_path, monkeypatch, name):
+    make, message = BOMBS[name]
+    if name in ("nulls", "lists"):  # or they would take seconds to write
+        monkeypatch.setattr("unbag.data.parquet.GIGABYTE", 1 << 20)
+    path = tmp_path / "pairs.parquet"
+    pq.write_table(make(), path, compression="zstd", store_schema=False)
+    assert path.stat().st_size < 1 << 20
+    before = peak()
+    with pytest.raises(DataError, match=message):
+        open_data(path).count()
+    assert peak() - before < 300
+
+
+def test_parquet_of_texts_within_lists_is_read_across_its_groups(tmp_path):
+    path = tmp_path / "pairs.parquet"
+    row = {"premise": "A man sleeps.", "hypothesis": "A man is awake.", "label": "contradiction", "votes": ["c", "n"]}
+    pq.write_table(pa.Table.from_pylist([row] * 50), path, row_group_size=7)
+    assert len(list(open_data(path).examples())) == 50
+
+
+def test_parquet_of_long_texts_that_rows_share_is_read(tmp_path):
+    path = tmp_path / "pairs.parquet"
+    pq.write_table(shared_texts(1000, characters=LONGEST_SENTENCE), path, store_schema=False)
+    assert len(list(open_data(path).examples())) == 1000
+    assert next(open_data(path).examples()).premise == "x" * LONGEST_SENTENCE
+
+
+VECTORS = {
+    "few.txt": b"a 1 2 3\nb 1 2\n",
+    "more.txt": b"a 1 2\nb 1 2 x\n",
+    "nan.txt": b"a 1 2\nb nan 2\n",
+    "inf.txt": b"a 1 2\nb 1 1e999\n",
+    "empty.txt": b"",
+    "words.txt": b"only words\n",
+    "binary.txt": random.Random(5).randbytes(9000),
+    "wide.txt": b"a" + b" 1" * 20_000 + b"\n" + b"b\n" * 1000,
+    "promise.vec": b"5 2\na 1 2\n",
+    "digits.vec": b"9" * 5000 + b" 3\na 1 2 3\n",
+    "dimensions.vec": b"1 99999999999\na 1\n",
+    "latin.txt": b"caf\xe9 1 2\n",
+    "cut.txt.gz": gzip.compress(b"a 1 2\n" * 9000)[:-30],
+    "no.txt.gz": b"a 1 2\n",
+    "no.zip": b"a 1 2\n",
+    "cut.zip": b"PK\x03\x04" + bytes(50),
+    "lfs.txt": b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n",
+}
+
+
+def zipped(*members, password=False):
+    path = Path("made.zip")
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name, content in members:
+            archive.writestr(name, content)
+    content = bytearray(path.read_bytes())
+    path.unlink()
+    if password:
+        content[6] |= 1
+        content[content.rindex(b"PK\x01\x02") + 8] |= 1
+    return bytes(content)
+
+
+@pytest.mark.parametrize("ending", [".txt.gz", ".zip"])
+def test_word_vectors_that_unpack_without_end_are_refused_before_they_are_parsed(tmp_path, monkeypatch, ending):
+    monkeypatch.setattr(word_vectors, "_FREE", 1 << 20)
+    monkeypatch.setattr(word_vectors, "_parse", lambda *_: pytest.fail("parsed"))
+    lines = b"a 1 2\n" * 1_000_000
+    path = tmp_path / f"bomb{ending}"
+    path.write_bytes(zipped(("a.txt", lines)) if ending == ".zip" else gzip.compress(lines))
+    with pytest.raises(ValueError, match=rf"bomb{ending}.*line \d+: unpacks to more than 50 times its [\d,]+ bytes"):
+        read_word_vectors(path)
+
+
+def test_word_vectors_that_are_packed_are_read_within_the_limits(tmp_path, monkeypatch):
+    monkeypatch.setattr(word_vectors, "_FREE", 0)
+    lines = "".join(f"w{n} {n / 7} {n / 11}\n" for n in range(1000)).encode().rstrip()
+    (tmp_path / "a.txt.gz").write_bytes(gzip.compress(lines))
+    rows, vectors = read_word_vectors(tmp_path / "a.txt.gz")
+    assert (len(rows), vectors.shape) == (1000, (1000, 2))
+    monkeypatch.setattr(word_vectors, "_FREE", 1 << 20)
+    (tmp_path / "same.txt.gz").write_bytes(gzip.compress(b"a 1 2\n" * 9000))
+    assert read_word_vectors(tmp_path / "same.txt.gz")[1].shape == (9000, 2)
+
+
+@pytest.mark.parametrize("name", [*VECTORS, "many.zip", "none.zip", "password.zip", "crc.zip"])
+def test_what_are_no_word_vectors_are_refused_by_name(capsys, tmp_path, good, name):
+    path = tmp_path / name
+    made = {
+        "many.zip": lambda: zipped(*((f"{n}.txt", "a 1\n") for n in range(3000))),
+        "none.zip": zipped,
+        "password.zip": lambda: zipped(("a.txt", "a 1\n"), password=True),
+        "crc.zip": lambda: (lambda c: c[:40] + bytes([c[40] ^ 255]) + c[41:])(zipped(("a.txt", "a 1 2\n" * 500))),
+    }
+    path.write_bytes(made[name]() if name in made else VECTORS[name])
+    pytest.importorskip("torch", reason="needs unbag[models]")
+    err = refused(capsys, "models", "make", "esim", "--out", "out", "--corpus", good, "--vectors", path)
+    assert name in err.replace("\n", "")
+    assert len(err) < 3000
+    assert files_below(Path.cwd()) == []
+
+
+ENDLESS = {
+    "one word": "x",
+    "words": "The old man sees a big dog in the park and ",
+    "letters": "a ",
+    "marks": ". ",
+    "nouns": "man ",
+    "clauses": "A man sees a dog that ",
+}
+
+
+@pytest.fixture(scope="module")
+def long_pairs(tmp_path_factory):
+    """Give a file of pairs, some of a million characters and some as long as they may be."""
+    path = tmp_path_factory.mktemp("long") / "pairs.jsonl"
+    rows = []
+    for text in ENDLESS.values():
+        for length in (1_000_000, LONGEST_SENTENCE + 1):
+            long = (text * length)[:length]
+            rows += [(long, "A man runs."), ("A man runs.", long)]
+    rows += [("The old man sees a dog in the park.", "A man sees a dog.")] * 3
+    sides = [{"premise": premise, "hypothesis": hypothesis, "label": "entailment"} for premise, hypothesis in rows]
+    path.write_text("".join(f"{json.dumps(side)}\n" for side in sides))
+    return path
+
+
+@pytest.mark.parametrize("name", ["plain", "swapped"])
+def test_sentences_without_end_are_taken_where_they_are_not_cut_into_words(long_pairs, name):
+    built = build(Request(name, options={"data": str(long_pairs)}))
+    assert built.data["left_out"] == {}
+    as_given = [row for row in built.rows.select_columns(["id", "premise"]) if not row["id"].endswith("swapped")]
+    assert max(len(row["premise"]) for row in as_given) == 1_000_000
+    assert len(built.rows.unique("source_id")) == built.data["rows"] == 4 * len(ENDLESS) + 3
+
+
+@pytest.mark.parametrize("name", ["permuted", "sicck", "soswap_addamod", "breaking_nli"])
+def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, shared, name):
+    pipeline = str(shared / "hub" / "models" / "spacy" / "en_core_web_sm")
+    options = {"pipeline": pipeline} if name in ("sicck", "soswap_addamod") else {}
+    options |= {"min_words": 2} if name == "permuted" else {}
+    try:
+        built = build(Request(name, options={"data": str(long_pairs), **options}))
+    except loading.UnfitError:  # of the few that are left
+        assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
+    else:
+        assert built.data["left_out"][TOO_LONG] == 4 * len(ENDLESS)
+
+
+CONFIGS = {
+    "aliases": "a: &a [x,x,x,x,x,x,x,x]\n"
+    + "".join(f"{chr(98 + n)}: &{chr(98 + n)} [{','.join(['*' + chr(97 + n)] * 8)}]\n" for n in range(9)),
+    "deep": "option: " + "[" * 2000,
+    "deep and closed": "option: " + "[" * 90 + "]" * 90,
+    "python": "out: !!python/object/apply:os.system ['touch here-it-ran']",
+    "binary": "\x00\x01",
+    "date": "out: 2020-01-01\nsets: [2020-02-30]",
+    "long": "sets: [" + "a," * 60_000 + "]",
+    "mapping": "sets: {a: {b: {c: d}}}",
+    "keys": "? [a, b]\n: c",
+    "nothing": "",
+    "list": "[]",
+    "numbers": "examples: 1.5\nsets: 3",
+    "a switch": "lexical: maybe\nsets: plain",
+    "switches": "lexical: [true]\nsets: plain",
+    "no set": "sets: []",
+    "no value": "sets:",
+    "no option": "option: {}",
+    "tab": "sets:\n\t- plain",
+}
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_what_is_no_run_yaml_is_refused(capsys, tmp_path, name):
+    path = tmp_path / "run.yaml"
+    path.write_text(CONFIGS[name])
+    err = refused(capsys, "evaluate", "majority", "--config", path)
+    assert len(err) < 3000
+    assert files_below(Path.cwd()) == []

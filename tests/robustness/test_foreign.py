@@ -1,0 +1,126 @@
+"""Names and texts of strangers, shown: a terminal obeys none of them, and none is read as markup or lost."""
+
+import io
+import json
+import shutil
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.factories import result
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.robustness.command import ask, refused, some
+from unbag.challenge_sets import results
+from unbag.reports.report import Report
+from unbag.utils.terminal import console, json_shown, shown
+
+CONTROLS = [chr(code) for code in (*range(9), 11, 12, *range(14, 32), *range(127, 160), 0x202E, 0x2066, 0xFEFF, 0x2028)]
+NASTY = (
+    "x[/b]y",
+    "a[red]b",
+    "[/]",
+    "[link=http://evil]x",
+    ":smile:",
+    "a\x1b[31mb",
+    "a\x1b]0;t\x07b",
+    "a\u202eb",
+    "a\rb",
+)
+
+
+def obeyed(text):
+    return [character for character in CONTROLS if character in text]
+
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+
+@given(st.text())
+def test_no_character_that_a_terminal_obeys_is_shown(text):
+    assert not obeyed(shown(text))
+    assert len(shown(text)) == len(text)
+    assert shown(text).isprintable() or set(shown(text)) & set("\n\t\u00a0\u3000") or not text.isprintable()
+
+
+@given(st.text())
+def test_json_is_the_same_value(text):
+    written = json_shown(json.dumps({text: [text]}, ensure_ascii=False))
+    assert not obeyed(written)
+    assert json.loads(written) == {text: [text]}
+
+
+@given(st.text(alphabet=st.characters(codec="utf-8", categories=["L", "N", "P", "S"]), max_size=30))
+def test_a_table_shows_what_is_in_it(text):
+    from rich.table import Table
+
+    out = io.StringIO()
+    table = Table(text)
+    table.add_row(text)
+    console(file=out, width=300).print(table, text)
+    assert not obeyed(out.getvalue())
+    visible = "".join(shown(text).split())
+    assert "".join(out.getvalue().split()).count(visible) >= 1
+
+
+@pytest.mark.parametrize("name", NASTY)
+def test_a_report_in_python_shows_them_too(tmp_path, name):
+    made = [result(name, set_name="swapped", data=data) for data in ("a.jsonl", "b.jsonl")]
+    report = Report(made, tmp_path, [results.LeftOut("sicck", None, name)])
+    for text in (str(report), repr(report)):
+        assert not obeyed(text)
+        assert text.count(shown(name)) >= 1 + name.isprintable()  # some of the others rich takes out itself
+
+
+def write(path, name):
+    path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\nA man is in.,No one.,contradiction\n")
+    return path
+
+
+@pytest.mark.parametrize("name", some(NASTY, 2))
+def test_a_file_may_have_any_name_that_can_be_printed(tmp_path, capsys, name):
+    folder = tmp_path / "data"
+    folder.mkdir()
+    path = write(folder / f"{name.replace('/', '')}.csv", name)
+    code, out, err = ask(capsys, "build", "plain", "--data", path, "--out", f"{name.replace('/', '')}.parquet")
+    assert code == (0 if name.isprintable() else 1), err
+    assert not obeyed(out + err)
+    path.write_text("nonsense\n")
+    refused(capsys, "build", "plain", "--data", path, "--out", "out")
+
+
+@pytest.mark.parametrize("name", [name for name in NASTY if ":" not in name and "/" not in name] + ["x[b]y"])
+def test_a_model_may_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
+    model = shutil.copytree(tiny_bert, tmp_path / "models" / name)
+    data = write(tmp_path / "pairs.csv", name)
+    code, out, err = ask(capsys, "evaluate", model, "--data", data, "--sets", "plain", "--out", "out", "--no-lexical")
+    assert code == 0, err
+    assert not obeyed(out + err)
+    assert (tmp_path / "here/out/table.txt").is_file()
+    [result] = results.read(tmp_path / "here/out/results.json")
+    assert result.model["name"] == str(model)
+    for command in (("report", "out", "--out", "r.html"), ("compare", "out", "out")):
+        _, out, err = ask(capsys, *command)
+        assert not obeyed(out + err)
+
+
+@pytest.mark.parametrize("name", some([*NASTY, "a\nb"], 2))
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("evaluate", "NAME", "--sets", "plain", "--out", "out"),
+        ("evaluate", "majority", "--sets", "NAME", "--out", "out"),
+        ("build", "NAME", "--out", "out"),
+        ("build", "plain", "--data", "NAME", "--out", "out"),
+        ("build", "plain", "--corpus", "NAME", "--out", "out"),
+        ("build", "permuted", "-o", "NAME=1", "--out", "out"),
+        ("build", "permuted", "-o", "q=NAME", "--out", "out"),
+        ("report", "NAME", "--out", "out.html"),
+        ("compare", "NAME", "NAME"),
+        ("lexical", "fit", "--training", "NAME.csv", "--out", "out"),
+        ("papers", "NAME"),
+    ],
+    ids=lambda command: " ".join(command),
+)
+def test_no_name_in_a_complaint_is_obeyed(capsys, command, name):
+    refused(capsys, *(part.replace("NAME", name) for part in command))

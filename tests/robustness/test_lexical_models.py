@@ -1,0 +1,95 @@
+"""Lexical models of strangers: they choose no code, and nothing in their files is a traceback."""
+
+import json
+
+import pytest
+
+from tests.robustness.command import refused
+from unbag.baselines.lexical.fitting import Recipe, fitted
+from unbag.baselines.lexical.hub import open_lexical_model
+from unbag.evaluation.model_loading import predictor_of
+
+FIELDS = ("pipeline", "tags", "language", "words", "hypothesis_only", "pairs", "l2", "training")
+
+
+@pytest.fixture
+def model(sixty_pairs):
+    folder = fitted(Recipe((str(sixty_pairs),), pipeline="all", l2=1.0))
+    (folder / "checksums.json").unlink()  # as a stranger's comes
+    return folder
+
+
+def record(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    config["record"] |= values
+    (folder / "config.json").write_text(json.dumps(config))
+
+
+def test_it_answers_as_it_is(model):
+    predictor, _ = predictor_of(model)
+    assert predictor.predict(["The a runs."], ["A a is 1 or so."]).shape == (1, 3)
+
+
+@pytest.mark.parametrize(
+    "pipeline", ["torch", "os", "evil/repository", "./here", "/tmp", "subprocess", "spacy/../evil", ""]
+)
+@pytest.mark.parametrize("tags", ["context", None])
+def test_it_chooses_no_package_and_no_repository(model, monkeypatch, capsys, pipeline, tags):
+    record(model, pipeline=pipeline, tags=tags)
+    monkeypatch.setattr("unbag.data.text.tagging.load", lambda *_: pytest.fail("loaded"))
+    monkeypatch.setattr("huggingface_hub.snapshot_download", lambda *_, **__: pytest.fail("fetched"))
+    with pytest.raises(ValueError, match="which would be loaded and run here; if you trust it"):
+        predictor_of(model)
+    said = refused(capsys, "lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
+    assert "if you trust it" in said
+
+
+def test_a_pipeline_that_the_user_names_is_loaded(model):
+    record(model, pipeline="their/own", tags="context")
+    assert open_lexical_model(model, pipeline="their/own") == model
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_lexical_model_without_a_field_of_its_record_is_refused_by_name(model, sixty_pairs, capsys, name):
+    config = json.loads((model / "config.json").read_text())
+    del config["record"][name]
+    (model / "config.json").write_text(json.dumps(config))
+    score = ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
+    evaluate = ("evaluate", model, "--sets", "plain", "--data", sixty_pairs, "--out", sixty_pairs.with_name("out"))
+    for command in (score, evaluate):
+        said = " ".join(refused(capsys, *command).split())
+        assert f"expected a record with {', '.join(FIELDS)}, got one without {name}" in said
+        assert "fit the model again with `unbag lexical fit`" in said
+    assert not sixty_pairs.with_name("out").exists()
+
+
+WRONG = (None, 1, "x", [], {}, [[]], [None], [{"origin": 1}], True, "\x1b[31m", {"a": {}})
+
+
+@pytest.mark.parametrize("name", FIELDS)
+def test_no_value_in_its_record_is_a_traceback(model, name):
+    for value in WRONG:
+        record(model, **{name: value})
+        refusal = ""
+        try:
+            predictor_of(model)[0].predict(["A dog runs."], ["A cat runs."])
+        except ValueError as error:
+            refusal = str(error)
+        assert not refusal or name in refusal or "would be loaded" in refusal or "spaCy pipeline" in refusal
+
+
+def test_no_value_in_its_config_is_a_traceback(model):
+    config = json.loads((model / "config.json").read_text())
+    for name in config:
+        for value in (*WRONG, [1, 2], ["a", "a"], "[" * 10_000):
+            (model / "config.json").write_text(json.dumps(config | {name: value}))
+            refusal = ""
+            try:
+                open_lexical_model(model)
+                predictor_of(model)[0].predict(["A dog runs."], ["A cat runs."])
+            except ValueError as error:
+                refusal = str(error)
+            assert refusal, (name, value)
+    (model / "config.json").write_text("[" * 100_000)
+    with pytest.raises(ValueError, match=r"expected"):
+        open_lexical_model(model)

@@ -1,0 +1,149 @@
+"""Two at once in one place: one is told who is at it, or waits, or both come to the same."""
+
+import json
+import os
+import socket
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.fork_server import PYTHON
+from tests.robustness.conftest import write_pairs
+from tests.timeouts import wait_until
+from unbag.utils import locks
+
+_HOLD = """
+import sys, time
+from pathlib import Path
+from unbag.utils import locks
+with locks.alone(Path(sys.argv[1]), "training"):
+    print("held", flush=True)
+    {more}
+    time.sleep(float(sys.argv[2]))
+"""
+
+
+def holding(path, seconds=60, more="pass"):
+    """Return a process that holds the lock of a path."""
+    process = PYTHON.start("-c", _HOLD.format(more=more), path, seconds)
+    wait_until(lambda: "training since" in locks.holder(path), process)
+    return process
+
+
+def test_who_comes_second_is_told_who_holds_it(tmp_path):
+    holder = holding(tmp_path / "out")
+    told = rf"out is being written by process {holder.pid} on {socket.gethostname()} \(training since 20\d\d-.*\); wait"
+    with pytest.raises(locks.LockedError, match=told), locks.alone(tmp_path / "out", "training"):
+        pass
+    holder.kill()
+
+
+@pytest.mark.parametrize("more", ["pass", "import os; os.fork() or time.sleep(3)"], ids=["alone", "with a child"])
+def test_what_a_killed_process_held_is_free(tmp_path, more):
+    holder = holding(tmp_path / "out", more=more)
+    holder.kill()
+    holder.wait()
+    assert locks.lock_file(tmp_path / "out").exists()
+    with locks.alone(tmp_path / "out", "training"):
+        pass
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_waits_goes_on_when_the_other_is_done(tmp_path, caplog):
+    holder = holding(tmp_path / "out", seconds=0.3)
+    with locks.alone(tmp_path / "out", "fitting", wait=True):
+        assert f"process {os.getpid()} " in locks.holder(tmp_path / "out")
+    assert f"waiting for process {holder.pid} on " in caplog.text
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_who_holds_it_may_take_it_again_and_folders_made_for_it_go(tmp_path):
+    with locks.alone(tmp_path / "a/b/out", "training"):
+        with locks.alone(tmp_path / "a/b/../b/out", "training"):
+            pass
+        assert locks.lock_file(tmp_path / "a/b/out").exists()
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.fixture
+def env(tmp_path):
+    """Give an environment with caches of its own, where commands work without the Hub."""
+    changed = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "HF_HOME": str(tmp_path / "hf"), "HF_HUB_OFFLINE": "1"}
+    return {**{name: value for name, value in os.environ.items() if name != "UNBAG_CACHE"}, **changed}
+
+
+def both(env, cwd, *command):
+    """Give a command twice at once; return what both said, having seen that both succeed."""
+    processes = [PYTHON.start("-m", "unbag", *command, env=env, cwd=cwd) for _ in range(2)]
+    for process in processes:
+        assert process.wait() == 0, process.communicate()
+    return "".join(process.communicate()[1] for process in processes)
+
+
+def left_over(folder):
+    return [path for path in folder.rglob(".*") if path.name.endswith((".lock", ".part"))]
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
+    write_pairs(tmp_path / "pairs.csv", 40)
+    ask = ("evaluate", "majority", "--training", "pairs.csv", "--data", "pairs.csv", "--sets", "plain,swapped")
+    PYTHON.run("-m", "unbag", *ask, "--out", "one", env=env | {"XDG_CACHE_HOME": "other"}, cwd=tmp_path, check=True)
+    both(env, tmp_path, *ask, "--out", "two")
+    one, two = (
+        {str(path.relative_to(tmp_path / name)): path for path in (tmp_path / name).rglob("*") if path.is_file()}
+        for name in ("one", "two")
+    )
+    assert one.keys() == two.keys()
+    for name, path in one.items():
+        if name not in ("run.yaml",) and not name.endswith("manifest.json"):  # which say where and when
+            assert path.read_bytes() == two[name].read_bytes(), name
+    assert not left_over(tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_two_builds_of_one_set_are_one(tmp_path, env):
+    write_pairs(tmp_path / "pairs.csv", 40)
+    build = ("build", "swapped", "--data", "pairs.csv", "--out")
+    PYTHON.run("-m", "unbag", *build, "one.parquet", env=env | {"HF_HOME": "other"}, cwd=tmp_path, check=True)
+    both(env, tmp_path, *build, "two.parquet")
+    assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
+    assert not left_over(tmp_path)
+
+
+@pytest.mark.nightly
+@pytest.mark.slow
+def test_two_fits_of_one_lexical_model_are_one(tmp_path, env):
+    write_pairs(tmp_path / "pairs.csv", 3000)
+    said = both(env, tmp_path, "lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--out", "lexical")
+    assert "Traceback" not in said
+    config = json.loads((tmp_path / "lexical/config.json").read_text())
+    assert config["record"]["pairs"] == 9000
+    [kept] = (path for path in (tmp_path / "cache").rglob("model.safetensors"))
+    assert kept.read_bytes() == (tmp_path / "lexical/model.safetensors").read_bytes()
+    assert not left_over(tmp_path)
+
+
+def test_of_two_that_make_one_model_at_once_one_does_and_nothing_is_left_over(own_cache, tmp_path, monkeypatch):
+    pytest.importorskip("torch", reason="needs unbag[models]")
+    from unbag.training import initialization
+
+    pairs, out = write_pairs(tmp_path / "pairs.csv", 5), tmp_path / "there" / "dan"
+    of_words, both_read = initialization._of_words, threading.Barrier(2, timeout=60)
+
+    def at_once(*args):
+        parts = of_words(*args)
+        both_read.wait()  # both have found the place free
+        return parts
+
+    monkeypatch.setattr(initialization, "_of_words", at_once)
+    with ThreadPoolExecutor(2) as threads:
+        made = [threads.submit(initialization.make, "dan", [str(pairs)], out, dimensions=4) for _ in range(2)]
+    [refusal] = filter(None, (each.exception() for each in made))
+    assert "exists already" in str(refusal)
+    [record] = [each.result() for each in made if each.exception() is None]
+    assert json.loads((out / initialization.FILE).read_text()) == record
+    assert list(out.parent.iterdir()) == [out]

@@ -1,0 +1,126 @@
+"""No memory for a batch: it is asked in halves and the run goes on; for one pair, or a step of a training, one line."""
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+import torch
+
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.inference.llm.tiny_lm import save_tiny_lm
+from tests.robustness.tiny_model import save_tiny_model
+from tests.training.conftest import finetune, options, pairs_file, pretrained, recipe  # noqa: F401  (fixtures)
+from unbag.data import demo
+from unbag.inference.llm.causal import CausalPredictor
+from unbag.inference.memory import OutOfMemoryError
+from unbag.inference.transformer import TransformerPredictor
+
+KINDS = {
+    "GPU": lambda: torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2.00 GiB"),
+    "CPU": lambda: RuntimeError(
+        "[enforce fail at alloc_cpu.cpp:118] err == 0. DefaultCPUAllocator: can't allocate memory: you tried to "
+        "allocate 137438953472 bytes. Error code 12 (Cannot allocate memory)"
+    ),
+    "numpy": lambda: MemoryError("Unable to allocate 128. GiB for an array"),
+}
+PAIRS = list(demo.pairs("validation"))[:60]
+PREMISES, HYPOTHESES = [pair.premise for pair in PAIRS], [pair.hypothesis for pair in PAIRS]
+
+
+def with_little_memory(network, rows, error, sizes):
+    """Return what a class of networks does where there is memory for so many rows; it notes how many it is given."""
+    forward = network.forward
+
+    def limited(self, *args, **kwargs):
+        given = next(
+            value for value in (kwargs.get("input_ids"), kwargs.get("inputs_embeds"), *args) if value is not None
+        )
+        sizes.append(len(given))
+        if len(given) > rows:
+            raise error()
+        return forward(self, *args, **kwargs)
+
+    return limited
+
+
+@pytest.fixture(scope="module")
+def classifier(tmp_path_factory):
+    return TransformerPredictor.load(save_tiny_model(tmp_path_factory.mktemp("tiny")), batch_tokens=1024)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_batch_that_does_not_fit_is_halved_and_the_answers_are_the_same(classifier, monkeypatch, caplog, kind):
+    expected = classifier.predict(PREMISES, HYPOTHESES)
+    sizes = []
+    limited = with_little_memory(type(classifier.model), 5, KINDS[kind], sizes)
+    monkeypatch.setattr(type(classifier.model), "forward", limited)
+    monkeypatch.setattr(classifier, "_halving", type(classifier._halving)())
+    with caplog.at_level("WARNING"):
+        found = classifier.predict(PREMISES, HYPOTHESES)
+    assert np.abs(found - expected).max() < 1e-5
+    told = [record for record in caplog.records if "no memory for a batch" in record.message]
+    assert len(told) == 1
+    assert sum(size > 5 for size in sizes) <= 5, "each size is tried once: what did not fit is not asked again"
+    assert classifier.predict(PREMISES, HYPOTHESES) == pytest.approx(found, abs=1e-5)
+
+
+def test_one_pair_that_does_not_fit_is_one_line(classifier, monkeypatch):
+    monkeypatch.setattr(
+        type(classifier.model), "forward", with_little_memory(type(classifier.model), 0, KINDS["GPU"], [])
+    )
+    monkeypatch.setattr(classifier, "_halving", type(classifier._halving)())
+    with pytest.raises(OutOfMemoryError, match=r"no memory for a single pair of \d+ tokens; let the model read less"):
+        classifier.predict(PREMISES, HYPOTHESES)
+
+
+def test_what_is_no_want_of_memory_is_not_tried_again(classifier, monkeypatch):
+    sizes = []
+    limited = with_little_memory(
+        type(classifier.model), 0, lambda: RuntimeError("CUDA error: device-side assert"), sizes
+    )
+    monkeypatch.setattr(type(classifier.model), "forward", limited)
+    with pytest.raises(RuntimeError, match="device-side assert"):
+        classifier.predict(PREMISES, HYPOTHESES)
+    assert len(sizes) == 1
+
+
+def test_a_language_model_is_asked_in_halves_too(tmp_path, monkeypatch, caplog):
+    predictor = CausalPredictor.load(save_tiny_lm(tmp_path / "lm"), batch_tokens=4096)
+    premises, hypotheses = PREMISES[:24], HYPOTHESES[:24]
+    expected = predictor.predict(premises, hypotheses)
+    sizes = []
+    limited = with_little_memory(type(predictor.model), 2, KINDS["CPU"], sizes)
+    monkeypatch.setattr(type(predictor.model), "forward", limited)
+    found = predictor.predict(premises, hypotheses)
+    assert max(sizes) > 2, "otherwise nothing was halved"
+    assert np.abs(found - expected).max() < 1e-4
+    assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
+
+
+def test_a_step_of_a_training_that_does_not_fit_is_one_line_that_says_what_to_set(finetune, options, monkeypatch):  # noqa: F811
+    from transformers import BertForSequenceClassification
+
+    limited = with_little_memory(BertForSequenceClassification, 7, KINDS["GPU"], [])
+    forward = BertForSequenceClassification.forward
+
+    def in_training(self, *args, **kwargs):
+        return limited(self, *args, **kwargs) if self.training else forward(self, *args, **kwargs)
+
+    monkeypatch.setattr(BertForSequenceClassification, "forward", in_training)
+    with pytest.raises(OutOfMemoryError, match=r"--accumulation 2.*--batch-size than 12") as refused:
+        finetune()
+    assert "\n" not in str(refused.value)
+    record, _ = finetune(accumulation=2)  # as it says
+    assert record["steps"] == 12
+
+
+def test_the_evaluation_of_a_training_is_halved(finetune, options, tmp_path, monkeypatch, caplog):  # noqa: F811
+    expected, _ = finetune(max_steps=2)
+    from transformers import BertForSequenceClassification
+
+    limited = with_little_memory(BertForSequenceClassification, 12, KINDS["GPU"], [])
+    monkeypatch.setattr(BertForSequenceClassification, "forward", limited)
+    found, _ = finetune(max_steps=2, out=tmp_path / "again")
+    assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
+    assert found["evaluations"][-1]["all"] == pytest.approx(expected["evaluations"][-1]["all"], abs=1e-4)

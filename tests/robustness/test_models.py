@@ -1,0 +1,209 @@
+"""Folders of models that anyone may have made or spoilt: each is refused in a line that names it, or answers."""
+
+import json
+import os
+import shutil
+
+import pytest
+
+pytest.importorskip("torch", reason="needs unbag[models]")
+
+from transformers import AutoConfig
+
+from tests.inference.conftest import make_model, tiny_bert  # noqa: F401  (fixtures)
+from tests.inference.llm.tiny_lm import save_tiny_lm
+from tests.robustness.command import some
+from tests.robustness.damage import DAMAGES, do
+from unbag.api import evaluate
+from unbag.inference.label_probe import probe
+from unbag.inference.llm.causal import CausalPredictor
+from unbag.inference.loading import load_to_train
+from unbag.inference.predictor import ModelError
+from unbag.inference.transformer import TransformerPredictor
+
+
+@pytest.fixture
+def model(tiny_bert, tmp_path):  # noqa: F811
+    return shutil.copytree(tiny_bert, tmp_path / "model")
+
+
+def changed(folder, **values):
+    config = json.loads((folder / "config.json").read_text())
+    (folder / "config.json").write_text(json.dumps(config | values))
+
+
+def refused(folder):
+    """Return why a model is refused, in the one line that it must be; None if it is loaded and answers."""
+    said = None
+    try:
+        TransformerPredictor.load(folder).predict(["a dog"], ["the old man reads"])
+    except ValueError as error:
+        said = str(error)
+    assert "\n" not in (said or "")
+    return said
+
+
+@pytest.mark.parametrize("kind", ["bert", "roberta", "distilbert"])
+def test_a_tokenizer_without_its_files_is_refused(make_model, tmp_path, kind):  # noqa: F811
+    folder = shutil.copytree(make_model(kind), tmp_path / "model")
+    for path in [*folder.glob("tokenizer*"), *folder.glob("vocab*")]:
+        path.unlink()
+    assert "knows 0% of ordinary words" in refused(folder)
+    with pytest.raises(ModelError, match="knows 0% of ordinary words"):
+        load_to_train(folder, revision=None, label_map=None, seed=0)
+
+
+BROKEN_TOKENIZERS = ("{}", "[]", "null", "{", '{"model": null}', '{"version": "1.0"}', "\0", "[" * 100_000)
+
+
+@pytest.mark.parametrize("content", some(BROKEN_TOKENIZERS, 2), ids=lambda content: content[:12])
+def test_a_broken_tokenizer_is_refused(model, content):
+    (model / "tokenizer.json").write_text(content)
+    assert str(model) in refused(model)
+
+
+def test_a_tokenizer_that_its_library_panics_over_is_refused(model):
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    tokenizer["post_processor"]["pair"][2] = {"SpecialToken": {"id": "", "type_id": 0}}
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    assert f"the tokenizer of {model} cannot read a word: PanicException: no entry found" in refused(model)
+
+
+CONFIGS = (
+    "",
+    "{}",
+    "[]",
+    "null",
+    "1",
+    "{",
+    '{"model_type": "bert"',
+    "[" * 100_000,
+    '{"a":' * 100_000,
+    "\ufeff{}",
+    "\0",
+)
+
+
+@pytest.mark.parametrize("content", some(CONFIGS, 3), ids=lambda content: content[:12])
+def test_a_broken_config_is_refused(model, content):
+    (model / "config.json").write_text(content)
+    assert str(model) in refused(model)
+
+
+FIELDS = {
+    "model_type": (None, 1, [], "nonsense", "../x", ""),
+    "id2label": (["entailment", "neutral", "contradiction"], None, 3, {}, {"x": "entailment"}, {"0": None}, "abc"),
+    "hidden_size": (None, "32", 0, -1, 33, 1e30, [32]),
+    "vocab_size": (None, 2, 100_000, -5),
+    "num_hidden_layers": (None, -1, 5, "2"),
+    "architectures": (None, [], "BertForSequenceClassification", [None], 3),
+    "hidden_act": (None, "nonsense", 3),
+    "pad_token_id": (None, -1, 10**9, "0"),
+    "max_position_embeddings": (None, 0, -1, 8),
+    "num_labels": (1, 5, -1),
+    "quantization_config": ({}, {"quant_method": "nonsense"}, 3),
+    "auto_map": ({"AutoConfig": "evil.Config"}, 3),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "value"), [(name, value) for name, values in FIELDS.items() for value in some(values, 1)]
+)
+def test_no_value_in_a_config_is_a_traceback(model, name, value):
+    changed(model, **{name: value})
+    assert (refused(model) or "config.json").strip()
+
+
+@pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
+def test_no_damage_is_a_traceback(model, damage):
+    for name in ("model.safetensors", "tokenizer.json", "tokenizer_config.json"):
+        content = (model / name).read_bytes()
+        for seed in range(4):
+            do(damage, model / name, seed)
+            refused(model)
+            (model / name).write_bytes(content)
+    do(damage, model / "config.json")
+    refused(model)
+
+
+def test_weights_that_are_a_pointer_are_refused(model):
+    pointer = f"version https://git-lfs.github.com/spec/v1\noid sha256:{'0' * 64}\nsize 12345\n"
+    (model / "model.safetensors").write_text(pointer)
+    assert str(model) in refused(model)
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_has_is_refused(model):
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["dog"] = 5000
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    assert "token 5000" in refused(model)
+
+
+def test_training_with_a_tokenizer_larger_than_the_model_is_refused_before_it_begins(model):
+    tokenizer = json.loads((model / "tokenizer.json").read_text())
+    tokenizer["model"]["vocab"]["a word of no pair"] = 5000
+    (model / "tokenizer.json").write_text(json.dumps(tokenizer))
+    with pytest.raises(
+        ModelError, match=r"expected a vector for every token, got \d+ vectors .* 5,000 \('a word of no"
+    ):
+        load_to_train(model, revision=None, label_map=None, seed=0)
+    assert refused(model) is None, "pairs without that token can be asked"
+
+
+def test_language_model_smaller_than_its_tokenizer_is_refused(tmp_path):
+    from transformers import AutoModelForCausalLM
+
+    folder = save_tiny_lm(tmp_path / "lm")
+    network = AutoModelForCausalLM.from_pretrained(folder)
+    network.resize_token_embeddings(100)
+    network.save_pretrained(folder)
+    with pytest.raises(ModelError, match=r"the tokenizer gives token \d+ .*, the model has 100 tokens"):
+        CausalPredictor.load(folder)
+
+
+PARTS = (
+    ("bert", "num_hidden_layers"),
+    ("bert", "num_labels"),
+    ("distilbert", "n_layers"),
+    ("albert", "inner_group_num"),
+)
+
+
+@pytest.mark.parametrize(("kind", "name"), PARTS)
+@pytest.mark.parametrize("value", [10**9, 1e9, 10**400])
+def test_config_of_billions_of_parts_is_refused_at_once(make_model, tmp_path, monkeypatch, kind, name, value):  # noqa: F811
+    folder = shutil.copytree(make_model(kind), tmp_path / "model")
+    changed(folder, **{name: value})
+    monkeypatch.setattr(AutoConfig, "from_pretrained", lambda *_, **__: pytest.fail("the config was made"))
+    for load in (TransformerPredictor.load, lambda path: load_to_train(path, revision=None, label_map=None, seed=0)):
+        with pytest.raises(
+            ModelError, match=rf"model/config\.json: expected {name} to be at most 1,000, got 1"
+        ) as said:
+            load(folder)
+        assert len(str(said.value)) < 300
+
+
+def test_config_within_a_config_of_billions_of_parts_is_refused(model):
+    changed(model, encoder={"model_type": "bert", "num_hidden_layers": 10**9}, vocab_size_per_layer=300_000)
+    assert "expected num_hidden_layers to be at most 1,000, got 1,000,000,000" in refused(model)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir], ids=["fifo", "folder"])
+def test_what_is_no_file_is_refused_and_not_waited_for(model, make):
+    (model / "config.json").unlink()
+    make(model / "config.json")
+    assert str(model) in refused(model)
+
+
+def test_chance_on_the_probe_stands_in_the_results(tiny_bert, tmp_path, caplog):  # noqa: F811
+    data = tmp_path / "pairs.csv"
+    data.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
+    from unbag.challenge_sets.request import Request
+
+    right = probe(TransformerPredictor.load(tiny_bert)).right_declared
+    [result] = evaluate(tiny_bert, [Request("plain", options={"data": str(data)})], out=tmp_path, lexical=False)
+    assert right <= 4
+    said = f"gets {right} of 12 obvious pairs right, no more than one answer to all of them would: its scores may be"
+    assert said in caplog.text
+    assert said in result.model["label_probe_warning"]
+    assert said in (tmp_path / "results.json").read_text()

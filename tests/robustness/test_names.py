@@ -1,0 +1,144 @@
+"""Names that strangers choose: of configs, repositories, licences. None leads out of its place or takes in others'."""
+
+from dataclasses import replace
+from fnmatch import fnmatchcase
+from types import SimpleNamespace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.robustness.command import files_below, refused, some
+from unbag.challenge_sets.request import Request
+from unbag.hub import push
+from unbag.hub.dataset import publication
+from unbag.hub.push import Plan, Publication
+from unbag.utils.hub_names import require_config, require_path, require_repo
+
+CONFIGS = (
+    "t*",
+    "*",
+    "?",
+    "[a-z]",
+    "../../x",
+    "/etc",
+    "a/b",
+    "a\nb",
+    "a\x1b[31mb",
+    "[red]x",
+    "a:b",
+    "",
+    ".",
+    "..",
+    "a..b",
+)
+CONFIGS += ("-x", " x", "x ", "x" * 97, "a\\b", "a#b", "a%2fb", "a|b", "{a,b}", "\u202ex", "a\0b", "'", '"', "~", "$x")
+REPOSITORIES = (
+    "org",
+    "../x",
+    "org/..",
+    "a/b/c",
+    "org/na me",
+    "org/x\n",
+    "/x",
+    "org/",
+    "",
+    "org/-x",
+    "org/x--y",
+    "org/x.git",
+)
+REPOSITORIES += (
+    "org/" + "x" * 97,
+    "org/[red]x",
+    "örg/x",
+    "org/x\x1b[1m",
+    "https://host/org",
+    "org\\x",
+    "org/x?y",
+    "org/x#y",
+)
+
+
+@pytest.fixture
+def pairs(elsewhere, tmp_path, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    path = tmp_path / "pairs.csv"
+    path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
+    return path
+
+
+@pytest.mark.parametrize("config", some(CONFIGS, 8))
+def test_no_such_config_is_built_or_written(pairs, tmp_path, capsys, config):
+    before = files_below(tmp_path)
+    command = ("publish", "dataset", "plain", "--to", "org", "--data", pairs, "--license", "mit", f"--config={config}")
+    if config.strip() == config:  # a command takes spaces around a name away
+        refused(capsys, *command)
+    if config:
+        with pytest.raises(ValueError, match="config"):
+            publication(
+                [Request("plain", config, {"data": str(pairs)})], "org/plain", tmp_path / "built", licence="mit"
+            )
+    assert files_below(tmp_path) == before
+
+
+@pytest.mark.parametrize("repo", some(REPOSITORIES, 6))
+def test_no_such_repository_is_published_to(pairs, tmp_path, capsys, repo):
+    with pytest.raises(ValueError, match="expected a repository"):
+        Publication(repo, "dataset", {}, "Publish")
+    if repo not in ("org", "org/", "/x"):  # an organisation; --to drops a slash at its ends
+        refused(capsys, "publish", "dataset", "plain", f"--to={repo}", "--data", pairs, "--license", "mit")
+
+
+@pytest.mark.parametrize("path", ["../x", "/x", "a/../b", "a//b", "", ".", "a/.git/b", "a\nb", "a\\b", "a\0b", "./a"])
+def test_no_file_leads_out_of_its_repository(path):
+    with pytest.raises(ValueError, match="expected the path of a file"):
+        Publication("org/name", "dataset", {path: b""}, "Publish")
+
+
+@given(st.text(max_size=20), st.text(alphabet="abt-*?[]!", max_size=8))
+def test_what_a_config_owns_is_its_own(name, other):
+    for text in (name, other):
+        try:
+            require_config(text)
+        except ValueError:
+            continue
+        require_path(f"data/{text}/x")
+        owns = f"data/{text}/*"
+        assert fnmatchcase(f"data/{text}/x.parquet", owns)
+        assert not fnmatchcase("data/train/x.parquet", owns) or text == "train"
+
+
+@given(st.text(max_size=30))
+def test_a_repository_is_letters_digits_and_little_else(name):
+    try:
+        require_repo(name)
+    except ValueError:
+        return
+    assert name.isascii()
+    assert name.isprintable()
+    assert ".." not in name
+
+
+def test_nothing_is_deleted_that_was_not_in_the_plan(monkeypatch):
+    """A commit of somebody else's comes first, with a file where ours are: theirs stays."""
+    made = Publication("org/name", "dataset", {"data/a/new": b"1"}, "Publish", owns=("data/a/*",))
+    seen = Plan(made, "0" * 40, False, None, made.files, {"data/a/new": 1}, {}, ("data/a/old",))
+    later = replace(seen, base="1" * 40, deleted=("data/a/old", "data/a/theirs"))
+    plans, committed = [seen, later], []
+
+    class ConflictError(OSError):
+        """What the Hub says where another commit came first."""
+
+    def commit(planned, *, pull_request):
+        committed.append(planned.deleted)
+        if len(committed) == 1:
+            raise ConflictError
+        return SimpleNamespace(pr_url=None, oid="2" * 40)
+
+    answer = SimpleNamespace(response=SimpleNamespace(status_code=409))
+    monkeypatch.setattr(push, "_plan", lambda *_, **__: plans.pop(0))
+    monkeypatch.setattr(push, "_commit", commit)
+    monkeypatch.setattr(push, "http_cause", lambda error: answer)
+    monkeypatch.setattr(push, "pause", lambda *_: None)
+    assert push.publish(made).plan.deleted == ("data/a/old",)
+    assert committed == [("data/a/old",), ("data/a/old",)]

@@ -1,0 +1,227 @@
+"""Options that cannot be: refused by the command and by Python alike, before anything is built or written."""
+
+import math
+import re
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from tests.robustness.command import ask, files_below, refused, some
+from unbag import challenge_sets
+from unbag.api import evaluate
+from unbag.baselines.lexical.fitting import Recipe
+from unbag.challenge_sets import loading
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.selection import Pairs
+from unbag.data.sources import DataError, open_data
+from unbag.evaluation.comparison import compare
+from unbag.integrations.harness.export import export_tasks
+from unbag.training.config import TrainConfig
+
+WRONG = (10**30, b"x", {"a": 1}, "\n", "a\x1b[31mb", [None], object())
+OF_DATASETS = {"name", "version", "data_dir", "data_files", "description"}
+OPTIONS = [
+    (name, field.name)
+    for name in challenge_sets.names()
+    for field in fields(challenge_sets.get(name).builder_class().BUILDER_CONFIG_CLASS)
+    if field.name not in OF_DATASETS
+]
+LABELS = "entailment,neutral,contradiction"
+
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    path = tmp_path / "pairs.csv"
+    rows = [f"A man number {n} is running fast.,A man sleeps {n}.,neutral" for n in range(6)]
+    path.write_text("\n".join(["premise,hypothesis,label", *rows]) + "\n")
+    return path
+
+
+@pytest.mark.parametrize(("name", "option"), some(OPTIONS, 20))
+def test_no_option_of_a_set_takes_what_is_not_of_its_kind(pairs, tmp_path, name, option):
+    for value in WRONG:
+        given = {"data": str(pairs), option: value}
+        if option == "columns" and value == {"a": 1}:
+            continue
+        with pytest.raises(ValueError, match=f"{option}|least LMS"):
+            loading.builder(name, cache_dir=tmp_path / "sets", **given)
+
+
+TRAIN = "train finetune --model org/model --out out --validation"
+
+
+@pytest.mark.parametrize(
+    "told", ["build plain --labels", "evaluate majority --sets", "lexical fit --out out --training", TRAIN]
+)
+@pytest.mark.parametrize("empty", [",", " , "])
+def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs, capsys, told, empty):
+    data = [] if "--out" in told else ["--data", pairs]
+    assert re.search("expected (names with commas|values for)", refused(capsys, *told.split(), empty, *data))
+    assert files_below(Path.cwd()) == []
+
+
+@pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
+def test_no_other_number_of_examples_is_drawn(n):
+    with pytest.raises(ValueError, match="examples"):
+        Request("plain", examples=n)
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[("pairs", value) for value in (0, -5, True, 1.5, "all")],
+        *[("l2", value) for value in (0, -1.0, math.nan, math.inf, "1", True)],
+        *[("language", value) for value in ("xx", "", 3)],
+        *[("tags", value) for value in ("nonsense", "", None)],
+        *[("seed", value) for value in (1.5, "13", None, True)],
+        *[("training", value) for value in ("snli", [None], [""], {"snli": 1})],
+    ],
+)
+def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
+    with pytest.raises(ValueError, match=r"language|tags|seed|training|pairs|l2"):
+        Recipe(**{field: value})
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        *[(name, value) for name in ("epochs", "batch_size", "seed") for value in ("3", 1.5, True, 10**30, math.nan)],
+        *[("learning_rate", value) for value in ("1", math.nan, math.inf, True, 0, -1)],
+        *[("clip", value) for value in (math.inf, math.nan, "x", -1)],
+        *[("order", value) for value in ("x", 3, None, [])],
+        *[("corpus", value) for value in ("snli", ("",), (3,), ("a\nb",), None)],
+    ],
+)
+def test_no_training_is_begun_with_an_impossible_config(field, value):
+    with pytest.raises(ValueError, match=r"expected"):
+        TrainConfig(**{"model": "m", "out": Path("x"), field: value})
+
+
+@pytest.mark.parametrize("language", ["xx", "", "EN", "en ", None])
+def test_there_are_no_other_languages(pairs, language):
+    with pytest.raises(ValueError, match="language"):
+        open_data(pairs, language=language)
+    if language is not None:
+        with pytest.raises(ValueError, match="language"):
+            loading.builder("plain", data=str(pairs), language=language)
+
+
+TWICE = (
+    "entailment,entailment,neutral",
+    f"{LABELS},entailment",
+    f"{LABELS},not_entailment",
+    "a,b,c",
+    "",
+    ",",
+    LABELS + ",",
+)
+
+
+@pytest.mark.parametrize("labels", some(TWICE, 3))
+def test_each_label_has_one_number(tmp_path, capsys, labels):
+    path = tmp_path / "numbers.csv"
+    path.write_text("premise,hypothesis,label\nA.,B.,0\nA.,C.,1\n")
+    if labels:
+        refused(capsys, "build", "plain", "--data", path, "--labels", labels, "--out", "out")
+    with pytest.raises(DataError):
+        open_data(path, labels=labels.split(",")).count()
+    assert files_below(Path.cwd()) == []
+
+
+def test_a_truth_value_is_no_label(tmp_path):
+    path = tmp_path / "pairs.jsonl"
+    for label in ("true", "false"):
+        path.write_text(f'{{"premise": "A.", "hypothesis": "B.", "label": {label}}}\n')
+        with pytest.raises(DataError, match=rf"line 1: .*truth value {label}"):
+            list(open_data(path, labels=LABELS.split(",")).examples())
+    path.write_text('{"premise": "A.", "hypothesis": "B.", "label": 1}\n')  # not from the cache of the one before
+    assert [example.label for example in open_data(path, labels=LABELS.split(",")).examples()] == ["neutral"]
+
+
+COMMANDS = [
+    ("build", "plain", "--out", "out", "--examples", "-1"),
+    ("build", "plain", "--out", "out", "--examples", "0"),
+    ("build", "plain", "--out", "out", "--examples", "99999999999999999999"),
+    ("build", "sicck", "--out", "out", "-o", "folds=0"),
+    ("build", "cs_lambda", "--out", "out", "-o", "pairs=0"),
+    ("build", "cs_lambda", "--out", "out", "-o", "least_lms=nan"),
+    ("evaluate", "majority", "--sets", "plain", "--out", "out", "--examples", "-1"),
+    ("lexical", "fit", "--out", "out", "--pairs", "0", "--training", "PAIRS"),
+    ("lexical", "fit", "--out", "out", "--l2", "-1", "--training", "PAIRS"),
+    ("lexical", "fit", "--out", "out", "--l2", "nan", "--training", "PAIRS"),
+    *[
+        ("export", "lm-eval", "--to", "out", "--sets", "plain", "--hub", hub)
+        for hub in ("../x", "..", "", "a/b/c", "a b", "org/na\nme", "-org", "org/x.git", "org/../x", "/", "org/")
+    ],
+]
+
+
+@pytest.mark.parametrize("command", some(COMMANDS, 6), ids=" ".join)
+def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
+    data = ["--data", str(pairs)] if command[0] in ("build", "evaluate") else []
+    refused(capsys, *(str(pairs) if part == "PAIRS" else part for part in command), *data)
+    assert files_below(Path.cwd()) == []
+
+
+def test_what_can_be_still_passes(pairs, capsys):
+    assert ask(capsys, "build", "plain", "--data", pairs, "--examples", "3", "--out", "out.parquet")[0] == 0
+    requests = [Request("plain", "snli-test")]
+    with pytest.raises(ValueError, match=r"organisation.*found '\.\./x'"):
+        export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
+
+
+@pytest.mark.parametrize("name", ["corpus", "split", "columns", "labels", "language", "examples", "seed", "options"])
+def test_no_value_of_another_kind_says_which_pairs(name):
+    for value in (10**30, object(), b"x", [None], {1, 2}, lambda: 0):
+        with pytest.raises(ValueError, match=f"expected {name} to be"):
+            Pairs(**{name: value})
+
+
+@pytest.mark.parametrize("value", [{1, 2}, 1.5, "8", True, -1])
+@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "pairs", "shots", "retries"])
+def test_what_a_model_has_so_many_of_is_a_whole_number(name, value):
+    with pytest.raises(ValueError, match=f"expected {name} to be a whole number"):
+        evaluate("org/model", "plain", progress=False, **{name: value})
+
+
+@pytest.mark.parametrize("value", [math.inf, math.nan, -1, "x", None, [1], {1, 2}])
+@pytest.mark.parametrize("name", ["quantities", "level", "resamples"])
+def test_no_value_of_another_kind_says_how_to_compare(name, value):
+    with pytest.raises(ValueError, match=f"expected (a )?{name} "):
+        compare("run", "other", **{name: value})
+
+
+@pytest.mark.parametrize("value", [{1}, 1j, b"x"])
+def test_no_value_of_another_kind_is_a_name_or_a_path(value):
+    for name in ("out", "label_map", "revision", "device", "pipeline"):
+        with pytest.raises(ValueError, match="expected"):
+            evaluate(lambda p, h: ["neutral"] * len(p), [], lexical=False, **{name: value})
+    with pytest.raises(ValueError, match="expected sets to be"):
+        evaluate("majority", value, lexical=False)
+    for call in (
+        lambda: loading.builder(value),
+        lambda: loading.builder("plain", value),
+        lambda: compare("run", value),
+    ):
+        with pytest.raises(ValueError, match="expected"):
+            call()
+
+
+@pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
+def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, corpus):
+    for command in (("build", "plain", "--out", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
+        said = " ".join(refused(capsys, *command, "--corpus", corpus).replace("│", " ").split())
+        assert "expected a name without white space around it" in said
+        assert f"did you mean '{corpus.strip()}'?" in said
+    assert files_below(Path.cwd()) == []
+
+
+@pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
+def test_column_without_a_name_is_refused(pairs, capsys, name):
+    said = refused(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--out", "out.parquet")
+    assert f"expected a column for the {name}, got no name (--columns {name}=)" in " ".join(said.split())
+    assert files_below(Path.cwd()) == []

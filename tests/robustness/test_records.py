@@ -1,0 +1,157 @@
+"""Records that anyone may have written or spoilt: read to their end, or refused in one line that names them."""
+
+import copy
+import json
+import math
+import random
+import shutil
+from contextlib import suppress
+from pathlib import Path
+
+import pytest
+
+from tests.robustness.command import ALL, ask, refused, some
+from tests.robustness.conftest import LABELS, write_pairs
+from tests.robustness.damage import DAMAGES, do
+from unbag.api import evaluate
+from unbag.challenge_sets import results
+from unbag.challenge_sets.request import Request
+from unbag.challenge_sets.results import whole
+from unbag.evaluation import report_examples, samples
+from unbag.hub import results_dataset
+from unbag.hub.model import checkpoint
+
+WRONG = (None, True, -1, 1e999, math.nan, "", "x", "\x1b[31m", [], [None], {}, {"x": {}}, 10**30)
+VERSIONS = sorted((Path(__file__).parent / "records").iterdir())
+N = 150 if ALL else 8  # places in a record that are spoilt, drawn by a fixed seed
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory):
+    """Give what two evaluations leave: of one set with a plain score, and of one with a table of its own."""
+    folder = tmp_path_factory.mktemp("run")
+    path = write_pairs(folder / "pairs.csv", 6, does="runs fast")
+
+    def answers(premises, hypotheses):
+        return [
+            LABELS[sum(map(ord, premise + hypothesis)) % 3]
+            for premise, hypothesis in zip(premises, hypotheses, strict=True)
+        ]
+
+    sets = [
+        Request("plain", options={"data": str(path)}),
+        Request("permuted", options={"data": str(path), "q": 3, "min_words": 2}),
+    ]
+    evaluate(answers, sets, out=folder / "run", lexical=False)
+    return folder / "run"
+
+
+def places(value, path=()):
+    """Yield where something is in JSON, parts and wholes."""
+    yield path
+    parts = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, part in parts:
+        yield from places(part, (*path, key))
+
+
+def spoilt(record, number):
+    """Return a record with a value of another kind in one place, or without one."""
+    record = copy.deepcopy(record)
+    *above, last = random.Random(number).choice([place for place in places(record) if place])
+    inner = record
+    for key in above:
+        inner = inner[key]
+    if number % 4:
+        inner[last] = random.Random(-number).choice(WRONG)
+    else:
+        del inner[last]
+    return record
+
+
+@pytest.mark.parametrize("name", [results.FILE, report_examples.FILE])
+def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, name):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    record = json.loads((folder / name).read_text())
+    for number in range(N):
+        (folder / name).write_text(json.dumps(spoilt(record, number)))
+        ask(capsys, "report", folder, "--out", "report.html")
+        if name == results.FILE:
+            ask(capsys, "compare", folder, run)
+            ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
+            with suppress(ValueError), whole(folder):
+                results_dataset.publication("org/results", results.read(folder / name), model="org/model")
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("damage", some(DAMAGES, 1), ids=lambda damage: damage.__name__)
+def test_no_damage_is_a_traceback(run, tmp_path, capsys, monkeypatch, damage):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    for path in sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet")):
+        content = path.read_bytes()
+        do(damage, path)
+        for command in (("report", folder, "--out", "report.html"), ("compare", folder, run)):
+            ask(capsys, *command)
+        path.write_bytes(content)
+
+
+NO_RECORDS = ("", "null", "[]", "1", '"x"', "[" * 100_000, '{"schema": 1}', '{"schema": 99, "results": []}', "\xff")
+
+
+@pytest.mark.parametrize("content", some(NO_RECORDS, 4), ids=lambda content: content[:20])
+def test_what_is_no_record_is_refused_by_name(run, tmp_path, capsys, monkeypatch, content):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    (folder / results.FILE).write_bytes(content.encode("latin-1"))
+    for command in (("report", folder, "--out", "report.html"), ("compare", folder, run)):
+        code, _, err = ask(capsys, *command)
+        assert code == 1
+        assert "results.json" in err.replace("\n", "")
+    assert not (tmp_path / "report.html").exists()
+
+
+@pytest.mark.parametrize("number", ["NaN", "Infinity", "-Infinity", "1e999", "9" * 400])
+def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsys, monkeypatch, number):
+    monkeypatch.chdir(tmp_path)
+    folder = shutil.copytree(run, tmp_path / "copy")
+    record = json.loads((folder / results.FILE).read_text())
+    record["results"][0]["scores"]["accuracy"]["value"] = "HERE"
+    (folder / results.FILE).write_text(json.dumps(record).replace('"HERE"', number))
+    for command in (
+        ("report", folder, "--out", "report.html"),
+        ("compare", folder, run),
+        ("check", folder, "--min", "plain:accuracy=.1"),
+    ):
+        said = " ".join(refused(capsys, *command).split())
+        assert "results.json: expected a results file of unbag, got results.0.scores.accuracy.value = " in said
+        assert "which is no finite number" in said
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_no_spoilt_training_record_is_a_traceback(tmp_path):
+    golden = Path(__file__).parents[1] / "golden/training.json"
+    record = json.loads(golden.read_text())
+    folder = tmp_path / "model"
+    folder.mkdir()
+    (folder / "config.json").write_text('{"id2label": {"0": "entailment", "1": "neutral", "2": "contradiction"}}')
+    (folder / "tokenizer_config.json").write_text("{}")
+    (folder / "model.safetensors").write_bytes(b"")
+    for number in range(N):
+        (folder / "training.json").write_text(json.dumps(spoilt(record, number)))
+        said = ""
+        try:
+            with whole(folder):
+                checkpoint(folder, "org/name", base_licence="mit")
+        except ValueError as error:
+            said = str(error)
+        assert "\n" not in said
+
+
+@pytest.mark.parametrize("version", VERSIONS, ids=lambda folder: folder.name)
+def test_records_of_released_versions_are_read(version, tmp_path, capsys):
+    read = results.read(version / results.FILE)
+    assert [result.set for result in read] == ["plain", "permuted"]
+    assert all(samples.read(version, number, result) for number, result in enumerate(read))
+    assert ask(capsys, "report", version, "--out", tmp_path / "report.html")[0] == 0
+    assert ask(capsys, "compare", version, version)[0] in (0, 1)

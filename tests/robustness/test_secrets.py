@@ -1,0 +1,128 @@
+"""Keys and passwords are in nothing that is printed, whole or in part, wherever a server repeats them."""
+
+import json
+import os
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.robustness.command import refused, some
+from unbag.hub.push import HubError, explained
+from unbag.utils.redaction import blotted, first_line
+
+KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
+
+
+@pytest.fixture(autouse=True)
+def _secrets(own_cache, monkeypatch, tmp_path):
+    monkeypatch.setenv("OPENAI_API_KEY", KEY)
+    monkeypatch.chdir(tmp_path)
+
+
+def pieces(text, *, of=KEY, length=8):
+    """Return the parts of the key that are in a text."""
+    return [of[i : i + length] for i in range(len(of) - length + 1) if of[i : i + length] in text]
+
+
+@given(st.text(max_size=400), st.text(max_size=50), st.integers(0, 400))
+def test_no_cut_leaves_a_part_of_the_key(before, after, longest):
+    os.environ["OPENAI_API_KEY"] = KEY
+    message = f"{before}{KEY}{after}".replace("\n", " ")
+    assert not pieces(first_line(ValueError(message), longest=longest))
+    assert not pieces(blotted(message[:longest] + message))
+
+
+@pytest.mark.parametrize("cut", range(9, len(KEY)))
+def test_a_part_that_a_server_repeats_is_blotted_too(cut):
+    assert not pieces(blotted(f"Incorrect API key provided: {KEY[:cut]}***"))
+    assert not pieces(blotted(f"no such key …{KEY[-cut:]}."))
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("https://user:s3cr3t-word@hub.example/api", "https://…@hub.example/api"),
+        ("http://s3cr3t-word@hub.example:80", "http://…@hub.example:80"),
+        ("proxy socks5://a:b%40s3cr3t-word@h/x failed", "proxy socks5://…@h/x failed"),
+        ("write to a@b.org at https://hub.example", "write to a@b.org at https://hub.example"),
+        ("a token hf_abcdefghijklmnopqrstuvwx here", "a token … here"),
+    ],
+)
+def test_passwords_and_tokens_go_and_the_rest_stays(text, kept):
+    assert blotted(text) == kept
+
+
+def test_the_hubs_token_and_address_are_blotted(monkeypatch):
+    monkeypatch.setenv("HF_TOKEN", token := "a-token-of-no-known-form-7f3a9")
+    with pytest.raises(HubError) as caught, explained("org/name", "dataset"):
+        raise OSError(f"401 for https://me:{token}@hub.example: {token[:20]}")
+    assert not pieces(str(caught.value), of=token)
+
+
+def test_placeholders_for_keys_are_words_like_others(monkeypatch):
+    for placeholder in ("none", "EMPTY", "x", ""):
+        monkeypatch.setenv("OPENAI_API_KEY", placeholder)
+        assert blotted("none of x is EMPTY") == "none of x is EMPTY"
+
+
+@pytest.fixture
+def serve():
+    """Give a function that serves one kind of answer, and returns the address and what was asked."""
+    pytest.importorskip("openai", reason="needs unbag[llm]")
+    servers = []
+
+    def start(status, headers, body):
+        asked = []
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_POST(self):
+                asked.append((self.headers.get("authorization"), self.rfile.read(int(self.headers["content-length"]))))
+                content = body.encode()
+                self.send_response(status)
+                for name, value in {**headers, "content-length": str(len(content))}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(content)
+
+            do_GET = do_POST
+
+            def log_message(self, *_):
+                pass
+
+        server = HTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        servers.append(server)
+        return f"http://127.0.0.1:{server.server_port}/v1", asked
+
+    yield start
+    for server in servers:
+        server.shutdown()
+        server.server_close()
+
+
+def pairs(tmp_path):
+    path = tmp_path / "pairs.csv"
+    path.write_text("premise,hypothesis,label\nA dog runs.,A cat runs.,neutral\n")
+    return path
+
+
+@pytest.mark.parametrize("before", some([0, 180, 190, 285, 295], 1))
+@pytest.mark.parametrize("status", some([200, 400, 401, 404, 422], 2))
+def test_an_endpoint_that_repeats_the_key(serve, tmp_path, capsys, status, before):
+    for body in (f"{'x' * before}{KEY}", json.dumps({"error": {"message": f"{'x' * before}{KEY}", "code": KEY}})):
+        url, _ = serve(status, {"content-type": "application/json"}, body)
+        data = ("--data", pairs(tmp_path), "--sets", "plain", "--out", "out")
+        assert not pieces(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data))
+
+
+@pytest.mark.parametrize("status", some([301, 302, 303, 307, 308], 1))
+def test_a_redirect_to_another_host_is_refused_and_not_followed(serve, tmp_path, capsys, status):
+    elsewhere, asked = serve(200, {}, "{}")
+    url, _ = serve(status, {"location": f"{elsewhere}/chat/completions"}, "")
+    data = ("--data", pairs(tmp_path), "--sets", "plain", "--out", "out")
+    said = " ".join(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
+    assert asked == []
+    assert f"answered {status}: it sends questions on to http://127.0.0.1" in said

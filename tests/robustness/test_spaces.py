@@ -1,0 +1,115 @@
+"""The pages of our Spaces, given what anybody may send or propose: a complaint or an answer, and no markup."""
+
+import csv
+import json
+import math
+import re
+
+import pytest
+
+pytest.importorskip("gradio", reason="needs gradio")
+
+import pandas as pd
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.hub.test_leaderboard import P_C, _row
+from tests.robustness.command import ALL as ALL_OF_IT
+from tests.robustness.command import some
+from unbag.hub import metric_page
+from unbag.hub.leaderboard_page import ALL, LEFT_OUT, choices, overview, ranked, sound, usual
+
+GOOD = _row("org/reader", 0.4, **P_C)
+MARKUP = "![x](https://evil.example/a.png) [y](javascript:alert(1)) <img src=x onerror=alert(1)> **b** www.evil.example"
+WRONG = (
+    None,
+    math.nan,
+    math.inf,
+    10**400,
+    "",
+    "nope",
+    "[1]",
+    "{",
+    "[" * 10_000,
+    1,
+    -1,
+    True,
+    [],
+    {},
+    b"x",
+    MARKUP,
+    "a\nb",
+)
+
+
+def views(rows):
+    """Look at all that the page shows of a table."""
+    table = sound(pd.DataFrame(rows, dtype=object))
+    shown, meanings = overview(table)
+    for name in choices(table, "set", ALL):
+        usual(table, name)
+        ranked(table, name, ALL, ALL)
+    return table, f"{meanings} {shown.to_csv()} {ranked(table, ALL, ALL, ALL).to_csv()}"
+
+
+@pytest.mark.parametrize("column", some(GOOD, 4))
+def test_a_wrong_cell_stops_nothing_and_is_left_out_or_harmless(column):
+    for value in WRONG:
+        table, text = views([GOOD, {**GOOD, "model": "org/other", column: value}])
+        assert len(table) + table.attrs[LEFT_OUT] == 2
+        assert len(table) >= 1
+        assert "<img" not in text or "\\<img" in text
+        assert not re.search(r"(?<!\\)\]\(|(?<!\\)!\[", text.replace("](https://huggingface.co/", ""))
+
+
+def test_markup_in_a_metrics_name_is_text():
+    _, text = views([{**GOOD, "metric_name": MARKUP}])
+    assert "\\[y\\]\\(javascript\\:alert" in text
+    assert "www\\.evil" in text
+
+
+def test_without_a_column_it_says_so():
+    with pytest.raises(ValueError, match="expected the columns"):
+        sound(pd.DataFrame([{"model": "a"}]))
+    assert len(sound(pd.DataFrame([], columns=list(GOOD)))) == 0
+
+
+CELLS = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(),
+    st.floats(),
+    st.text(max_size=5),
+    st.sampled_from(WRONG),
+    st.recursive(st.integers(-2, 3), lambda inner: st.lists(inner, max_size=3), max_leaves=5).map(json.dumps),
+)
+
+
+def metric(predictions, references, groups=None, resamples=10):
+    """Stand for a metric: it does to cells what arithmetic does."""
+    right = [int(p) == int(r) for p, r in zip(predictions, references, strict=True)]
+    return {"accuracy": sum(right) / len(right), "first": predictions[0][0] if isinstance(predictions[0], list) else 1}
+
+
+@settings(max_examples=300 if ALL_OF_IT else 40)
+@given(
+    st.lists(st.tuples(CELLS, CELLS, CELLS), max_size=4), st.sampled_from(["", "{}", "[]", "{", '{"x": 1}', "[" * 9999])
+)
+def test_no_cell_is_an_error_of_another_kind(rows, options):
+    said = ""
+    try:
+        inputs = metric_page.columns(["predictions", "references", "groups.part"], rows)
+        metric_page.scores_html(metric_page.computed(metric, inputs, options), {})
+    except ValueError as error:
+        said = str(error)
+    assert isinstance(said, str)
+
+
+@given(st.text(max_size=200))
+def test_no_text_is_a_table_of_another_kind(text):
+    try:
+        header, rows = metric_page.table(text)
+        metric_page.columns(header, rows)
+    except (ValueError, csv.Error):
+        return
+    assert rows

@@ -1,0 +1,71 @@
+"""Modules that a user names and that fail: one line with the module, the error and the user's own lines."""
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.robustness.command import refused
+
+pytestmark = pytest.mark.usefixtures("elsewhere")
+
+AT_IMPORT = {
+    "raise RuntimeError('out of\\nluck')": "got RuntimeError: out of luck at broken_model.py:1 (<module>); correct it",
+    "x = {}['a']": "got KeyError: 'a' at broken_model.py:1 (<module>); correct it",
+    "def predict(:": "got SyntaxError: invalid syntax at broken_model.py:1 (<module>); correct it",
+    "import sys; sys.exit('no')": "got SystemExit: no at broken_model.py:1 (<module>); correct it",
+    "import no_such_package": "got ModuleNotFoundError: No module named 'no_such_package' at broken_model.py:1",
+    "from json import no_such_name": "got ImportError: cannot import name 'no_such_name' from 'json'",
+    "import json; json.loads('{')": "at broken_model.py:1 (<module>); correct it",
+}
+
+
+@pytest.fixture(autouse=True)
+def _imported_anew(monkeypatch):
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    yield
+    sys.modules.pop("broken_model", None)
+
+
+def said(capsys, pairs, model):
+    command = ("evaluate", model, "--sets", "plain", "--data", pairs, "--out", "out")
+    return " ".join(refused(capsys, *command).split())
+
+
+@pytest.mark.parametrize("content", AT_IMPORT)
+def test_module_that_raises_at_its_import_is_named_with_the_error_and_the_line(sixty_pairs, capsys, content):
+    Path("broken_model.py").write_text(f"{content}\n")
+    found = said(capsys, sixty_pairs, "broken_model:predict")
+    assert "broken_model:predict: expected to import the module broken_model, got " in found
+    assert AT_IMPORT[content] in found
+    assert "predictors.py" not in found
+    assert not Path("out").exists()
+
+
+@pytest.mark.parametrize(
+    ("model", "expected"),
+    [
+        ("no_such_module:predict", "'no_such_module:predict': No module named 'no_such_module'"),
+        ("broken_model.inner:predict", "No module named 'broken_model.inner'"),
+        ("broken_model:none", "has no attribute 'none'"),
+        ("broken_model:number", "which is of type int; name a function"),
+        (":predict", "':predict'; name a module and a function in it"),
+        ("broken_model:", "'broken_model:'; name a module and a function in it"),
+        (".broken_model:predict", "'.broken_model:predict'; name a module and a function in it"),
+    ],
+)
+def test_name_that_leads_to_no_function_is_refused(sixty_pairs, capsys, model, expected):
+    Path("broken_model.py").write_text("number = 3\n")
+    found = said(capsys, sixty_pairs, model)
+    assert "expected module:function, found " in found
+    assert expected in found
+
+
+def test_function_that_raises_is_one_line_with_the_users_lines(sixty_pairs, capsys):
+    Path("broken_model.py").write_text(
+        "def known(pair):\n    return {}[pair]\n\n\ndef predict(premises, hypotheses):\n"
+        "    return [known(pair) for pair in zip(premises, hypotheses)]\n"
+    )
+    found = said(capsys, sixty_pairs, "broken_model:predict")
+    assert "the function predict: expected an answer for each of 60 pairs, got KeyError: (" in found
+    assert found.endswith("at broken_model.py:2 (known), broken_model.py:6 (predict); correct the function")

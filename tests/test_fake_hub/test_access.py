@@ -1,0 +1,53 @@
+"""Who may see and change what, as `huggingface_hub` reports it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.fake_hub.client_process import runs_in
+from tests.test_fake_hub.callers import alice, alice_reading, bob, nobody
+
+
+def _private_repo(repo_id: str) -> None:
+    alice().create_repo(repo_id, private=True)
+    alice().upload_file(path_or_fileobj=b"secret", path_in_repo="s.txt", repo_id=repo_id)
+
+
+@runs_in("hub_client")
+def test_a_private_repository_does_not_exist_for_others(repo_id: str, tmp_path: Path) -> None:
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    _private_repo(repo_id)
+    for api, status in ((nobody(), 401), (bob(), 404)):
+        with pytest.raises(RepositoryNotFoundError) as refusal:
+            api.model_info(repo_id)
+        assert refusal.value.response.status_code == status
+        with pytest.raises(RepositoryNotFoundError):
+            api.hf_hub_download(repo_id, "s.txt", cache_dir=tmp_path)
+
+
+@runs_in("hub_client")
+def test_members_read_a_private_repository(repo_id: str, tmp_path: Path) -> None:
+    _private_repo(repo_id)
+    assert Path(alice_reading().hf_hub_download(repo_id, "s.txt", cache_dir=tmp_path)).read_text() == "secret"
+
+
+@runs_in("hub_client")
+def test_a_token_that_only_reads_cannot_write(repo_id: str) -> None:
+    from huggingface_hub.errors import HfHubHTTPError
+
+    alice().create_repo(repo_id)
+    with pytest.raises(HfHubHTTPError, match="must use a write token") as refusal:
+        alice_reading().upload_file(path_or_fileobj=b"x", path_in_repo="x.txt", repo_id=repo_id)
+    assert refusal.value.response.status_code == 403
+
+
+@runs_in("hub_client")
+def test_a_missing_repository_is_reported_as_such(repo_id: str) -> None:
+    from huggingface_hub.errors import RepositoryNotFoundError
+
+    for api in (alice(), nobody()):
+        with pytest.raises(RepositoryNotFoundError):
+            api.model_info(repo_id)

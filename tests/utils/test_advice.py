@@ -1,0 +1,90 @@
+"""Messages name only options of the command in use."""
+
+import ast
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import unbag
+from tests.cli.test_options import commands
+from unbag import cli
+from unbag.utils import advice
+
+PAIRS = {
+    "columns.csv": "one,two,three\nA man.,A dog.,neutral\n",
+    "letters.csv": "premise,hypothesis,label\nA man.,A dog.,E\n",
+    "numbers.csv": "premise,hypothesis,label\nA man.,A dog.,1\n",
+    "twice.csv": "id,premise,hypothesis,label\n" + "a,A man.,A dog.,neutral\n" * 2,
+}
+OF_OTHERS = frozenset(  # options of other programs, which messages quote
+    "--tasks --custom-tasks --include --always --dirty --match --abbrev --nproc_per_node --hash --no-deps".split()
+)
+
+
+@pytest.fixture
+def options_of():
+    return {
+        path: {name for param in command.params for name in (*param.opts, *param.secondary_opts)}
+        for path, command in commands()
+    }
+
+
+@pytest.mark.parametrize("file", PAIRS)
+@pytest.mark.parametrize(
+    "line",
+    [
+        "evaluate majority --sets plain --data {}",
+        "evaluate majority --sets plain --data {} --training {}",
+        "check majority --min plain:score=0 --data {}",
+        "build plain --data {} --out out.parquet",
+        "export lm-eval --to out --sets plain --data {}",
+        "lexical fit --training {} --out out",
+        "prefetch majority --sets plain --data {} --training {}",
+        "train finetune --model m --corpus {} --validation {} --out out",
+    ],
+)
+def test_a_message_about_a_file_names_only_options_of_its_command(file, line, options_of, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path(file).write_text(PAIRS[file])
+    words = line.format(*[file] * 2).split()
+    done = CliRunner(env={"COLUMNS": "500"}).invoke(cli.app, words)
+    message = f"{done.output} {done.exception}"
+    path = next(path for path in options_of if tuple(words[: len(path)]) == path)
+    assert advice.options_in(message) <= options_of[path], message
+
+
+def test_no_option_of_another_command_is_advised_after_a_download_failed(options_of):
+    from unbag.data import downloads
+
+    file = downloads.PinnedFile("https://example.org/a.zip", "0" * 64, "a.zip")
+    for path, options in options_of.items():
+        with advice.command_options(options):
+            assert advice.options_in(downloads._by_hand(file)) <= options, path
+
+
+def test_every_option_that_a_message_names_is_one_of_some_command(options_of):
+    known = frozenset().union(*options_of.values())
+    named = {}
+    for path in Path(unbag.__file__).parent.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            text = node.value if isinstance(node, ast.Constant) and isinstance(node.value, str) else ""
+            if " " in text and "\n" not in text and "var(--" not in text:
+                named.setdefault(path.name, set()).update(advice.options_in(text))
+    assert sum(map(len, named.values())) > 50
+    unknown = {file: sorted(options - known - OF_OTHERS) for file, options in named.items()}
+    assert {file: options for file, options in unknown.items() if options} == {}
+
+
+def test_a_command_offers_its_own_options_while_it_runs_and_python_all(monkeypatch):
+    seen = {}
+
+    def look(name):
+        seen[name] = (advice.fits_command("--columns"), advice.fits_command("--out"))
+        raise ValueError("that is all")
+
+    monkeypatch.setattr("unbag.challenge_sets.loading.described_options", look)
+    monkeypatch.setattr("unbag.challenge_sets.loading.summaries", lambda: look("all"))
+    CliRunner().invoke(cli.app, ["sets"])
+    assert seen == {"all": (False, False)}
+    assert advice.fits_command("--columns")

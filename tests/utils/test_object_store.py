@@ -1,0 +1,96 @@
+"""An object store that speaks S3, on this machine; skipped without `pip install 'moto[server]' s3fs`."""
+
+import os
+import threading
+
+import pytest
+
+pytest.importorskip("s3fs", reason="needs s3fs")
+pytest.importorskip("moto.server", reason="needs moto[server]")
+
+import unbag
+from tests.cli.test_options import unbag as command
+from tests.evaluation.test_evaluator import reads_order, request_  # noqa: F401  a few pairs of ours
+from tests.inference.test_run import ROWS, Counting
+from tests.inference.test_shards import CHUNK, parts
+from unbag.inference import predict_rows
+from unbag.inference.shards import Shard, predict_shard, work_of
+from unbag.utils.storage import Folder
+
+KEYS = {"AWS_ACCESS_KEY_ID": "any", "AWS_SECRET_ACCESS_KEY": "any", "AWS_DEFAULT_REGION": "us-east-1"}
+
+
+@pytest.fixture(scope="module")
+def bucket():
+    """Return the address of a bucket; the environment says where its server is, as a user's would."""
+    import s3fs
+    from moto import server
+
+    running = server.ThreadedMotoServer(port=0, verbose=False)
+    running.start()
+    _, port = running.get_host_and_port()
+    before = dict(os.environ)
+    os.environ.update(KEYS, AWS_ENDPOINT_URL=f"http://127.0.0.1:{port}")
+    s3fs.S3FileSystem.clear_instance_cache()
+    s3fs.S3FileSystem().mkdir("bucket")
+    yield "s3://bucket"
+    os.environ.clear()
+    os.environ.update(before)
+    s3fs.S3FileSystem.clear_instance_cache()
+    running.stop()
+
+
+def in_threads(works):
+    threads = [threading.Thread(target=work) for work in works]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+
+
+def test_an_object_is_made_for_one_of_several_who_ask_at_once(bucket):
+    folder, made = Folder(f"{bucket}/claims"), []
+    assert folder.is_exclusive
+    in_threads([lambda n=n: folder.create("a", str(n).encode()) and made.append(n) for n in range(8)])
+    assert [str(n).encode() for n in made] == [folder.read("a")]
+    folder.remove("a")
+    assert folder.names() == []
+    with pytest.raises(FileNotFoundError):
+        folder.read("a")
+
+
+def test_shards_in_an_object_store_make_each_row_once_and_together_what_one_process_makes(bucket, tmp_path):
+    predictors = [Counting() for _ in range(3)]
+
+    def shard(index):
+        work = work_of(ROWS, predictors[index], f"{bucket}/predictions", chunk_rows=CHUNK)
+        predict_shard(work, Shard(index, 3))
+
+    in_threads([lambda index=index: shard(index) for index in range(3)])
+    assert sum(sum(predictor.calls) for predictor in predictors) == len(ROWS)
+    expected = predict_rows(ROWS, Counting(), tmp_path, chunk_rows=CHUNK).store
+    found = work_of(ROWS, Counting(), f"{bucket}/predictions", chunk_rows=CHUNK).store
+    assert parts(found) == parts(expected)
+
+
+@pytest.mark.nightly
+def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
+    monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
+    for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
+        unbag.evaluate(reads_order, [request_], out=out, shard=shard, lexical=False, progress=False)
+    expected = (tmp_path / "one" / "results.json").read_bytes()
+    assert Folder(f"{bucket}/run").read("results.json") == expected
+    assert Folder(f"{bucket}/shards").read("results.json") == expected
+    done = command("score", "--from", f"{bucket}/shards", "--out", f"{bucket}/scored")
+    assert done.exit_code == 0, done.output
+    assert f"in {bucket}/scored:" in done.output
+    assert Folder(f"{bucket}/scored").read("results.json") == expected
+    done = command("build", "permuted", "--data", request_.options["data"], "--out", f"{bucket}/sets/permuted.parquet")
+    assert done.exit_code == 0, done.output
+    assert Folder(f"{bucket}/sets").names() == ["permuted.parquet"]
+
+
+def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):
+    done = command("evaluate", "majority", "--out", "s3://nosuchbucket/run")
+    assert done.exit_code == 2
+    assert "expected an address that can be written to" in " ".join(done.output.replace("│", " ").split())

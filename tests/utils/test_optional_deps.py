@@ -1,0 +1,82 @@
+"""What an installation without some extra can do, and what it says of the rest."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from unbag.utils.optional_deps import EXTRA_OF, told
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+EXTRAS = {
+    extra: {re.split(r"[<>=\[ ]", needed)[0] for needed in needs} - {"unbag"}
+    for extra, needs in PROJECT["optional-dependencies"].items()
+}
+
+# A process in which some packages are not there, as in an environment that never had them.
+WITHOUT = """
+import sys
+from importlib.machinery import PathFinder
+find, absent = PathFinder.find_spec, set(sys.argv.pop(1).split())
+PathFinder.find_spec = staticmethod(lambda name, *rest: None if name.split(".")[0] in absent else find(name, *rest))
+from unbag.cli import main
+sys.exit(main())
+"""
+
+
+def _run(tmp_path, *arguments):
+    (tmp_path / "p.csv").write_text(
+        "premise,hypothesis,label\nA cat sees a dog today .,A dog sees a cat today .,neutral\n"
+    )
+    absent = " ".join(EXTRA_OF)
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT, absent, *arguments], capture_output=True, text=True, cwd=tmp_path, timeout=300
+    )
+
+
+def test_every_package_of_an_extra_is_said_to_be_of_it():
+    single = {extra: needs for extra, needs in EXTRAS.items() if extra != "all"}
+    assert {package: extra for extra, needs in single.items() for package in needs} == EXTRA_OF
+
+
+def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
+    assert told(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith("pip install 'unbag[models]'")
+    assert told(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith("needs PyTorch")
+    assert told(ModuleNotFoundError("No module named 'colorama'", name="colorama")) == "No module named 'colorama'"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize(
+    ("arguments", "extra"),
+    [
+        (["train", "finetune", "--model", "m", "--out", "o"], "models"),
+        (["train", "max-entropy", "--model", "m", "--out", "o"], "models"),
+        (["models", "make", "dan", "--corpus", "demo", "--out", "o"], "models"),
+        (["evaluate", "org/model", "--sets", "plain", "--data", "p.csv", "--out", "o"], "models"),
+        (["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--out", "o"], "llm"),
+        (["build", "plain", "--data", "p.csv", "--engine", "ray", "--out", "o"], "ray"),
+        (["evaluate", "majority", "--sets", "plain", "--data", "p.csv", "--engine", "ray", "--out", "o"], "ray"),
+    ],
+)
+def test_a_command_without_its_extra_names_it(tmp_path, arguments, extra):
+    run = _run(tmp_path, *arguments)
+    assert run.returncode in (1, 2), run.stdout
+    assert f"pip install 'unbag[{extra}]'" in run.stderr
+    assert "Traceback" not in run.stderr
+
+
+def test_the_plain_installation_builds_and_scores(tmp_path):
+    assert (built := _run(tmp_path, "build", "swapped", "--data", "p.csv", "--out", "set")).returncode == 0, (
+        built.stderr
+    )
+
+
+def test_trackers_that_are_missing_are_named_with_what_brings_them(monkeypatch):
+    from unbag.training.preflight import require_trackers
+
+    monkeypatch.setattr("unbag.data.text.tagging.is_installed", lambda name: False)
+    with pytest.raises(ImportError, match=r"to be installed: pip install 'unbag\[trackers\]' wandb$"):
+        require_trackers(["tensorboard", "wandb"])
