@@ -12,8 +12,9 @@ INSTALL := $(BIN)/python -m pip install --quiet --constraint constraints.txt
 WORKERS ?= $(shell $(PYTHON) -c "import os; print(os.cpu_count() + 1)")
 PARALLEL = -n $(WORKERS) --dist loadfile --no-loadscope-reorder
 SCHEMA := $(VENV)/schemas/bin/check-jsonschema --builtin-schema vendor
-QUICK := $(patsubst %,tests/test_%.py,cli import_graph labels options scripts sources) \
-	tests/scoring tests/text tests/perturb tests/natlog tests/challenge_sets $(filter-out %/test_rerun.py,$(wildcard tests/report/test_*.py))
+QUICK := $(patsubst %,tests/%.py,cli/test_app test_import_graph data/test_labels utils/test_options test_scripts data/test_sources) \
+	tests/scoring tests/data/text tests/baselines/natlog tests/challenge_sets \
+	$(filter-out %/test_rerun.py,$(wildcard tests/reports/test_*.py))
 
 .PHONY: demo test test-all portability lowest extras attack fuzz audit quick lint schemas format hub bench harnesses docs
 
@@ -52,7 +53,7 @@ portability: $(VENV)/dev.installed  ## build every set as on other processors, a
 	$(BIN)/python -m tools.portability $(if $(wildcard ../shared),--shared ../shared)
 
 attack: $(VENV)/dev.installed  ## all of the attack with malformed input and faults, of which `make test` runs a part
-	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) -m "" tests/trust
+	UNBAG_ATTACK=$(SEED) $(BIN)/python -m pytest $(PARALLEL) -m "" tests/robustness
 	$(BIN)/python -m tests.robustness.malformed_inputs --attack-seed $(SEED) --inputs $(INPUTS)
 	$(BIN)/python -m tests.robustness.fault_injection --attack-seed $(SEED)
 

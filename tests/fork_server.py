@@ -4,7 +4,7 @@
 
 It stands in for `subprocess` with `sys.executable`. The client libraries of the Hub read the environment when they are
 imported: they are imported beforehand for an environment that several processes have. Nothing of unbag is, but what
-the attack (`tests/trust`) names, which starts thousands of processes.
+the attack (`tests/robustness`) names, which starts thousands of processes.
 """
 
 from __future__ import annotations
