@@ -1,4 +1,7 @@
-"""Run unbag with a fault inside its process: `python -m tests.robustness.fault_injection.child clock,impatient build …`."""
+"""Run unbag with a fault inside its process.
+
+`python -m tests.robustness.fault_injection.child clock,impatient build …`
+"""
 
 import ctypes
 import sys
