@@ -30,7 +30,7 @@ from recipes import add_columns, answers, asked, scored
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.predictor import Predictor
 from unbag.scoring.bootstrap import RATIO, Sample
@@ -212,7 +212,7 @@ def measure(
     return Measures(samples, values)
 
 
-def right(built: BuiltSet, found: Answers) -> NDArray[np.float64]:
+def right(built: BuiltSet, found: SetPredictions) -> NDArray[np.float64]:
     """Return 1 for each right answer, 0 for each wrong one, shape (n,)."""
     correct: NDArray[np.float64] = (found.predicted == found.gold(numbers(built.rows, "label"))).astype(np.float64)
     return correct
@@ -223,7 +223,7 @@ def share(correct: NDArray[np.float64]) -> Sample:
     return Sample(RATIO, np.stack([correct, np.ones_like(correct)], axis=1))
 
 
-def calibration_error(found: Answers, correct: NDArray[np.float64]) -> float:
+def calibration_error(found: SetPredictions, correct: NDArray[np.float64]) -> float:
     """Return the expected calibration error (Guo et al. 2017): |accuracy − confidence|, mean over pairs."""
     confidence = found.probabilities.max(axis=1).astype(np.float64)
     bins = np.minimum((confidence * BINS).astype(np.int64), BINS - 1)

@@ -31,7 +31,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.perturbations.vocabulary_split import HELD_OUT, are_in
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.inference.runner import predict_rows
 from unbag.scoring.bootstrap import Estimate, named_estimates
@@ -176,13 +176,13 @@ def _mask(rows: NDArray[np.intp], n: int) -> Bools:
     return found
 
 
-def answers(built: BuiltSet, predictor: Any, out: Path) -> Answers:
+def answers(built: BuiltSet, predictor: Any, out: Path) -> SetPredictions:
     """Return a model's answers, from the store where they are there."""
     found = predict_rows(built.rows, predictor, out)
-    return Answers(found.array(), found.label_space, found.has_probabilities)
+    return SetPredictions(found.array(), found.label_space, found.has_probabilities)
 
 
-def scored(built: BuiltSet, found: Answers) -> list[tuple[str, Estimate]]:
+def scored(built: BuiltSet, found: SetPredictions) -> list[tuple[str, Estimate]]:
     """Return the numbers of Permutation Acceptance, or of SICCK, that are shown, by name."""
     name = built.request.name
     scores: Mapping[str, Any] = challenge_sets.get(name).score_rows(built.rows, found)

@@ -53,7 +53,7 @@ def by_processes(arguments: Mapping[str, Any], out: Path, workers: int) -> dict[
     from unbag.challenge_sets.request import Request, export
     from unbag.utils import parallel
 
-    with parallel.up_to(workers):
+    with parallel.worker_count(workers):
         return export(Request(arguments["set"], options={"data": arguments["data"], **arguments["options"]}), out)
 
 

@@ -80,7 +80,7 @@ def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None])
         known = recipes()
         recipe = known[name]
         config = config_of(recipe, options, Path(folder) / "out")
-        for first in config.first(work_folder(config.out)).values():
+        for first in config.prerequisite_runs(work_folder(config.out)).values():
             run(known[PLAIN], first)  # finished, it is not run again below, where steps are timed
         run(recipe, config, on_step=lambda step, total, said: after_step())
 

@@ -163,7 +163,7 @@ def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
 
 
 def test_a_report_without_results_says_why():
-    left_out = results.LeftOut("sicck", None, "no such file")
+    left_out = results.SkippedSet("sicck", None, "no such file")
     empty = unbag.Report((), demo.file("train").parent, [left_out])
     assert repr(empty) == str(empty) == "Left out: sicck (no such file)"
     assert "sicck (no such file)" in empty._repr_html_()

@@ -25,12 +25,12 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from unbag.inference.loading import Classifier
-    from unbag.training.bias import Known
+    from unbag.training.bias import PairFeatures
     from unbag.training.data import TrainingData
     from unbag.training.objective import Objective
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known":
+def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures":
     """Return what biased models say of the training pairs."""
     from unbag.training.debiasing import known
 

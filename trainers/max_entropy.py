@@ -32,10 +32,10 @@ if TYPE_CHECKING:
 class MaxEntropyConfig(TrainConfig, MaxEntropyOptions):
     """The options of max-entropy, and those of every recipe."""
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
-        yield from TrainConfig.problems(self)
-        yield from MaxEntropyOptions.problems(self)
+        yield from TrainConfig.validation_errors(self)
+        yield from MaxEntropyOptions.validation_errors(self)
 
 
 def objective(classifier: "Classifier", config: MaxEntropyConfig, data: "TrainingData") -> "Objective":

@@ -32,13 +32,13 @@ from unbag.training.recipes import Protocol, Recipe
 
 if TYPE_CHECKING:
     from unbag.inference.loading import Classifier
-    from unbag.training.bias import Known
+    from unbag.training.bias import PairFeatures
     from unbag.training.data import TrainingData
     from unbag.training.objective import Objective
     from unbag.training.output import Record
 
 
-def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "Known | None":
+def known(config: Any, pairs: "TrainingData", models: "Mapping[str, Path]") -> "PairFeatures | None":
     """Return what biased models say of the training pairs, if they are asked."""
     from unbag.training.debiasing import known
 

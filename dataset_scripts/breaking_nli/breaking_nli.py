@@ -199,15 +199,15 @@ class BreakingNli(OfficialSet):
         yield from substitution.tables(rows, self._measure)
         self.keep_counts(rejected)
 
-    def require_named(self) -> None:
+    def validate_names(self) -> None:
         """Refuse to begin without WordNet, too, where that is asked for."""
-        super().require_named()
+        super().validate_names()
         if self.config.wordnet:
-            from unbag.baselines.wordnet.database import require_installed
+            from unbag.baselines.wordnet.database import validate_installed
 
-            require_installed()
+            validate_installed()
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return what the training corpus was, which tables, and why candidates were not used, by reason."""
         options: dict[str, Any] = {"attested_in": sources_record(self._training())}
         if self.config.bigrams:

@@ -21,10 +21,10 @@ from unbag.challenge_sets.config import SourceConfig, source_configs
 from unbag.challenge_sets.requirements import Requirement
 from unbag.data.readers import is_hub_id
 from unbag.data.sources import Example, Source
-from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
+from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
 from unbag.utils import optional_deps
-from unbag.utils.options import whole
-from unbag.utils.safe_io import require_file
+from unbag.utils.options import check_int
+from unbag.utils.safe_io import validate_file
 
 _CITATION = """@inproceedings{nie-etal-2019-analyzing,
   title = {Analyzing Compositionality-Sensitivity of {NLI} Models},
@@ -67,9 +67,9 @@ class CsLambdaConfig(SourceConfig):
             ValueError: if an option has no such value.
         """
         super().check()
-        require_words(self.sentences_in)
+        validate_language(self.sentences_in)
         if self.pairs is not None:
-            whole("the number of training pairs", self.pairs, least=1)
+            check_int("the number of training pairs", self.pairs, least=1)
         if not 0 <= self.least_lms <= 1:
             raise ValueError(f"expected a least LMS (λ) from 0 to 1, found {self.least_lms}")
         if self.folds < _LEAST_FOLDS:
@@ -96,19 +96,19 @@ class CsLambda(ChallengeSetBuilder):
         scorer = _scorer(self._models(source), self.config.seed)
         return scored_tables(examples, scorer, least_lms=self.config.least_lms)
 
-    def get_ready(self, source: Source) -> None:
+    def warm_caches(self, source: Source) -> None:
         """Fit the lexical models."""
         self._models(source)
 
-    def require_named(self) -> None:
+    def validate_names(self) -> None:
         """Refuse what is surely no lexical model, and to begin without what cuts the sentences, too."""
-        super().require_named()
+        super().validate_names()
         if is_segmented(self.config.sentences_in):
             optional_deps.require(SEGMENTER)
         if self.config.lexical and not is_hub_id(self.config.lexical):
-            require_file(Path(self.config.lexical) / CONFIG_FILE)
+            validate_file(Path(self.config.lexical) / CONFIG_FILE)
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return the records of the lexical models."""
         [source] = self.sources()
         return {"lexical_models": [_record(folder) for folder in self._models(source)]}

@@ -27,7 +27,7 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.sources import Example, Source
 from unbag.data.text.tagging import PIPELINE, Tagger, tag_ahead
-from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words, tokenize, tokenizer_identity
+from unbag.data.text.tokens import SEGMENTER, is_segmented, tokenize, tokenizer_identity, validate_language
 from unbag.scoring.pos_minitree import check_definition
 from unbag.utils import optional_deps
 
@@ -74,7 +74,7 @@ class PermutedConfig(SourceConfig):
             ValueError: if an option has no such value.
         """
         super().check()
-        require_words(self.sentences_in)
+        validate_language(self.sentences_in)
         Permuter(self.q, self.mode, self.seed)  # refuses what cannot be
         if self.q > _MOST_PERMUTATIONS:
             raise ValueError(
@@ -109,9 +109,9 @@ class Permuted(ChallengeSetBuilder):
     CITATION = _CITATION
     UNFIT = "too short to permute"
 
-    def require_named(self) -> None:
+    def validate_names(self) -> None:
         """Refuse to begin without what cuts the sentences, too."""
-        super().require_named()
+        super().validate_names()
         if is_segmented(self.config.sentences_in, characters=self.config.characters):
             optional_deps.require(SEGMENTER)
 
@@ -131,17 +131,17 @@ class Permuted(ChallengeSetBuilder):
         )
         self.keep_counts(counts)
 
-    def get_ready(self, source: Source) -> None:
+    def warm_caches(self, source: Source) -> None:
         """Load the tokenizer, which forked processes then need not, and tag what mini-trees are counted in."""
         tokenize("", source.language, characters=self.config.characters)
         if self.config.minitrees:
             tag_ahead(self.config.pipeline, self._training_texts())
 
-    def unfit_otherwise(self) -> dict[str, int]:
+    def exclusion_counts(self) -> dict[str, int]:
         """Return how many examples had enough words but no q different permutations."""
         return {f"with fewer than {self.config.q} different permutations": self.kept_counts().get(TOO_FEW, 0)}
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return what cut the sentences where that is more than spaCy, whose version is on record anyway."""
         language, characters = self.config.sentences_in, self.config.characters
         if not is_segmented(language, characters=characters):

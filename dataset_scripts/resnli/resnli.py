@@ -135,7 +135,7 @@ class Resnli(ChallengeSetBuilder):
         yield from super().requirements()
         yield requirements.embeddings(self.config.embeddings or embeddings.DEFAULT)
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return which embeddings, exactly."""
         return {"embeddings": embeddings.identity_of(self.config.embeddings or embeddings.DEFAULT)}
 

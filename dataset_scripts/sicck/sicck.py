@@ -21,7 +21,7 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import OFFICIAL
 from unbag.data.sources import Example, Source
 from unbag.data.text.tagging import Tagger
-from unbag.utils.options import whole
+from unbag.utils.options import check_int
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -67,7 +67,7 @@ class SicckConfig(OfficialConfig):
         if self.folding not in FOLDINGS:
             raise ValueError(f"expected a folding of {', '.join(FOLDINGS)}, found {self.folding!r}")
         super().check()
-        whole("folds", self.folds, least=2)
+        check_int("folds", self.folds, least=2)
         most = SEED_PAIRS if self.folding == WHOLE_SEEDS else PAIRS
         if self.is_official and self.folds > most:
             raise ValueError(f"expected at most {most:,} folds of the authors' pairs, found {self.folds:,}")

@@ -111,7 +111,7 @@ class SoswapAddamod(ChallengeSetBuilder):
         """Open the pairs, for one process: a premise is used once, wherever it comes again."""
         return [source.in_one_piece() for source in super().sources(streaming=streaming)]
 
-    def get_ready(self, source: Source) -> None:
+    def warm_caches(self, source: Source) -> None:
         """Parse by several processes, where they may work, what one will then find parsed."""
         premises = (premise for _, premise in distinct_premises(source.examples()))
         parse_ahead(self.config.pipeline, premises)
@@ -157,7 +157,7 @@ class SoswapAddamod(ChallengeSetBuilder):
             yield from requirements.of_corpus(self.config.corpus, [self.config.attested_split], self.config.revision)
         yield requirements.pipeline(self.config.pipeline)
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return the parser's identity; how many premises there were, pairs of each kind, and refusals by reason."""
         return {"parser": Parser(self.config.pipeline).identity, "counts": self.kept_counts()}
 

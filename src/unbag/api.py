@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from unbag.challenge_sets import results, suite
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request
-from unbag.challenge_sets.results import LeftOut
+from unbag.challenge_sets.results import SkippedSet
 from unbag.challenge_sets.selection import Pairs
 from unbag.data.labels import parse_label_map
 from unbag.evaluation import evaluator, result_folder
-from unbag.evaluation.backends import opened, require_engine
+from unbag.evaluation.backends import open_backend, validate_backend
 from unbag.evaluation.evaluator import OnProgress
 from unbag.evaluation.model_loading import Model, is_recognised
 from unbag.inference.distributed import process_group
@@ -23,9 +23,9 @@ from unbag.inference.shards import Shard
 from unbag.reports.report import Report
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
-from unbag.utils.options import whole
+from unbag.utils.options import check_int
 from unbag.utils.progress import bars
-from unbag.utils.safe_io import require_writable
+from unbag.utils.safe_io import validate_writable
 from unbag.utils.storage import Folder, is_address, send
 
 if TYPE_CHECKING:
@@ -176,18 +176,18 @@ def evaluate(
     numbers = {"max_length": max_length, "batch_tokens": batch_tokens, "concurrency": concurrency, "pairs": pairs}
     for name, number in numbers.items():
         if number is not None:
-            whole(name, number, least=1)
+            check_int(name, number, least=1)
     for name, number in {"shots": shots, "retries": retries}.items():
         if number is not None:
-            whole(name, number)
+            check_int(name, number)
     if not (out is None or isinstance(out, str | PathLike)) or out == "":
         raise ValueError(f"expected out to be the path of a folder, found {out!r}")
     if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
         label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
-    require_engine(engine, num_gpus, shard)
-    evaluator.require_no_shard(shard, predictions_csv)
+    validate_backend(engine, num_gpus, shard)
+    evaluator.validate_unsharded(shard, predictions_csv)
     if predictions_csv is not None:
-        require_writable(Path(predictions_csv), folder=False)
+        validate_writable(Path(predictions_csv), folder=False)
     failures: list[Failure] = []
 
     def failed(failure: Failure) -> None:
@@ -217,7 +217,7 @@ def evaluate(
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
     visible = progress and on_progress is None and process_group().rank == 0
-    with bars(visible=visible) as shown, parallel.up_to(num_proc), opened(engine, num_gpus) as asking:
+    with bars(visible=visible) as shown, parallel.worker_count(num_proc), open_backend(engine, num_gpus) as asking:
         report.results = evaluator.evaluate_all(
             [model],
             requests,
@@ -252,7 +252,7 @@ def evaluate(
         )
     if address is not None:
         send(folder, address, last=results.FILE)
-    report.left_out = [LeftOut(each.set, each.model, each.reason) for each in failures]
+    report.left_out = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 
 

@@ -8,13 +8,13 @@ from unbag.challenge_sets.breaking_nli.table import reading
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck.scores import gold_of
 from unbag.data.labels import CONTRADICTION_OR_NOT, FOUR_WAY
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 C, NOT_C = 0, 1  # columns of the answers
 
 
 def answers(predicted):
-    return Answers(np.eye(2)[predicted], CONTRADICTION_OR_NOT, has_probabilities=True)
+    return SetPredictions(np.eye(2)[predicted], CONTRADICTION_OR_NOT, has_probabilities=True)
 
 
 def scores_of(name, predicted, **columns):

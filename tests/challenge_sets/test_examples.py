@@ -15,7 +15,7 @@ from unbag.challenge_sets.soswap_addamod import examples as soswap_addamod
 from unbag.challenge_sets.swapped import examples as swapped
 from unbag.challenge_sets.views.examples import CANDIDATES, PER_KIND, Said
 from unbag.data.labels import LABELS, label_id
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.evaluation import report_examples
 
 
@@ -24,7 +24,7 @@ def _answers(*said, sure=0.8):
     for each in said:
         name, share = each if isinstance(each, tuple) else (each, sure)
         rows.append([share if label == name else (1 - share) / 2 for label in LABELS])
-    return Answers(np.array(rows, dtype=np.float32), LABELS, True)
+    return SetPredictions(np.array(rows, dtype=np.float32), LABELS, True)
 
 
 def _pairs(n=3, **columns):

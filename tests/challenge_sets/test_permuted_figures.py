@@ -8,7 +8,7 @@ from unbag.challenge_sets.permuted.scores import permuted_scores
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.data.labels import LABELS
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 Q = 40
 
@@ -29,7 +29,7 @@ def _columns(**more):
 def _answers(sure):
     """Entailment everywhere, with this probability."""
     rest = (1 - sure) / 2
-    return Answers(np.tile([sure, rest, rest], (2 * (Q + 1), 1)), LABELS, True)
+    return SetPredictions(np.tile([sure, rest, rest], (2 * (Q + 1), 1)), LABELS, True)
 
 
 def _group(scores, mode):

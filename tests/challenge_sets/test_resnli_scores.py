@@ -10,7 +10,7 @@ from unbag.challenge_sets.resnli import table as resnli
 from unbag.challenge_sets.resnli.scores import join_partitions
 from unbag.challenge_sets.results import Result
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.reports import terminal
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
@@ -27,7 +27,7 @@ PREDICTED = [0, 1, 1, 2]
 
 
 def _answers(predicted, label_space=LABELS):
-    return Answers(np.eye(len(label_space))[predicted], label_space, has_probabilities=False)
+    return SetPredictions(np.eye(len(label_space))[predicted], label_space, has_probabilities=False)
 
 
 def test_partitions_are_scored_and_what_was_trained_on_told_apart():

@@ -17,7 +17,7 @@ from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import Request, check
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS, LabelError, gold_id, label_id
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 SENTENCES = {
     "de": ("Zwei große Hunde laufen heute schnell über das Feld.", "Einige Tiere sind heute draußen auf dem Feld."),
@@ -159,7 +159,7 @@ def test_nothing_is_fitted_on_two_labels():
 
 
 def test_folded_answers_sum_what_is_no_entailment():
-    answers = Answers(np.array([[0.4, 0.3, 0.3]]), LABELS, has_probabilities=True)
+    answers = SetPredictions(np.array([[0.4, 0.3, 0.3]]), LABELS, has_probabilities=True)
     assert answers.for_gold(LABELS) is answers
     assert answers.for_gold(["entailment", "not_entailment"]).names.tolist() == ["not_entailment"]
 

@@ -154,9 +154,9 @@ def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):
     monkeypatch.setattr(SourceConfig, "open", lambda self, **how: replace(data(self, **how), _spans=lambda: spans))
     options = {"data": str(few_orders), "q": 70, "mode": "clumped_75", "cache_dir": tmp_path / "cache"}
     builder = loading.builder("permuted", **options)
-    with parallel.up_to(2):
+    with parallel.worker_count(2):
         loading.prepare(builder)
-    assert builder.unfit_otherwise() == {"with fewer than 70 different permutations": 2}
+    assert builder.exclusion_counts() == {"with fewer than 70 different permutations": 2}
 
 
 CHINESE = ("他昨天在图书馆里看书，没有回家吃晚饭。", "他昨天没有去图书馆，他在家里睡觉，没吃饭。")

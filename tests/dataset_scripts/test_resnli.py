@@ -14,7 +14,7 @@ from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build, export
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, label_id
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.utils.safe_io import DataError
 
 NOUNS = "dog cat man woman boy girl horse bird".split()
@@ -122,7 +122,9 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
 def test_resnli_of_few_drawn_examples_can_be_scored(pairs, words, n):
     built = build(Request("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, examples=n))
     probabilities = np.eye(3)[built.rows["label"]]
-    scores = challenge_sets.get("resnli").score_rows(built.rows, Answers(probabilities, LABELS, has_probabilities=True))
+    scores = challenge_sets.get("resnli").score_rows(
+        built.rows, SetPredictions(probabilities, LABELS, has_probabilities=True)
+    )
     partitions = scores["n_partitions"]
     assert scores["accuracy"].value == 1
     assert scores["set_partitions"] == 20
@@ -193,7 +195,7 @@ def test_sick_is_rearranged_from_all_its_splits(tmp_path):
     assert set(Counter(test["partition"]).values()) == {245, 246}
     assert set(test["source_split"]) == {"train", "validation", "test"}
     assert all(row["id"].startswith(f"sick-{row['source_split']}-") for row in test)
-    [name, commit] = made.made_with()["embeddings"].split("@")
+    [name, commit] = made.provenance()["embeddings"].split("@")
     assert (name, len(commit)) == (fixture, 40)
 
 

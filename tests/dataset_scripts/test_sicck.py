@@ -8,7 +8,7 @@ from unbag import challenge_sets, evaluate
 from unbag.challenge_sets import loading
 from unbag.challenge_sets.request import Request, build
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 PAIRS = [
     ("A black cat is eating a fish.", "A cat is eating a fish.", "entailment"),
@@ -145,7 +145,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
 
 def test_two_label_models_are_scored_on_three(file):
     rows = loading.load("sicck", "official", file=file)
-    answers = Answers(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
+    answers = SetPredictions(np.tile([0.2, 0.8], (len(rows), 1)), TWO_WAY, has_probabilities=True)
     scores = challenge_sets.get("sicck").score_rows(rows, answers)
     assert set(scores["by_label"]) == {"forward_entailment", "reverse_entailment", "not_entailment"}
     assert scores["accuracy"].value == (593 + 422) / 1304

@@ -14,11 +14,11 @@ import unbag
 from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build, export, is_exported, read_back
 from unbag.data.labels import CONTRADICTION_OR_NOT, TWO_WAY, LabelError, fold, label_space_of, parse_label_map
-from unbag.data.predictions import require_foldable
+from unbag.data.predictions import validate_label_space
 from unbag.data.text.tokens import tokenize
 from unbag.evaluation.backends import InProcess
 from unbag.evaluation.evaluator import evaluate_all, evaluate_file
-from unbag.evaluation.lexical_baseline import WordCounter, Words
+from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.model_loading import CAUSAL, ENDPOINT
 from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError
@@ -133,7 +133,7 @@ def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
 
 def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
     class Elsewhere(InProcess):
-        def require_usable(self, dtype, device):
+        def validate_device(self, dtype, device):
             told.append((dtype, device))
 
         def predictor_of(self, model, **options):
@@ -150,7 +150,7 @@ def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
 
 def test_what_the_lexical_model_says_may_be_kept_at_an_address(tmp_path, request_, monkeypatch):
     kept = []
-    monkeypatch.setattr(WordCounter, "of", lambda self, built, store: kept.append(store) or Words())
+    monkeypatch.setattr(LexicalBaseline, "of", lambda self, built, store: kept.append(store) or BaselinePredictions())
     path = _predictions(tmp_path, request_, list)
     evaluate_file(path, request_, out=tmp_path / "scored", predictions="s3://bucket/predictions")
     assert kept == ["s3://bucket/predictions"]
@@ -340,10 +340,10 @@ def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradict
     with pytest.raises(LabelError, match="got not_entailment, which may be either; use pairs of three labels"):
         evaluate_file(path, two, out=tmp_path / "scored", lexical=False)
     with pytest.raises(LabelError, match="use pairs of three labels"):
-        require_foldable(names, CONTRADICTION_OR_NOT)
-    require_foldable(names, TWO_WAY)
-    require_foldable(names, LABELS)
-    require_foldable(LABELS, CONTRADICTION_OR_NOT)
+        validate_label_space(names, CONTRADICTION_OR_NOT)
+    validate_label_space(names, TWO_WAY)
+    validate_label_space(names, LABELS)
+    validate_label_space(LABELS, CONTRADICTION_OR_NOT)
     assert evaluate_file(path, request_, out=tmp_path / "scored", lexical=False).scores["omega_max"].n > 0
 
 

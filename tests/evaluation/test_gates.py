@@ -24,7 +24,7 @@ def check(*arguments):
 def held(low, high, bound, side="min", n=100, name="accuracy"):
     made = result()
     made.scores[name] = Estimate((low + high) / 2, low, high, n)
-    [checked] = gates.check([made], [gates.Bound("plain", name, side, bound)])
+    [checked] = gates.check([made], [gates.GateBound("plain", name, side, bound)])
     return checked
 
 

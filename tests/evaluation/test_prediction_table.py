@@ -11,7 +11,7 @@ from tests import factories
 from unbag.challenge_sets.request import Request, build
 from unbag.data import demo
 from unbag.data.labels import LABELS, TWO_WAY
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.evaluation.evaluator import evaluate_file
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.function import CallablePredictor
@@ -43,7 +43,7 @@ def by_length(premises, hypotheses):
 
 def test_write_awkward_text_is_read_back_by_csv_and_pandas(tmp_path):
     table = PredictionTable()
-    answers = Answers(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
+    answers = SetPredictions(np.array([[0.1234567, 0.8, 0.0765433], [0.5, 0.25, 0.25]], dtype=np.float32), LABELS, True)
     table.add(factories.result(), _rows([AWKWARD, "Plain."], [0, 2]), answers)
     table.write(tmp_path / "rows.csv")
     first, second = _read(tmp_path / "rows.csv")
@@ -61,9 +61,9 @@ def test_write_awkward_text_is_read_back_by_csv_and_pandas(tmp_path):
 def test_write_models_of_other_label_spaces_have_empty_cells(tmp_path):
     table = PredictionTable()
     rows = _rows(["One.", "Two."], [1, 2])
-    two_way = Answers(np.array([[0.75, 0.25], [0.25, 0.75]]), TWO_WAY, True)
-    unsure = Answers(np.full((2, 3), 1 / 3), LABELS, True, np.array([True, False]))
-    only_labels = Answers(np.eye(3)[[1, 1]], LABELS, has_probabilities=False)
+    two_way = SetPredictions(np.array([[0.75, 0.25], [0.25, 0.75]]), TWO_WAY, True)
+    unsure = SetPredictions(np.full((2, 3), 1 / 3), LABELS, True, np.array([True, False]))
+    only_labels = SetPredictions(np.eye(3)[[1, 1]], LABELS, has_probabilities=False)
     for name, answers in (("two", two_way), ("unsure", unsure), ("labels", only_labels)):
         table.add(factories.result(name), rows, answers)
     assert len(table) == 6
@@ -82,7 +82,7 @@ def test_write_models_of_other_label_spaces_have_empty_cells(tmp_path):
 
 def test_write_labels_alone_have_no_columns_of_probabilities(tmp_path):
     table = PredictionTable()
-    table.add(factories.result(), _rows(["One."], [1]), Answers(np.eye(3)[[1]], LABELS, has_probabilities=False))
+    table.add(factories.result(), _rows(["One."], [1]), SetPredictions(np.eye(3)[[1]], LABELS, has_probabilities=False))
     table.write(tmp_path / "rows.csv")
     assert list(_read(tmp_path / "rows.csv")[0])[-1] == "prediction"
 

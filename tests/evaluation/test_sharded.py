@@ -11,7 +11,7 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.request import Request, build
 from unbag.evaluation.evaluator import evaluate_all
 from unbag.evaluation.sharded import score_tasks
-from unbag.inference.leases import Claims
+from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import StoreError
 from unbag.inference.shards import Shard, predict_shard
 from unbag.utils.storage import Folder
@@ -58,7 +58,7 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
 
 def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
-    monkeypatch.setattr("unbag.inference.runner.Work.make", lambda *_: pytest.fail("a model was asked"))
+    monkeypatch.setattr("unbag.inference.runner.PredictionJob.make", lambda *_: pytest.fail("a model was asked"))
     found = score_tasks(Folder(tmp_path / "shared" / "predictions"), out=tmp_path / "again")
     assert len(found) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
@@ -92,7 +92,7 @@ def test_a_damaged_part_is_made_anew_by_the_shard_that_scores(tmp_path, requests
 
 def test_one_shard_scores_and_the_others_leave_it_to_that(tmp_path, requests):
     claims = Folder(tmp_path / "shared" / "predictions" / "claims")
-    with Claims(claims, "shard 1/2") as other:
+    with LeaseManager(claims, "shard 1/2") as other:
         assert other.take("scoring")
         assert shard(requests, tmp_path / "shared").results == []
     assert not (tmp_path / "shared" / "results.json").exists()

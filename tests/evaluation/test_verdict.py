@@ -13,10 +13,10 @@ from unbag.challenge_sets.request import build
 from unbag.challenge_sets.results import FILE, write
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, label_id
-from unbag.data.predictions import Answers, placed
+from unbag.data.predictions import SetPredictions, placed
 from unbag.evaluation import verdict
 from unbag.evaluation.demo import fill, requests
-from unbag.evaluation.lexical_baseline import Words
+from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.scoring import score_answers
 from unbag.reports import terminal
@@ -52,7 +52,7 @@ def _baseline(name, folder):
 
 def _asked(predictor, item):
     sides = (column(item.rows, side).to_pylist() for side in ("premise", "hypothesis"))
-    return Answers(predictor.predict(*sides), LABELS, has_probabilities=True)
+    return SetPredictions(predictor.predict(*sides), LABELS, has_probabilities=True)
 
 
 def _chance(rows):
@@ -81,7 +81,7 @@ def _answers(name, item, kind, others):
         "reads two": true if name in READ else chance,
         **{f"always {label}": np.full(len(true), label_id(label)) for label in LABELS},
     }[kind]
-    return Answers(np.eye(3)[ids] * 0.94 + 0.02, LABELS, has_probabilities=True)
+    return SetPredictions(np.eye(3)[ids] * 0.94 + 0.02, LABELS, has_probabilities=True)
 
 
 def _shuffled(item, kind):
@@ -92,7 +92,7 @@ def _shuffled(item, kind):
     if kind.startswith("always "):
         ids = np.full(len(ids), label_id(kind.removeprefix("always ")))
     answers, n = np.eye(3)[ids] * 0.94 + 0.02, int(item.decisive.sum())
-    draws = [Answers(answers[start : start + n], LABELS, True) for start in range(0, len(answers), n)]
+    draws = [SetPredictions(answers[start : start + n], LABELS, True) for start in range(0, len(answers), n)]
     return [placed(draw, item.decisive) for draw in draws]
 
 
@@ -110,7 +110,7 @@ def results(sets):
                 item,
                 _answers(name, item, kind, {"lexical": lexical, "hypothesis-only": of_hypotheses[name]}),
                 record,
-                Words(lexical, {"kind": "lexical"}),
+                BaselinePredictions(lexical, {"kind": "lexical"}),
                 _shuffled(item, kind),
             )
             for name, (item, lexical) in built.items()

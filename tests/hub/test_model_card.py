@@ -38,7 +38,7 @@ def run(tmp_path):
         record = {
             "schema": 1,
             "recipe": recipe,
-            "config": made.plain(),
+            "config": made.to_json(),
             "precision": "no",
             "model": {"name": base, "revision": "b" * 40},
             "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},

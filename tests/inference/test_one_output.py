@@ -13,7 +13,7 @@ import transformers
 from tests.inference.conftest import PAIRS, MakeModel
 from unbag import evaluate
 from unbag.data.labels import TWO_WAY, LabelError
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference import ModelError, TransformerPredictor, single_output
 from unbag.inference.label_probe import probe
 from unbag.reports.reproduce import remarks, rerun
@@ -81,7 +81,7 @@ def test_a_score_of_something_else_than_entailment_is_named_so(scorer, make_mode
 def test_by_rank_as_many_are_entailed_as_are_labelled_so():
     """Scores .9 .6 .4 .2 with gold entailment at the first and third; ids 0, 1, 2 are entailment, neutral, …"""
     given = np.array([0.9, 0.6, 0.4, 0.2])
-    answers = Answers(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
+    answers = SetPredictions(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
     ranked, said = single_output.ranked(answers, [0, 1, 0, 2], "ranking")
     assert ranked.predicted.tolist() == [0, 0, 1, 1]
     assert said == {"auc": 0.75, "threshold": pytest.approx(0.6), "taken": 2, "pairs": 4}

@@ -8,8 +8,8 @@ import pytest
 from tests.inference.test_run import ROWS, WHO, Counting
 from unbag.data.labels import LABELS
 from unbag.inference import CallablePredictor, predict_rows
-from unbag.inference.leases import Claims, told
-from unbag.inference.runner import Work
+from unbag.inference.leases import LeaseManager, describe_lease
+from unbag.inference.runner import PredictionJob
 from unbag.inference.shards import Shard, predict_shard, work_of
 from unbag.utils.storage import Folder
 
@@ -75,12 +75,15 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
 
     dead, lease, predictor = [], 0.5, Counting()
     work = work_of(ROWS, CallablePredictor(dies, identity=WHO), tmp_path, chunk_rows=CHUNK)
-    real_exit, Claims.__exit__ = Claims.__exit__, lambda claims, *_: claims._ended.set()  # nothing is given up
+    real_exit, LeaseManager.__exit__ = (
+        LeaseManager.__exit__,
+        lambda claims, *_: claims._ended.set(),
+    )  # nothing is given up
     try:
         with pytest.raises(Killed):
             predict_shard(work, Shard(0, 2, lease))
     finally:
-        Claims.__exit__ = real_exit
+        LeaseManager.__exit__ = real_exit
     folder = work.store.folder / "claims"
     assert len(folder.names()) == 2, "the piece that was being made, and the shard"
     found = run_shard(tmp_path, 1, 2, predictor, lease)
@@ -90,25 +93,25 @@ def test_what_a_dead_shard_had_claimed_lapses_and_is_made_by_another(tmp_path, u
 
 def test_who_lives_keeps_what_it_claims(tmp_path):
     folder = Folder(tmp_path)
-    with Claims(folder, "one", lease=1) as one, Claims(folder, "other", lease=1) as other:
+    with LeaseManager(folder, "one", lease=1) as one, LeaseManager(folder, "other", lease=1) as other:
         assert one.take("a")
         assert one.take("a")
         deadline = time.monotonic() + 2.5
         while time.monotonic() < deadline:
             assert not other.take("a")
             time.sleep(0.02)
-        assert told(folder.read("a.json")).startswith("one (process ")
+        assert describe_lease(folder.read("a.json")).startswith("one (process ")
         one.release("a")
         assert other.take("a")
         one.release("a")
-        assert told(folder.read("a.json")).startswith("other")
+        assert describe_lease(folder.read("a.json")).startswith("other")
     assert folder.names() == []
 
 
 def test_where_claims_cannot_be_exclusive_they_are_looked_at_again(tmp_path, monkeypatch):
     monkeypatch.setattr(Folder, "is_exclusive", False)
     folder = Folder(tmp_path)
-    with Claims(folder, "one", lease=6) as one, Claims(folder, "other", lease=6) as other:
+    with LeaseManager(folder, "one", lease=6) as one, LeaseManager(folder, "other", lease=6) as other:
         taken = []
         threads = [threading.Thread(target=lambda who=who: taken.append(who.take("a"))) for who in (one, other)]
         for thread in threads:
@@ -129,7 +132,7 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
         return Counting()
 
     whole = predict_rows(ROWS, predictor(), tmp_path / "a", chunk_rows=60)
-    work = Work.of(ROWS, predictor(), tmp_path / "b", chunk_rows=60)
+    work = PredictionJob.of(ROWS, predictor(), tmp_path / "b", chunk_rows=60)
     pieces = work.store.pieces(range(2), 3)
     assert sum(map(work.size, pieces)) == 100
     for piece in pieces[::-1]:
@@ -137,7 +140,7 @@ def test_shares_of_a_part_come_to_the_part_to_the_last_bit(tmp_path, kind, reque
     assert parts(work.store) == parts(whole.store)
     assert work.store.folder.names() == ["part-00000.parquet", "part-00001.parquet"]
     # Begun by three and ended by one.
-    again = Work.of(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
+    again = PredictionJob.of(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     again.make(pieces[1])
     resumed = predict_rows(ROWS, predictor(), tmp_path / "c", chunk_rows=60)
     assert parts(resumed.store) == parts(whole.store)
@@ -148,7 +151,7 @@ def test_a_part_whose_shares_are_all_there_is_put_together_by_who_comes_next(tmp
     monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
     work = work_of(ROWS, Counting(), tmp_path, chunk_rows=60)
     assert work.shares(2) == 8
-    monkeypatch.setattr(Work, "join", lambda self, part: None)  # as if killed before it
+    monkeypatch.setattr(PredictionJob, "join", lambda self, part: None)  # as if killed before it
     for piece in work.store.pieces([0, 1], 8):
         work.make(piece)
     monkeypatch.undo()
@@ -174,7 +177,7 @@ def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_
     monkeypatch.setattr("unbag.inference.runner._LEAST_ROWS", 3)
     work = work_of(ROWS, Counting(), tmp_path, chunk_rows=10)
     assert work.shares(8) > 1
-    monkeypatch.setattr(Claims, "take", lambda *_: False)  # others make everything
+    monkeypatch.setattr(LeaseManager, "take", lambda *_: False)  # others make everything
     listings, names = [], Folder.names
     monkeypatch.setattr(Folder, "names", lambda folder: listings.append(folder) or names(folder))
     predict_shard(work, Shard(0, 8), wait=False)
@@ -183,7 +186,7 @@ def test_looking_for_what_others_do_takes_a_few_listings_however_many_parts_are_
 
 def test_few_rows_are_shared_by_all_and_many_are_not_cut_smaller_than_needed(tmp_path):
     def shares(rows, processes, chunk_rows=4096):
-        work = Work.of(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
+        work = PredictionJob.of(ROWS.select([0] * rows), Counting(), tmp_path, chunk_rows=chunk_rows)
         return work.shares(processes)
 
     assert shares(100, 8) == 1, "less is not worth the tokens that are made twice"

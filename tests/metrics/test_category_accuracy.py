@@ -1,7 +1,7 @@
 import pytest
 
 from unbag import scripts
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.bootstrap import to_json
 from unbag.scoring.category_accuracy import CategoryAccuracyScores, category_accuracy
 
 ROWS = {"predictions": [2, 2, 0, 1], "references": [2, 2, 0, 0], "category": ["colors", "colors", "ends", "ends"]}
@@ -18,7 +18,7 @@ def metric(tmp_path_factory):
 
 def test_the_module_gives_what_the_function_gives(metric):
     computed = metric.compute(**ROWS, **OPTIONS, structured=True)
-    assert computed == plain(category_accuracy(**ROWS, **OPTIONS))
+    assert computed == to_json(category_accuracy(**ROWS, **OPTIONS))
     assert {"by_similarity", "by_frequency"} <= set(computed)
 
 

@@ -254,7 +254,7 @@ def test_a_table_of_embeddings_is_recorded_by_its_content(here):
         "breaking_nli",
         options={"data": "pairs.csv", "embeddings": str(here / "table.txt"), "training": ("pairs.csv",)},
     )
-    made = loading.builder(request.name, request.config, **request.options).made_with()
+    made = loading.builder(request.name, request.config, **request.options).provenance()
     assert made["embeddings"].startswith("sha256:")
 
 

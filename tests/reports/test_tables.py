@@ -13,7 +13,7 @@ from unbag import cli
 from unbag.evaluation import comparison, quantities
 from unbag.reports import comparison as compared
 from unbag.reports import formats, run_tables
-from unbag.reports.formats import Exported, Table
+from unbag.reports.formats import ExportedTable, Table
 
 NASTY = r"o_rg/50%_&_$x$#{1}~^\a--b|*c*`d`<e> 中é[1]"
 _COMMAND = re.compile(r"\\(?:[A-Za-z]+|.)")
@@ -141,7 +141,7 @@ def test_latex_compiles_as_it_is_whatever_a_model_is_called(folders, of):
 
 
 def test_the_strict_reader_of_latex_finds_what_tex_would():
-    good = Exported([Table("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
+    good = ExportedTable([Table("t", ("a", "b"), [[("x", "1")]])], [], None).text("latex")
     check_latex(good)
     for broken in ("x_y & 1 \\\\", "x & \\\\ 1", "x % & 1 \\\\", "{x & 1 \\\\", "x & 1 & 2 \\\\", "\\foo & 1 \\\\"):
         with pytest.raises(AssertionError):

@@ -15,7 +15,7 @@ from unbag.baselines.lexical.model import LexicalModel
 from unbag.challenge_sets import loading
 from unbag.inference.llm.endpoint import Answer, AnswerCache
 from unbag.utils import checksums
-from unbag.utils.sqlite_cache import Kept
+from unbag.utils.sqlite_cache import SqliteCache
 
 EVERY = pytest.mark.parametrize("damage", some(DAMAGES, 2), ids=lambda damage: damage.__name__)
 
@@ -82,10 +82,10 @@ def test_findings_that_were_changed_on_the_disk_are_unknown(tmp_path):
     values = {f"sentence {n}": f"found {n} " * 20 for n in range(300)}
     path = tmp_path / "found.sqlite"
     for seed in range(40 if ALL else 8):
-        Kept(path, "found").put(values.items())
-        assert Kept(path, "found").get(list(values)) == values
+        SqliteCache(path, "found").put(values.items())
+        assert SqliteCache(path, "found").get(list(values)) == values
         do(flipped if seed % 2 else truncated, path, seed)
-        known = Kept(path, "found").get(list(values))
+        known = SqliteCache(path, "found").get(list(values))
         assert known.items() <= values.items()
 
 
@@ -93,36 +93,36 @@ def test_findings_that_were_changed_on_the_disk_are_unknown(tmp_path):
 def test_a_damaged_file_of_findings_is_begun_anew(tmp_path, damage):
     path = tmp_path / "found.sqlite"
     for seed in SEEDS:
-        kept = Kept(path, "found", wal=True)
+        kept = SqliteCache(path, "found", wal=True)
         kept.put([("a", "1"), ("b", b"2")])
         del kept
         gc.collect()  # closes the file, as the end of a process does
         do(damage, path, seed)
-        kept = Kept(path, "found", wal=True)
+        kept = SqliteCache(path, "found", wal=True)
         assert kept.get(["a", "b"]).items() <= {"a": "1", "b": b"2"}.items()
         kept.put([("a", "1"), ("b", b"2")])
-        assert Kept(path, "found").get(["a", "b"]) == {"a": "1", "b": b"2"}
+        assert SqliteCache(path, "found").get(["a", "b"]) == {"a": "1", "b": b"2"}
 
 
 def test_a_file_that_is_damaged_while_it_is_open_is_begun_anew(tmp_path):
     path = tmp_path / "found.sqlite"
-    kept = Kept(path, "found")
+    kept = SqliteCache(path, "found")
     values = {str(n): "x" * 1000 for n in range(100)}
     kept.put(values.items())
     path.write_bytes(b"nonsense" * 1000)
     assert kept.get(["5"]).items() <= values.items()
     kept.put([("5", "five")])
-    assert Kept(path, "found").get(["5"]) == {"5": "five"}
+    assert SqliteCache(path, "found").get(["5"]) == {"5": "five"}
 
 
 def test_a_full_disk_is_one_line_and_no_damage(tmp_path):
     path = tmp_path / "found.sqlite"
-    kept = Kept(path, "found")
+    kept = SqliteCache(path, "found")
     kept.put([("a", "1")])
     kept._file.execute("PRAGMA max_page_count = 2")
     with pytest.raises(OSError, match=r"found\.sqlite: database or disk is full"):
         kept.put([(str(n), "x" * 1000) for n in range(100)])
-    assert Kept(path, "found").get(["a"]) == {"a": "1"}
+    assert SqliteCache(path, "found").get(["a"]) == {"a": "1"}
     assert [each.name for each in tmp_path.iterdir()] == ["found.sqlite"]
 
 

@@ -15,7 +15,7 @@ from tests.robustness.conftest import write_pairs
 from tests.robustness.damage import DAMAGES, do
 from unbag.baselines.lexical import embeddings
 from unbag.challenge_sets.request import Request, export, read_back
-from unbag.cli.app import settle
+from unbag.cli.app import normalize_cache_env
 from unbag.inference.prediction_files import read_predictions
 from unbag.utils.safe_io import DataError
 
@@ -186,7 +186,7 @@ def test_no_damage_to_an_exported_set_is_a_traceback(exported, damage):
 def test_a_place_for_caches_is_none_where_empty_and_refused_where_a_file(tmp_path, monkeypatch, capsys, name):
     for empty in ("", "  "):
         monkeypatch.setenv(name, empty)
-        settle()
+        normalize_cache_env()
         assert name not in os.environ
     (tmp_path / "file").write_text("x")
     for value in (tmp_path / "file", tmp_path / "file" / "below"):

@@ -13,7 +13,7 @@ from unbag.challenge_sets.request import Request
 from unbag.hub import push
 from unbag.hub.dataset import publication
 from unbag.hub.push import Plan, Publication
-from unbag.utils.hub_names import require_config, require_path, require_repo
+from unbag.utils.hub_names import validate_config_name, validate_repo, validate_repo_path
 
 CONFIGS = (
     "t*",
@@ -99,10 +99,10 @@ def test_no_file_leads_out_of_its_repository(path):
 def test_what_a_config_owns_is_its_own(name, other):
     for text in (name, other):
         try:
-            require_config(text)
+            validate_config_name(text)
         except ValueError:
             continue
-        require_path(f"data/{text}/x")
+        validate_repo_path(f"data/{text}/x")
         owns = f"data/{text}/*"
         assert fnmatchcase(f"data/{text}/x.parquet", owns)
         assert not fnmatchcase("data/train/x.parquet", owns) or text == "train"
@@ -111,7 +111,7 @@ def test_what_a_config_owns_is_its_own(name, other):
 @given(st.text(max_size=30))
 def test_a_repository_is_letters_digits_and_little_else(name):
     try:
-        require_repo(name)
+        validate_repo(name)
     except ValueError:
         return
     assert name.isascii()

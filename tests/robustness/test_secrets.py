@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.robustness.command import refused, some
 from unbag.hub.push import HubError, explained
-from unbag.utils.redaction import blotted, first_line
+from unbag.utils.redaction import first_line, redact
 
 KEY = "kq7-ZpT4mW9xLr2Vb8Nc5Yd1"
 
@@ -32,13 +32,13 @@ def test_no_cut_leaves_a_part_of_the_key(before, after, longest):
     os.environ["OPENAI_API_KEY"] = KEY
     message = f"{before}{KEY}{after}".replace("\n", " ")
     assert not pieces(first_line(ValueError(message), longest=longest))
-    assert not pieces(blotted(message[:longest] + message))
+    assert not pieces(redact(message[:longest] + message))
 
 
 @pytest.mark.parametrize("cut", range(9, len(KEY)))
 def test_a_part_that_a_server_repeats_is_blotted_too(cut):
-    assert not pieces(blotted(f"Incorrect API key provided: {KEY[:cut]}***"))
-    assert not pieces(blotted(f"no such key …{KEY[-cut:]}."))
+    assert not pieces(redact(f"Incorrect API key provided: {KEY[:cut]}***"))
+    assert not pieces(redact(f"no such key …{KEY[-cut:]}."))
 
 
 @pytest.mark.parametrize(
@@ -52,7 +52,7 @@ def test_a_part_that_a_server_repeats_is_blotted_too(cut):
     ],
 )
 def test_passwords_and_tokens_go_and_the_rest_stays(text, kept):
-    assert blotted(text) == kept
+    assert redact(text) == kept
 
 
 def test_the_hubs_token_and_address_are_blotted(monkeypatch):
@@ -65,7 +65,7 @@ def test_the_hubs_token_and_address_are_blotted(monkeypatch):
 def test_placeholders_for_keys_are_words_like_others(monkeypatch):
     for placeholder in ("none", "EMPTY", "x", ""):
         monkeypatch.setenv("OPENAI_API_KEY", placeholder)
-        assert blotted("none of x is EMPTY") == "none of x is EMPTY"
+        assert redact("none of x is EMPTY") == "none of x is EMPTY"
 
 
 @pytest.fixture

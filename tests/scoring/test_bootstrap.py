@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from unbag.scoring.bootstrap import Estimate, named_estimates, plain, ratio_estimates
+from unbag.scoring.bootstrap import Estimate, named_estimates, ratio_estimates, to_json
 
 
 def test_a_mean_and_its_interval_match_the_normal_approximation():
@@ -98,10 +98,10 @@ def test_a_numerator_outside_its_denominator_is_no_proportion():
 def test_plain_goes_all_the_way_down():
     estimate = Estimate(0.5, 0.4, 0.6, 10)
     scores = {"a": estimate, "rows": [{"b": estimate, "c": 1}], "curve": [(0.0, 1.0)], "none": None}
-    assert plain(scores) == {
+    assert to_json(scores) == {
         "a": estimate._asdict(),
         "rows": [{"b": estimate._asdict(), "c": 1}],
         "curve": [(0.0, 1.0)],
         "none": None,
     }
-    assert type(plain(scores)["rows"][0]["b"]) is dict
+    assert type(to_json(scores)["rows"][0]["b"]) is dict

@@ -13,10 +13,10 @@ from unbag.data.sources import Example
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
 from unbag.training import bias, data, debiasing
-from unbag.training.bias import BIAS, WEIGHT, FromModels
+from unbag.training.bias import BIAS, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import DebiasConfig
 from unbag.training.data import Part, TrainingData, drawn
-from unbag.training.dataloading import Epochs, Place
+from unbag.training.dataloading import EpochBatches, ProcessPlacement
 
 EXAMPLES = [Example(f"pairs-{row}", *pair) for row, pair in enumerate(PAIRS)]
 
@@ -54,7 +54,7 @@ def test_both_is_the_product_of_the_two_bags(monkeypatch, tmp_path):
 
 def test_a_pair_is_asked_once():
     told = Told()
-    remembered = bias.Remembered(told)
+    remembered = bias.CachedBias(told)
     copies = [example._replace(source_id=f"{example.source_id}#1") for example in EXAMPLES]
     found = remembered.log_probabilities(EXAMPLES + copies)
     assert told.asked == len(EXAMPLES)
@@ -65,7 +65,7 @@ def test_a_pair_is_asked_once():
 
 
 def test_of_pairs_that_it_has_seen_a_weak_learner_says_nothing():
-    found = bias.Unseen(Told(), EXAMPLES[:2]).log_probabilities(EXAMPLES[:4])
+    found = bias.MaskedBias(Told(), EXAMPLES[:2]).log_probabilities(EXAMPLES[:4])
     assert np.exp(found[:2]) == pytest.approx(1 / 3)
     assert np.array_equal(found[2:], Told().log_probabilities(EXAMPLES[2:4]))
 
@@ -97,7 +97,7 @@ def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_pa
     expected = np.log(kept.array(LABELS)[::-1])
     assert len(reversed_) == len(EXAMPLES)
     for folder in (kept.path, tmp_path / "predictions"):
-        stored = bias.Stored(folder)
+        stored = bias.PrecomputedBias(folder)
         assert stored.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-6)
         copies = [example._replace(source_id=f"{example.source_id}#2") for example in EXAMPLES[:3]]
         assert np.array_equal(stored.log_probabilities(copies), stored.log_probabilities(EXAMPLES[:3]))
@@ -105,24 +105,26 @@ def test_predictions_are_found_by_id_where_evaluate_keeps_them(tiny_bert, tmp_pa
     assert network.log_probabilities(EXAMPLES) == pytest.approx(expected, abs=1e-5)
     predict_rows(rows_of(EXAMPLES[:5]), predictor, tmp_path / "predictions")
     with pytest.raises(ValueError, match=r"expected one model's predictions on one set.* found 2"):
-        bias.Stored(tmp_path / "predictions")
+        bias.PrecomputedBias(tmp_path / "predictions")
 
 
 def test_predictions_may_be_a_file(tmp_path):
     file = tmp_path / "weak.csv"
     lines = [f"{example.source_id},0.5,0.3,0.2" for example in EXAMPLES]
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines]))
-    assert np.exp(bias.Stored(file).log_probabilities(EXAMPLES[3:4]))[0].tolist() == pytest.approx([0.5, 0.3, 0.2])
+    assert np.exp(bias.PrecomputedBias(file).log_probabilities(EXAMPLES[3:4]))[0].tolist() == pytest.approx(
+        [0.5, 0.3, 0.2]
+    )
     with pytest.raises(ValueError, match="1 of 2 training pairs have no prediction, first 'other'"):
-        bias.Stored(file).log_probabilities([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
+        bias.PrecomputedBias(file).log_probabilities([EXAMPLES[0], EXAMPLES[0]._replace(source_id="other")])
     file.write_text("\n".join(["id,entailment,neutral,contradiction", *lines, lines[0]]))
     with pytest.raises(ValueError, match="expected one prediction for each id"):
-        bias.Stored(file)
+        bias.PrecomputedBias(file)
     file.write_text("id,prediction\na,neutral\n")
     with pytest.raises(ValueError, match="a bias is probabilities, not labels"):
-        bias.Stored(file)
+        bias.PrecomputedBias(file)
     with pytest.raises(ValueError, match="found none"):
-        bias.Stored(tmp_path)
+        bias.PrecomputedBias(tmp_path)
 
 
 class LengthsOnly:
@@ -150,12 +152,12 @@ ORDER = ("contradiction", "entailment", "neutral")
 
 def epochs(rank=0, world=1, **options):
     part = Part("pairs", EXAMPLES, options.pop("weight", 1.0), "en", {})
-    known = FromModels(bias.Remembered(Told()), balanced=True)
-    place = Place(rank, world, 1)
-    return Epochs(
+    known = BiasFeatures(bias.CachedBias(Told()), balanced=True)
+    place = ProcessPlacement(rank, world, 1)
+    return EpochBatches(
         [part],
         **{"batch_size": 8, "seed": 1, "place": place, "encoder": LengthsOnly(), "order": ORDER, "known": known},
-        further_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
+        extra_pairs=lambda examples, epoch: [("a", "b")] * len(examples),
         **options,
     )
 

@@ -37,7 +37,7 @@ def test_the_command_makes_the_same_config(text, monkeypatch):
     recipe, config = given(shlex.split(text), monkeypatch)
     record = {
         "recipe": recipe.name,
-        "config": config.plain(),
+        "config": config.to_json(),
         "precision": config.precision or "no",
         "model": {"name": "org/base", "revision": COMMIT},
         "processes": 1,
@@ -45,13 +45,13 @@ def test_the_command_makes_the_same_config(text, monkeypatch):
     told = command(record)
     again, config_again = given(shlex.split(told), monkeypatch)
     assert again is recipe
-    assert config_again.plain() == config.plain() | {"revision": COMMIT}
+    assert config_again.to_json() == config.to_json() | {"revision": COMMIT}
     assert command(record | {"processes": 2}) == f"torchrun --nproc_per_node 2 -m {told}"
 
 
 def test_what_accelerate_was_configured_to_is_told():
     recipe = scripts.file("trainers", "finetune").RECIPE
-    config = recipe.config(model="org/base", out="a").plain()
+    config = recipe.config(model="org/base", out="a").to_json()
     record = {
         "recipe": "finetune",
         "config": config,

@@ -3,7 +3,7 @@ from dataclasses import fields
 
 import pytest
 
-from unbag.training.config import TrainConfig, require_english, weighted
+from unbag.training.config import TrainConfig, parse_weighted, validate_english
 
 
 def config(**options):
@@ -60,9 +60,9 @@ def test_what_does_not_go_together_is_refused(options, said):
 
 def test_files_may_be_in_any_language_that_is_read_and_augmented_in_english():
     assert config(language="fr").language == "fr"
-    require_english(["en"])
+    validate_english(["en"])
     with pytest.raises(ValueError, match="augment makes pairs of English sentences only; found en, fr"):
-        require_english({"fr", "en"})
+        validate_english({"fr", "en"})
 
 
 def test_every_field_has_its_help():
@@ -73,19 +73,22 @@ def test_every_field_has_its_help():
 
 
 def test_bookkeeping_does_not_decide():
-    assert config().deciding() == config(out="runs/b", log_every=1, workers=2, trackers=("trackio",)).deciding()
-    assert config().deciding() != config(seed=14).deciding()
+    assert (
+        config().cache_key_config()
+        == config(out="runs/b", log_every=1, workers=2, trackers=("trackio",)).cache_key_config()
+    )
+    assert config().cache_key_config() != config(seed=14).cache_key_config()
 
 
 def test_where_files_lie_does_not_matter(tmp_path):
     (tmp_path / "pairs.csv").touch()
     here = config(model=str(tmp_path), corpus=(f"{tmp_path}/pairs.csv=2", "mnli"))
-    assert here.plain()["corpus"] == ["pairs.csv=2", "mnli"]
-    assert here.plain()["model"] == tmp_path.name
+    assert here.to_json()["corpus"] == ["pairs.csv=2", "mnli"]
+    assert here.to_json()["model"] == tmp_path.name
     assert here.files() == [tmp_path / "pairs.csv"]
-    assert config().plain()["model"] == "org/model"
+    assert config().to_json()["model"] == "org/model"
 
 
 def test_a_weight_is_told_from_a_files_name():
-    assert weighted("my=pairs.csv") == ("my=pairs.csv", 1.0)
-    assert weighted("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)
+    assert parse_weighted("my=pairs.csv") == ("my=pairs.csv", 1.0)
+    assert parse_weighted("my=pairs.csv=0.5") == ("my=pairs.csv", 0.5)

@@ -198,7 +198,7 @@ def test_evaluation_takes_no_step():
 def test_permuted_pairs_are_max_entropys():
     objective = ProductOfExperts(tiny_network(), told(alpha=0.7))
     examples = [Example(f"e{row}", *pair, "neutral") for row, pair in enumerate(PAIRS)]
-    further = objective.further_pairs(examples, 0)
+    further = objective.extra_pairs(examples, 0)
     assert len(further) == len(PAIRS)
     bias = random_bias()
     found = objective(GOLD, bias=bias, **encode(PAIRS + further))

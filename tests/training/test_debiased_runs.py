@@ -84,7 +84,7 @@ def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
 
 
 def test_a_weak_learner_takes_its_own_steps(options):
-    weak = named("self_debiasing").config(**options, **SHORT).first(options["out"])["weak"]
+    weak = named("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["out"])["weak"]
     assert (weak.examples, weak.epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 

@@ -78,7 +78,7 @@ def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, 
 
     def read(workers):
         config = TrainConfig(model="m", out=tmp_path / "out", workers=workers)
-        with errors.told(config):
+        with errors.explain_errors(config):
             next(iter(DataLoader([0], collate_fn=read_batch)))
 
     with pytest.raises(WorkerError, match="a process that prepares batches died"):
@@ -94,7 +94,7 @@ def test_the_signal_of_its_death_may_find_this_process_at_anything(tmp_path, mon
         raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
 
     def read():
-        with errors.told(TrainConfig(model="m", out=tmp_path / "out", workers=1)):
+        with errors.explain_errors(TrainConfig(model="m", out=tmp_path / "out", workers=1)):
             exec("raise EOFError", {"__name__": errors._LOADER})
 
     for name, function in (("sleep", errors.time), ("walk_tb", errors.traceback)):

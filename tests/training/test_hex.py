@@ -133,8 +133,8 @@ def test_g_reads_word_vectors_where_they_are_named(tmp_path):
     assert objective.branch.phi.weight.shape == (2, 2), "as wide as what it reads"
     encoded = encode([("a dog runs", "a dog and a cat")])
     torch.testing.assert_close(objective.branch.mean(encoded["input_ids"]), torch.tensor([[5 / 3, 8 / 3]]))
-    assert objective.made_with() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
-    assert tiny_hex().made_with() == {}
+    assert objective.provenance() == {"embeddings": f"sha256:{sha256(path.read_bytes()).hexdigest()}"}
+    assert tiny_hex().provenance() == {}
     path.write_text("unheard 5 6\n")
     with pytest.raises(ValueError, match=r"embeddings of some of the tokenizer's 24 words, found none"):
         tiny_hex(options=HexOptions(embeddings=str(path)))

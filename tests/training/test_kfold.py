@@ -23,7 +23,7 @@ from unbag.baselines.natlog.relations import Relation
 from unbag.challenge_sets.perturbations import sicck_rows
 from unbag.challenge_sets.request import BuiltSet, Request
 from unbag.data.labels import LABELS, LabelError
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference import TransformerPredictor
 from unbag.inference.hub_files import folder_revision
 from unbag.inference.label_probe import ProbeReport
@@ -204,10 +204,10 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
         here = np.array(rows["fold"]) == fold
         predictor = TransformerPredictor.load(out / f"seed-1/fold-{fold}")
         by_hand[here] = predictor.predict(*texts(rows.select(np.flatnonzero(here))))
-    scores = challenge_sets.get("sicck").score_rows(rows, Answers(by_hand, LABELS, True))
+    scores = challenge_sets.get("sicck").score_rows(rows, SetPredictions(by_hand, LABELS, True))
     assert done["runs"][0]["scores"]["f1"]["value"] == scores["f1"].value
     as_it_is = TransformerPredictor.load(tiny_bert).predict(*texts(rows))
-    before = challenge_sets.get("sicck").score_rows(rows, Answers(as_it_is, LABELS, True))
+    before = challenge_sets.get("sicck").score_rows(rows, SetPredictions(as_it_is, LABELS, True))
     assert done["zero_shot"]["accuracy"]["value"] == before["accuracy"].value
     assert done["summary"]["all"]["accuracy"]["values"] == [scores["accuracy"].value]
     assert scores["accuracy"].value > before["accuracy"].value, "the words tell, and they are the same in all folds"

@@ -75,7 +75,7 @@ def test_a_certain_answer_has_no_entropy_and_a_finite_gradient():
 def test_one_forward_pass_equals_two():
     network = tiny_network()
     objective = MaxEntropy(network, MaxEntropyOptions(alpha=0.7)).train()
-    further = objective.further_pairs(EXAMPLES, 0)
+    further = objective.extra_pairs(EXAMPLES, 0)
     assert len(further) == len(PAIRS)
     loss = objective(LABELS, **encode(PAIRS + further))
     two = cross_entropy(network(**encode()).logits, LABELS) - 0.7 * entropies(network(**encode(further)).logits).mean()
@@ -92,7 +92,7 @@ def test_one_forward_pass_equals_two():
 def test_every_word_leaves_its_place_and_each_epoch_draws_anew():
     objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
     sentence = Example("x", "The old man reads a red book.", "A young woman sees the black dog.", "neutral")
-    epochs = [objective.further_pairs([sentence], epoch) for epoch in range(4)]
+    epochs = [objective.extra_pairs([sentence], epoch) for epoch in range(4)]
     assert all(len(set(pairs)) == 2 for pairs in epochs)
     assert len({pair for pairs in epochs for pair in pairs}) == 8
     for pair in epochs[0]:
@@ -105,22 +105,22 @@ def test_every_word_leaves_its_place_and_each_epoch_draws_anew():
 
 def test_permutations_depend_on_seed_id_and_epoch_only():
     one = MaxEntropy(tiny_network(), seed=1)
-    every = one.further_pairs(EXAMPLES, 3)
-    assert one.further_pairs(EXAMPLES[4:6], 3) == every[4:6]
-    assert MaxEntropy(tiny_network(), seed=1).further_pairs(EXAMPLES, 3) == every
-    assert MaxEntropy(tiny_network(), seed=2).further_pairs(EXAMPLES, 3) != every
+    every = one.extra_pairs(EXAMPLES, 3)
+    assert one.extra_pairs(EXAMPLES[4:6], 3) == every[4:6]
+    assert MaxEntropy(tiny_network(), seed=1).extra_pairs(EXAMPLES, 3) == every
+    assert MaxEntropy(tiny_network(), seed=2).extra_pairs(EXAMPLES, 3) != every
 
 
 def test_pairs_too_short_give_none():
     objective = MaxEntropy(tiny_network(), MaxEntropyOptions(permutations=2))
     short = [Example("a", "a dog", "runs", "neutral"), Example("b", "a dog", "a cat", "neutral")]  # 0 and 1 orders
-    assert objective.further_pairs(short, 0) == []
-    assert len(objective.further_pairs([short[0], EXAMPLES[0]], 0)) == 2
+    assert objective.extra_pairs(short, 0) == []
+    assert len(objective.extra_pairs([short[0], EXAMPLES[0]], 0)) == 2
 
 
 def test_other_languages_are_cut_their_way():
     objective = MaxEntropy(tiny_network(), language="zh")
-    [(premise, _)] = objective.further_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
+    [(premise, _)] = objective.extra_pairs([Example("a", "他在看书。", "他在睡觉。", "neutral")], 0)
     assert premise != "他在看书。"
     assert sorted(premise) == sorted("他在看书。")
 

@@ -34,7 +34,9 @@ def mend(options, pairs_file, tmp_path_factory, monkeypatch):
     monkeypatch.setenv("UNBAG_CACHE", str(tmp_path_factory.getbasetemp() / "cache"))
     requests = [Request(name, None, {"data": str(pairs_file)}) for name in ("plain", "swapped")]
     monkeypatch.setattr(mended, "_sets", lambda config: requests)
-    monkeypatch.setattr(lexical_baseline.WordCounter, "of", lambda self, built, store: lexical_baseline.Words())
+    monkeypatch.setattr(
+        lexical_baseline.LexicalBaseline, "of", lambda self, built, store: lexical_baseline.BaselinePredictions()
+    )
     mended.before_and_after.cache_clear()
 
     def mend(seeds=(), **changed):
@@ -146,7 +148,7 @@ def test_without_strength_no_biased_model_is_asked(mend, options):
 def test_a_bias_that_would_not_count_is_refused(options):
     with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', found 0"):
         MendConfig(**options, bias="both")
-    assert MendConfig(**options, bias="self", bias_strength=1.0).first(options["out"])
+    assert MendConfig(**options, bias="self", bias_strength=1.0).prerequisite_runs(options["out"])
 
 
 def test_both_are_asked_the_pairs_that_were_trained_on(options):
@@ -163,7 +165,7 @@ def test_the_sets_of_the_authors_are_made_of_a_file_that_is_given(options, tmp_p
     given = {each.name: each.options.get("file") for each in mended._sets(config)}
     assert {name for name, file in given.items() if file} == {"breaking_nli", "sicck"}
     assert given["sicck"] == str(tmp_path)
-    assert "file" not in config.deciding()
+    assert "file" not in config.cache_key_config()
     with pytest.raises(ValueError, match="no_evaluate leaves out the sets of the file"):
         replace(config, no_evaluate=True)
 

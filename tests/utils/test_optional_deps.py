@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from unbag.utils.optional_deps import EXTRA_OF, told
+from unbag.utils.optional_deps import EXTRA_OF, install_hint
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 EXTRAS = {
@@ -43,9 +43,15 @@ def test_every_package_of_an_extra_is_said_to_be_of_it():
 
 
 def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
-    assert told(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith("pip install 'unbag[models]'")
-    assert told(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith("needs PyTorch")
-    assert told(ModuleNotFoundError("No module named 'colorama'", name="colorama")) == "No module named 'colorama'"
+    assert install_hint(ModuleNotFoundError("No module named 'torch'", name="torch.nn")).endswith(
+        "pip install 'unbag[models]'"
+    )
+    assert install_hint(ImportError("needs PyTorch: pip install 'unbag[models]'", name="torch")).startswith(
+        "needs PyTorch"
+    )
+    assert (
+        install_hint(ModuleNotFoundError("No module named 'colorama'", name="colorama")) == "No module named 'colorama'"
+    )
 
 
 @pytest.mark.nightly
@@ -75,8 +81,8 @@ def test_the_plain_installation_builds_and_scores(tmp_path):
 
 
 def test_trackers_that_are_missing_are_named_with_what_brings_them(monkeypatch):
-    from unbag.training.preflight import require_trackers
+    from unbag.training.preflight import validate_trackers
 
     monkeypatch.setattr("unbag.data.text.tagging.is_installed", lambda name: False)
     with pytest.raises(ImportError, match=r"to be installed: pip install 'unbag\[trackers\]' wandb$"):
-        require_trackers(["tensorboard", "wandb"])
+        validate_trackers(["tensorboard", "wandb"])

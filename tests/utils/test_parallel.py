@@ -94,7 +94,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{number}")
         monkeypatch.setenv("UNBAG_CACHE", str(tmp_path / f"kept-{number}"))
         assert len(open_data(data).spans) > num_proc or span == 500
-        with parallel.up_to(num_proc):
+        with parallel.worker_count(num_proc):
             record = export(Request(name, options=_options(name, data)), tmp_path / f"{number}")
         files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}
         made.append((record, files))

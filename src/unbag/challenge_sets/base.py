@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.challenge_sets.papers.counterparts import Counterpart
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import estimates
 from unbag.scoring.skill import Credits, beyond_words
@@ -167,9 +167,9 @@ class ChallengeSet:
     def score_rows(
         self,
         rows: Any,
-        answers: Answers,
-        lexical: Answers | None = None,
-        shuffled: Sequence[Answers] = (),
+        answers: SetPredictions,
+        lexical: SetPredictions | None = None,
+        shuffled: Sequence[SetPredictions] = (),
         *,
         lexical_model: Mapping[str, str] | None = None,
     ) -> Scores:
@@ -191,7 +191,7 @@ class ChallengeSet:
         if credits_of is None:  # of another package, which has no such scale
             return scores
 
-        def worth(given: Answers) -> Credits:
+        def worth(given: SetPredictions) -> Credits:
             credits: Credits = credits_of(columns, given.in_space(answers.label_space))
             return credits if credits.names is not None else credits._replace(names=answers.label_space)
 

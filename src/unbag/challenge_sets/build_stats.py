@@ -54,7 +54,7 @@ def read(folder: Path) -> Counter[str]:
     return kept(folder, _READ)
 
 
-def require_unique_ids(source: Source, folder: Path) -> None:
+def validate_unique_ids(source: Source, folder: Path) -> None:
     """Refuse a source of which an id comes twice, whichever parts the two are in, once all its examples were read.
 
     Raises:

@@ -23,12 +23,12 @@ from unbag.challenge_sets.requirements import Requirement
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS, TWO_WAY
 from unbag.data.readers import hub_commit, is_hub_id, open_file
-from unbag.data.sources import LONGEST_SENTENCE, Example, Source, require_pairs
+from unbag.data.sources import LONGEST_SENTENCE, Example, Source, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import ALL
 from unbag.utils import checksums, parallel
 from unbag.utils.hashing import file_hash
-from unbag.utils.safe_io import require_file
+from unbag.utils.safe_io import validate_file
 
 _PACKAGE: Final = Path(__file__).parents[1]
 _MAKES_ROWS: Final = (
@@ -62,7 +62,7 @@ def builder_hash(builder_file: str, config: type[SourceConfig], options: Mapping
             digest.update(b"absent")
     for option in config.FILES:
         for path in named_files(options.get(option) or getattr(config, option)):
-            for file in _files(path) if path.is_dir() else [require_file(path)]:
+            for file in _files(path) if path.is_dir() else [validate_file(path)]:
                 digest.update(f"{option}\0{file.relative_to(path)}\0{file_hash(file)}\n".encode())
     return digest.hexdigest()
 
@@ -123,7 +123,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         for option in self.BUILDER_CONFIG_CLASS.FILES:
             for path in named_files(kwargs.get(option)):
                 if not any((path / name).is_file() for name in _OF_FOLDERS):
-                    require_file(path)  # any other folder may be the whole disk
+                    validate_file(path)  # any other folder may be the whole disk
         super().__init__(*args, **{"hash": builder_hash(module, self.BUILDER_CONFIG_CLASS, kwargs), **kwargs})
 
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterable[pa.Table]:
@@ -134,7 +134,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         """Open what the set is made from."""
         return [replace(self.config.open(streaming=streaming), longest=self.LONGEST)]
 
-    def require_named(self) -> None:
+    def validate_names(self) -> None:
         """Refuse, before any pair is read, an option that names what is not there.
 
         Raises:
@@ -149,14 +149,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             names = getattr(self.config, option)
             for name in names if isinstance(names, list | tuple) else ():
                 if name.endswith(_TEXTS):
-                    require_file(Path(name))
+                    validate_file(Path(name))
                 else:
-                    require_pairs([name])
+                    validate_corpus_names([name])
 
-    def get_ready(self, source: Source) -> None:
+    def warm_caches(self, source: Source) -> None:
         """Make, before several processes begin, what each would else make for itself, and leave it in a cache."""
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return what else decides the rows (a fitted model, say), for the record; no more than JSON can hold."""
         return {}
 
@@ -170,7 +170,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
         elif not config.data or is_hub_id(str(config.data)):
             yield Requirement(f"the pairs {config.data or config.name} of {self.dataset_name}", self.sources)
 
-    def unfit_otherwise(self) -> dict[str, int]:
+    def exclusion_counts(self) -> dict[str, int]:
         """Return how many labelled examples were left out for other reasons than `UNFIT`, by reason, in such words."""
         return {}
 
@@ -235,7 +235,7 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def _split_generators(self, dl_manager: Any) -> list[datasets.SplitGenerator]:
         [source] = self.sources(streaming=dl_manager.is_streaming)
         if not dl_manager.is_streaming:
-            self.get_ready(source)
+            self.warm_caches(source)
         # A list is what `datasets` shares out among processes; the rows do not depend on who makes them.
         return [datasets.SplitGenerator(self.split_name(source), {"source": source, "spans": list(source.spans)})]
 
@@ -244,14 +244,14 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
             # `datasets` would warn that there are fewer spans, or none.
             how["num_proc"] = min(how["num_proc"], len(split_generator.gen_kwargs.get("spans") or [None]))
         try:
-            with parallel.up_to(1):  # a process that makes rows starts none
+            with parallel.worker_count(1):  # a process that makes rows starts none
                 super()._prepare_split(split_generator, *args, **how)
         except Exception as error:
             if isinstance(error.__context__, KeyboardInterrupt):  # Ctrl-C, and then its pool's complaint
                 raise error.__context__ from None
             raise
         if (source := split_generator.gen_kwargs.get("source")) is not None:
-            build_stats.require_unique_ids(source, Path(self._output_dir))
+            build_stats.validate_unique_ids(source, Path(self._output_dir))
 
     def _prepare_split_single(self, *args: Any, **how: Any) -> Iterator[Any]:
         try:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from unbag.challenge_sets.loading import UnfitError
 from unbag.challenge_sets.requirements import MissingError
 from unbag.data.downloads import MissingFileError
-from unbag.utils.redaction import blotted
+from unbag.utils.redaction import redact
 
 
 @dataclass(frozen=True)
@@ -38,6 +38,6 @@ class Failure:
     @property
     def reason(self) -> str:
         """The reason in one line; what is none of our own messages with the name of its type."""
-        message = " ".join(blotted(str(self.error)).split())
+        message = " ".join(redact(str(self.error)).split())
         ours = isinstance(self.error, ValueError | ImportError | OSError)
         return message if ours and message else f"{type(self.error).__name__}: {message}"

@@ -191,7 +191,7 @@ def load(
     dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
         return _evaluated(dataset_builder, dataset_builder.as_streaming_dataset())
-    with parallel.up_to(num_proc):
+    with parallel.worker_count(num_proc):
         return prepare(dataset_builder)
 
 
@@ -202,7 +202,7 @@ def prepare(dataset_builder: Any) -> Any:
         ValueError: `UnfitError` if no pair can be used; `rows.DataError` if the pairs cannot be read.
     """
     _download_and_prepare(dataset_builder)
-    require_rows(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))
+    validate_row_range(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))
     try:
         return _evaluated(dataset_builder, dataset_builder.as_dataset())
     except (OSError, ValueError) as error:
@@ -213,7 +213,7 @@ def prepare(dataset_builder: Any) -> Any:
     return _evaluated(dataset_builder, dataset_builder.as_dataset())
 
 
-def require_rows(dataset_builder: Any, rows: Iterable[int]) -> None:
+def validate_row_range(dataset_builder: Any, rows: Iterable[int]) -> None:
     """Refuse a set without rows.
 
     Args:

@@ -26,9 +26,9 @@ from unbag.data.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
 from unbag.utils.hashing import content_hash
-from unbag.utils.options import require, whole
+from unbag.utils.options import check_int, require
 from unbag.utils.redaction import first_line
-from unbag.utils.safe_io import DataError, parsed_json, require_file
+from unbag.utils.safe_io import DataError, parsed_json, validate_file
 
 BUILDING: Final = "building the sets"
 """What goes on while they are built ahead."""
@@ -66,7 +66,7 @@ class Request:
         """
         require(Request, vars(self))
         if self.examples is not None:
-            whole("the number of examples", self.examples, least=1)
+            check_int("the number of examples", self.examples, least=1)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ def check(request: Request) -> Any:
         ValueError: if there is no such set, config or option, or a file or pipeline that is named is none.
     """
     builder = loading.builder(request.name, request.config, **request.options)
-    builder.require_named()
+    builder.validate_names()
     return builder
 
 
@@ -164,7 +164,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
     counts = builder.read_counts()
     votes = human_agreement.votes(sources) if counts[build_stats.ANNOTATED] else {}
     used = distinct(rows, "source_id")
-    otherwise = builder.unfit_otherwise()
+    otherwise = builder.exclusion_counts()
     unfit = counts[build_stats.LABELLED] - used - sum(otherwise.values())
     left_out = {reason: counts[reason] for reason in LEFT_OUT}
     left_out |= {builder.UNFIT: unfit, **otherwise}
@@ -179,7 +179,7 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
         request=request,
         rows=rows,
         language=sources[0].language,
-        config=builder.config.own_options() | builder.made_with() | drawn,
+        config=builder.config.own_options() | builder.provenance() | drawn,
         data={
             "name": sources[0].name,
             "split": "+".join(source.split for source in sources),
@@ -307,10 +307,10 @@ def read_back(path: Path) -> BuiltSet:
     Raises:
         DataError: if the file is none, lacks columns of the set, or has other rows than were written.
     """
-    if not is_exported(require_file(path)):
+    if not is_exported(validate_file(path)):
         raise DataError(f"{path}: expected a Parquet file that `unbag build` wrote, found no record of a set in it")
     try:
-        parquet.require_bounded(path, "the file", path.stat().st_size)
+        parquet.validate_row_group_size(path, "the file", path.stat().st_size)
         table = pq.read_table(path, partitioning=None)
         record = parsed_json(table.schema.metadata[_RECORD].decode())
     except (pa.ArrowException, OSError, ValueError) as error:

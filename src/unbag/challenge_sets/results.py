@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 
 from unbag import scripts
 from unbag.inference.single_output import Ranking
-from unbag.scoring.bootstrap import Estimate, plain
+from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.utils.files import read_object, write_json
 from unbag.utils.redaction import first_line
 
@@ -290,7 +290,7 @@ def environment() -> dict[str, str]:
     return versions
 
 
-class LeftOut(NamedTuple):
+class SkippedSet(NamedTuple):
     """A set without a result: its name, the model's where it is one model's alone, and why."""
 
     set: str
@@ -298,7 +298,7 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-def write(results: Sequence[Result], path: Path, left_out: Sequence[LeftOut] = ()) -> None:
+def write(results: Sequence[Result], path: Path, left_out: Sequence[SkippedSet] = ()) -> None:
     """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`.
 
     Args:
@@ -306,7 +306,7 @@ def write(results: Sequence[Result], path: Path, left_out: Sequence[LeftOut] = (
         path: the file.
         left_out: the sets that were asked for and have none.
     """
-    record: dict[str, Any] = {"schema": SCHEMA, "results": [plain(vars(result)) for result in results]}
+    record: dict[str, Any] = {"schema": SCHEMA, "results": [to_json(vars(result)) for result in results]}
     if left_out:
         record["left_out"] = [each._asdict() for each in left_out]
     write_json(record, path)
@@ -321,7 +321,7 @@ def read(path: Path) -> list[Result]:
     return read_whole(path)[0]
 
 
-def read_whole(path: Path) -> tuple[list[Result], list[LeftOut]]:
+def read_whole(path: Path) -> tuple[list[Result], list[SkippedSet]]:
     """Read the results, and which sets have none.
 
     Raises:
@@ -329,7 +329,7 @@ def read_whole(path: Path) -> tuple[list[Result], list[LeftOut]]:
     """
     record = _record(path)
     found = [Result(**_typed(result)) for result in record["results"]]
-    return found, [LeftOut(**each) for each in record.get("left_out", ())]
+    return found, [SkippedSet(**each) for each in record.get("left_out", ())]
 
 
 def _record(path: Path) -> dict[str, Any]:

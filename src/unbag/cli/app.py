@@ -17,14 +17,14 @@ import typer
 
 from unbag.cli.output import echo
 from unbag.utils.errors import disk_full, is_disk_full, is_panic
-from unbag.utils.optional_deps import told
-from unbag.utils.redaction import blotted
-from unbag.utils.terminal import shown
+from unbag.utils.optional_deps import install_hint
+from unbag.utils.redaction import redact
+from unbag.utils.terminal import escape_control_chars
 
 _CACHES: Final = ("UNBAG_CACHE", "XDG_CACHE_HOME", "HF_HOME", "HF_HUB_CACHE", "HF_DATASETS_CACHE", "HF_XET_CACHE")
 
 
-def settle() -> None:
+def normalize_cache_env() -> None:
     """Make empty names of cache folders absent, as their readers disagree on them; before anything imports those.
 
     Raises:
@@ -56,7 +56,7 @@ class _Formatter(logging.Formatter):
     """Warnings as a terminal may have them."""
 
     def format(self, record: logging.LogRecord) -> str:
-        return shown(blotted(super().format(record)))
+        return escape_control_chars(redact(super().format(record)))
 
 
 def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on: bool | None = None) -> int:
@@ -75,10 +75,10 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on
         goes_on = _goes_on(sys.argv[1:] if arguments is None else arguments)
     with _terminable() as received:
         try:
-            settle()
+            normalize_cache_env()
             command(args=arguments)
         except ImportError as error:
-            return _failed(told(error))
+            return _failed(install_hint(error))
         except (ValueError, OSError) as error:  # ours, or what a disk or network says: no traceback needed
             if received:  # its processes were told to end too, and it complains of that
                 return _stopped(received, goes_on=goes_on)
@@ -109,7 +109,7 @@ def run(command: typer.Typer, arguments: Sequence[str] | None = None, *, goes_on
 
 def _failed(reason: str) -> int:
     line = " ".join(f"unbag: {reason}".splitlines())
-    echo(line if len(line) <= _LONGEST else f"{blotted(line)[:_LONGEST]}…", err=True, fg="red")
+    echo(line if len(line) <= _LONGEST else f"{redact(line)[:_LONGEST]}…", err=True, fg="red")
     return FAILED
 
 

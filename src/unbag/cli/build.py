@@ -54,7 +54,7 @@ def build(
     [request] = pairs.requests([name])
     if offline:
         prefetch.require(prefetch.of_run([request]))
-    with parallel.up_to(num_proc):
+    with parallel.worker_count(num_proc):
         if engine is not None:
             from unbag.evaluation.ray import building
 

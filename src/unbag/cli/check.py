@@ -11,14 +11,14 @@ from unbag.cli import config_file, typer_utils
 from unbag.cli.evaluate import ask
 from unbag.cli.model_options import ModelOptions, in_folder_name
 from unbag.cli.options import Full, PairOptions, with_shared_options
-from unbag.cli.output import AsJson, Shown, failed, leave, require_one_form, show
+from unbag.cli.output import AsJson, Shown, failed, leave, show, validate_output_form
 from unbag.cli.run_folder import RUNS, run_folder
 from unbag.cli.typer_utils import Badge, comma_separated, folder_to_write
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.failures import Failure
     from unbag.challenge_sets.request import Request
-    from unbag.evaluation.gates import Bound, Side
+    from unbag.evaluation.gates import GateBound, Side
 
 
 @with_shared_options
@@ -105,7 +105,7 @@ def check(
         raise typer.BadParameter("expected a gate: --min, --max or --no-worse-than")
     if number and no_worse_than is None:
         raise typer.BadParameter("--number is for --no-worse-than, found none; a bound names its number itself")
-    require_one_form(form, as_json=as_json)
+    validate_output_form(form, as_json=as_json)
     bounds = [*_bounds(least, "min"), *_bounds(most, "max")]
     before = None if no_worse_than is None else _file(no_worse_than)
     if no_worse_than is not None and before is None:
@@ -133,7 +133,7 @@ def check(
         raise typer.Exit(1)
 
 
-def _bounds(texts: Sequence[str] | None, side: "Side") -> "list[Bound]":
+def _bounds(texts: Sequence[str] | None, side: "Side") -> "list[GateBound]":
     from unbag.evaluation import gates
 
     try:
@@ -167,7 +167,7 @@ def _evaluated(
     model: str,
     pairs: PairOptions,
     asked: ModelOptions,
-    bounds: "Sequence[Bound]",
+    bounds: "Sequence[GateBound]",
     before: Path | None,
     out: Path | None,
     *,

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from unbag.cli.output import AsJson, Shown, require_one_form, show
+from unbag.cli.output import AsJson, Shown, show, validate_output_form
 from unbag.cli.typer_utils import comma_separated
 
 
@@ -40,7 +40,7 @@ def compare(
       unbag compare a/results.json b/results.json --number p_c,'confident.*'
       unbag compare runs/a runs/b --format latex > table.tex
     """
-    require_one_form(form, as_json=as_json)
+    validate_output_form(form, as_json=as_json)
     from unbag.challenge_sets.results import whole
     from unbag.evaluation import comparison
     from unbag.reports.comparison import exported, view

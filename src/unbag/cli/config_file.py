@@ -183,10 +183,10 @@ def _joined(value: Any) -> str:
 def _mapping(path: Path) -> dict[str, Any]:
     import yaml
 
-    from unbag.utils.safe_io import require_file
+    from unbag.utils.safe_io import validate_file
 
     try:
-        text = require_file(path, largest=_LARGEST).read_text(encoding="utf-8")
+        text = validate_file(path, largest=_LARGEST).read_text(encoding="utf-8")
         _require_flat(yaml.parse(text, yaml.SafeLoader))
         record = yaml.safe_load(text)
     except (OSError, ValueError, TypeError, RecursionError, yaml.YAMLError) as error:

@@ -129,7 +129,7 @@ def evaluate(
       unbag evaluate ORG/MODEL --engine ray --out s3://BUCKET/RUN
     """
     from unbag.evaluation import prefetch
-    from unbag.evaluation.backends import opened
+    from unbag.evaluation.backends import open_backend
     from unbag.evaluation.result_folder import local_folder
     from unbag.inference.distributed import process_group
     from unbag.inference.prediction_store import PREDICTIONS
@@ -137,7 +137,7 @@ def evaluate(
     from unbag.utils.storage import Folder, is_address
 
     asked.check(models)
-    push.require_results(push_results, models, pairs.data, offline=asked.offline)
+    push.validate_push_target(push_results, models, pairs.data, offline=asked.offline)
     if cross and (sets or full):
         raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
     failures: list[Failure] = []
@@ -174,8 +174,8 @@ def evaluate(
             requests, absent = _at_hand(requests)
     with (
         local_folder(place, further=[config_file.FILE]) as folder,
-        parallel.up_to(num_proc),
-        opened(engine, num_gpus) as asking,
+        parallel.worker_count(num_proc),
+        open_backend(engine, num_gpus) as asking,
     ):
         found = ask(
             models,

@@ -39,24 +39,24 @@ def draw(
       unbag people score people people/sheet.csv
     """
     from unbag.challenge_sets.request import build, check
-    from unbag.data.predictions import Answers
+    from unbag.data.predictions import SetPredictions
     from unbag.evaluation import human_study
     from unbag.evaluation.model_loading import predictor_of
-    from unbag.inference.label_probe import require_meant
+    from unbag.inference.label_probe import validate_label_order
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.inference.runner import predict_rows
 
-    human_study.require_number(number)
+    human_study.validate_pair_count(number)
     [request] = pairs.requests(["permuted"])
     check(request)
     predictor, _ = predictor_of(model, label_map=parsed(label_map))
     built = build(request)
     if (predictor.identity or {}).get("kind") == "transformer":
-        require_meant(predictor, built.language, mapped=label_map is not None)
+        validate_label_order(predictor, built.language, mapped=label_map is not None)
     with progress(visible=not as_json) as shown:
         moved = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=moved)
-    answers = Answers(predicted.array(), predicted.label_space, predicted.has_probabilities)
+    answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
     drawn = human_study.draw(built.rows, answers, pairs=number, seed=request.seed)
     human_study.write(drawn, out)
     if as_json:
@@ -80,11 +80,11 @@ def score(
     from unbag.challenge_sets import papers
     from unbag.challenge_sets.views.tables import interval
     from unbag.evaluation import human_study
-    from unbag.scoring.bootstrap import plain
+    from unbag.scoring.bootstrap import to_json
 
     scored: dict[str, Any] = {sheet.stem: human_study.score(folder, sheet) for sheet in sheets}
     if as_json:
-        print_json(plain(scored))
+        print_json(to_json(scored))
         return
     theirs = papers.table("Sinha et al. 2021", "4")
     table = Table("", *scored, *(f"{row[0]}, {theirs.paper}" for row in theirs.rows), box=None)

@@ -58,7 +58,7 @@ def fit(
     from unbag.utils import locks, parallel
 
     recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
-    with parallel.up_to(num_proc):
+    with parallel.worker_count(num_proc):
         model = load(fitted(recipe))
     with locks.alone(out, "saving a lexical model", wait=True):
         model.save(out)

@@ -364,10 +364,10 @@ def require(engine: str | None, num_gpus: float | None, shard: str | None) -> No
     Raises:
         typer.BadParameter: as `engine.require_engine` says it.
     """
-    from unbag.evaluation.backends import require_engine
+    from unbag.evaluation.backends import validate_backend
 
     try:
-        require_engine(engine, num_gpus, shard)
+        validate_backend(engine, num_gpus, shard)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

@@ -17,14 +17,14 @@ import typer
 
 from unbag.utils import terminal
 from unbag.utils.advice import command_options
-from unbag.utils.redaction import blotted
+from unbag.utils.redaction import redact
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from unbag.challenge_sets.failures import Failure
     from unbag.evaluation.evaluator import OnProgress
-    from unbag.reports.formats import Exported, Format
+    from unbag.reports.formats import ExportedTable, Format
 
 
 _OPTIONS: Final = {
@@ -114,13 +114,13 @@ Shown = Annotated[
 ]
 
 
-def show(form: Shown, view: "RenderableType", to_paste: "Exported", *, as_json: bool) -> None:
+def show(form: Shown, view: "RenderableType", to_paste: "ExportedTable", *, as_json: bool) -> None:
     """Show something as a table that fits the terminal, or print it in a form to paste, of which --json is one.
 
     Raises:
         typer.BadParameter: if --json and another form are asked for.
     """
-    require_one_form(form, as_json=as_json)
+    validate_output_form(form, as_json=as_json)
     if as_json or form != "table":
         in_form: Format = "json" if as_json or form == "table" else form
         print_to_paste(to_paste.text(in_form), in_form)
@@ -128,7 +128,7 @@ def show(form: Shown, view: "RenderableType", to_paste: "Exported", *, as_json: 
         console().print(view)
 
 
-def require_one_form(form: str, *, as_json: bool) -> None:
+def validate_output_form(form: str, *, as_json: bool) -> None:
     """Refuse two forms at once, before anything is worked out.
 
     Raises:
@@ -140,7 +140,7 @@ def require_one_form(form: str, *, as_json: bool) -> None:
 
 def print_to_paste(text: str, form: "Format") -> None:
     """Print what is in a form to paste, as a terminal may have it."""
-    typer.echo(terminal.json_shown(text) if form == "json" else terminal.shown(text), nl=False)
+    typer.echo(terminal.json_shown(text) if form == "json" else terminal.escape_control_chars(text), nl=False)
 
 
 def console(*, err: bool = False) -> "Console":
@@ -150,7 +150,7 @@ def console(*, err: bool = False) -> "Console":
 
 def echo(text: str, *, err: bool = False, fg: str | None = None, nl: bool = True) -> None:
     """Print text that may hold what others wrote."""
-    typer.secho(terminal.shown(blotted(text)), err=err, fg=fg, nl=nl)
+    typer.secho(terminal.escape_control_chars(redact(text)), err=err, fg=fg, nl=nl)
 
 
 @contextmanager
@@ -167,7 +167,7 @@ def progress(*, visible: bool) -> Iterator["OnProgress | None"]:
 
         def update(name: str, done: int, total: int) -> None:
             if name not in tasks:
-                tasks[name] = bars.add_task(terminal.shown(name), total=total)
+                tasks[name] = bars.add_task(terminal.escape_control_chars(name), total=total)
             bars.update(tasks[name], completed=done)
 
         yield update
@@ -195,10 +195,10 @@ def report(
     views, together = leave(results, folder, cross=cross)
     if as_json:
         from unbag.challenge_sets.results import FILE, read
-        from unbag.evaluation.quantities import told, verdicts
+        from unbag.evaluation.quantities import summarize_verdicts, verdicts
 
         file = folder / FILE
-        print_json(json.loads(file.read_text(encoding="utf-8")) | told(verdicts(read(file))))
+        print_json(json.loads(file.read_text(encoding="utf-8")) | summarize_verdicts(verdicts(read(file))))
         return
     terminal.show(together if seen or (together and is_quiet()) else [*views, *together], console())
     files = " ".join(sorted(path.name for path in folder.iterdir()))

@@ -55,16 +55,16 @@ def prefetch(
       unbag prefetch ORG/PRETRAINED --training snli,mnli
     """
     from unbag.challenge_sets.requirements import MissingError
-    from unbag.data.sources import require_pairs
+    from unbag.data.sources import validate_corpus_names
     from unbag.evaluation import prefetch
-    from unbag.evaluation.model_loading import require_model
+    from unbag.evaluation.model_loading import validate_model
 
     if training and not models:
         raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")
     corpora = tuple(training) if training else None
-    require_pairs(corpora or ())
+    validate_corpus_names(corpora or ())
     for model in models or ():
-        require_model(model)
+        validate_model(model)
 
     def warn(failure: "Failure") -> None:
         echo(f"{failure.set}: left out: {failure.reason}", err=True)

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from unbag.cli.output import console, is_quiet
-from unbag.utils.terminal import shown
+from unbag.utils.terminal import escape_control_chars
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -58,7 +58,7 @@ class BuildingBar:
             self._bars.stop()
 
 
-class Watch:
+class ProgressDisplay:
     """Follows a run of so many sets: told what goes on, it does nothing. `_Display` shows it."""
 
     def on_set(self, name: str) -> None:
@@ -71,7 +71,7 @@ class Watch:
         """Take its result (`evaluation.OnResult`)."""
 
 
-class _Display(Watch):
+class _Display(ProgressDisplay):
     """Two bars on standard error, the sets and the rows of this one; results on standard output above them."""
 
     def __init__(self, bars: Any, sets: int, *, building: BuildingBar, quiet: bool) -> None:
@@ -104,7 +104,7 @@ class _Display(Watch):
         if what != self._shown:
             if self._rows is not None:
                 self._bars.remove_task(self._rows)
-            self._rows, self._shown = self._bars.add_task(shown(what), total=total, unit="rows"), what
+            self._rows, self._shown = self._bars.add_task(escape_control_chars(what), total=total, unit="rows"), what
 
     def on_result(self, result: "Result") -> None:
         if self._quiet:
@@ -119,7 +119,7 @@ class _Display(Watch):
 
 
 @contextmanager
-def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[Watch]:
+def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[ProgressDisplay]:
     """Give what follows a run.
 
     Args:
@@ -132,7 +132,7 @@ def watch(sets: int, *, visible: bool, quiet: bool = False) -> Iterator[Watch]:
 
         datasets.disable_progress_bars()
     if not visible or is_quiet():
-        yield Watch()
+        yield ProgressDisplay()
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 

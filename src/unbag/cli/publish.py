@@ -95,9 +95,9 @@ class PublishingOptions:
 
 def repo_of(to: str, name: str) -> str:
     """Return the repository that `to` names, or this name in the organisation that it names."""
-    from unbag.utils.hub_names import require_target
+    from unbag.utils.hub_names import validate_push_repo
 
-    return require_target(to) if "/" in to else f"{require_target(to)}/{name}"
+    return validate_push_repo(to) if "/" in to else f"{validate_push_repo(to)}/{name}"
 
 
 def carry_out(publications: "Sequence[Publication]", options: PublishingOptions) -> None:
@@ -268,7 +268,7 @@ def dataset(
         requests = [replace(request, config=each) for each in config]
     with TemporaryDirectory(prefix="unbag-") as folder:
         repo = options.repo(name)
-        with parallel.up_to(num_proc):
+        with parallel.worker_count(num_proc):
             made = publication(requests, repo, Path(folder), licence=licence, benchmark=benchmark)
         carry_out([made], options)
 

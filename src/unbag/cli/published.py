@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.output import AsJson, console, echo, print_json, print_to_paste, require_one_form
+from unbag.cli.output import AsJson, console, echo, print_json, print_to_paste, validate_output_form
 from unbag.cli.typer_utils import Badge, file_to_write
 
 
@@ -66,7 +66,7 @@ def report(
     from unbag.reports import html, run_tables
     from unbag.utils.files import atomic_write
 
-    require_one_form(form, as_json=as_json)
+    validate_output_form(form, as_json=as_json)
     with whole(*folders):
         if badge is not None:
             badges.write(run_tables.subject(folders), badge)

@@ -32,12 +32,12 @@ def require(to: str, *, offline: bool, option: str = OPTION) -> None:
     from unbag.hub.push import explained
     from unbag.inference.distributed import process_group
     from unbag.utils.hub import hub_read
-    from unbag.utils.hub_names import require_target
+    from unbag.utils.hub_names import validate_push_repo
 
     if offline:
         raise typer.BadParameter(f"{option} needs the Hub; leave out --offline")
     try:
-        require_target(to)
+        validate_push_repo(to)
     except ValueError as error:
         raise typer.BadParameter(f"{option}: {error}") from None
     if process_group().rank:  # the first process asks, and pushes
@@ -69,7 +69,7 @@ def _require_may_write(account: Mapping[str, Any], to: str, option: str) -> None
         )
 
 
-def require_results(to: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
+def validate_push_target(to: str | None, models: Sequence[str], data: str | None, *, offline: bool) -> None:
     """Refuse, before anything is computed, what no data set of results takes, and what `require` refuses.
 
     Args:

@@ -83,10 +83,10 @@ def _not_by_default(request: "Request", *, in_suite: bool) -> dict[str, Any]:
 
 
 def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
-    from unbag.evaluation.model_loading import deciding
+    from unbag.evaluation.model_loading import cache_key_config
 
     device = options.get("device")  # another one rounds differently
-    return deciding(options) | ({} if device is None else {"device": device})
+    return cache_key_config(options) | ({} if device is None else {"device": device})
 
 
 def _name_parts(options: Mapping[str, Any]) -> list[str]:

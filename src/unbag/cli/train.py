@@ -30,7 +30,7 @@ app = typer.Typer(
 )
 
 
-class ManyValues(TyperCommand):
+class GreedyListCommand(TyperCommand):
     """A command without arguments whose lists take their values in a row too: `--seeds 1 2 3`."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -59,7 +59,7 @@ _LIST: Final = "LIST"
 
 def add(recipe: Recipe, to: typer.Typer) -> None:
     """Make a recipe a command."""
-    to.command(name=recipe.name.replace("_", "-"), cls=ManyValues, help=recipe.summary)(_command(recipe))
+    to.command(name=recipe.name.replace("_", "-"), cls=GreedyListCommand, help=recipe.summary)(_command(recipe))
 
 
 def main(*some: Recipe, arguments: Sequence[str] | None = None) -> int:

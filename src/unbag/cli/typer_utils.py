@@ -86,7 +86,7 @@ def set_or_address_to_write(place: str) -> str:
 
 def _reached(place: str, folder: "Folder") -> str:
     try:
-        folder.require_writable()
+        folder.validate_writable()
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
     return place
@@ -114,10 +114,10 @@ def _badge_to_write(path: Path | None) -> Path | None:
 
 
 def _writable(path: Path, *, folder: bool) -> Path:
-    from unbag.utils.safe_io import require_writable
+    from unbag.utils.safe_io import validate_writable
 
     try:
-        return require_writable(path, folder=folder)
+        return validate_writable(path, folder=folder)
     except ValueError as error:
         raise typer.BadParameter(str(error)) from None
 

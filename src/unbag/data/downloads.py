@@ -9,7 +9,7 @@ from unbag.utils.files import atomic_write, cache_folder
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import READ_TRIES
 from unbag.utils.retries import hub_http, with_retries
-from unbag.utils.safe_io import DataError, require_file
+from unbag.utils.safe_io import DataError, validate_file
 
 _CHUNK = 1 << 20
 
@@ -46,7 +46,7 @@ def find(pinned: PinnedFile, path: Path) -> Path:
     if not path.exists():
         raise DataError(f"{path}: no such file or folder; expected a copy of {pinned.url}")
     if not path.is_dir():
-        return require_file(path)
+        return validate_file(path)
     found = sorted(file for file in path.rglob(pinned.name) if file.is_file())
     if len(found) == 1:
         return found[0]

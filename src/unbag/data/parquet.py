@@ -53,7 +53,7 @@ def batches(
                 yield from (batch.slice(start, step) for start in range(0, batch.num_rows, step))
 
 
-def require_bounded(file: Path | IO[bytes], place: object, size: int) -> None:
+def validate_row_group_size(file: Path | IO[bytes], place: object, size: int) -> None:
     """Refuse a file that is not to be read into memory as a whole; see `batches`."""
     for _ in batches(file, place, size):
         pass

@@ -18,7 +18,7 @@ Columns: TypeAlias = Mapping[str, Any]
 """Columns of n rows by name, each a list or an array, shape (n,); `label` has the gold ids."""
 
 
-class Answers(NamedTuple):
+class SetPredictions(NamedTuple):
     """What a model answered, in the order of the rows.
 
     Attributes:
@@ -50,7 +50,7 @@ class Answers(NamedTuple):
         gold: NDArray[np.intp] = self.folded[np.asarray(labels, dtype=np.intp)]
         return gold
 
-    def in_space(self, label_space: Sequence[str]) -> "Answers":
+    def in_space(self, label_space: Sequence[str]) -> "SetPredictions":
         """Return the same answers in a label space of as many labels or fewer: what is folded together is summed."""
         if tuple(label_space) == tuple(self.label_space):
             return self
@@ -60,7 +60,7 @@ class Answers(NamedTuple):
             probabilities[:, column] += values
         return self._replace(probabilities=probabilities, label_space=tuple(label_space))
 
-    def for_gold(self, names: Sequence[str]) -> "Answers":
+    def for_gold(self, names: Sequence[str]) -> "SetPredictions":
         """Return the answers in the label space of gold labels.
 
         Args:
@@ -69,7 +69,7 @@ class Answers(NamedTuple):
         Raises:
             labels.LabelError: if that is one, and the answers tell contradictions from the rest alone.
         """
-        require_foldable(names, self.label_space)
+        validate_label_space(names, self.label_space)
         return self.in_space(TWO_WAY) if NOT_ENTAILMENT in names else self
 
     @property
@@ -78,7 +78,7 @@ class Answers(NamedTuple):
         return np.array([self.label_space.index(fold(label, self.label_space)) for label in LABELS])
 
 
-def require_foldable(gold: Sequence[str], label_space: Sequence[str]) -> None:
+def validate_label_space(gold: Sequence[str], label_space: Sequence[str]) -> None:
     """Refuse gold labels that a model's label space cannot say.
 
     Args:
@@ -92,16 +92,16 @@ def require_foldable(gold: Sequence[str], label_space: Sequence[str]) -> None:
         fold(NOT_ENTAILMENT, label_space)
 
 
-def of_labels(predicted: Sequence[int]) -> Answers:
+def of_labels(predicted: Sequence[int]) -> "SetPredictions":
     """Return answers that are bare label ids; `NO_ANSWER` for none."""
     ids = np.asarray(predicted, dtype=np.intp)
     unanswered = ids == NO_ANSWER
     probabilities = np.eye(len(LABELS))[np.where(unanswered, 0, ids)]
     probabilities[unanswered] = 1 / len(LABELS)  # no label is likelier than another
-    return Answers(probabilities, LABELS, has_probabilities=False, unanswered=unanswered)
+    return SetPredictions(probabilities, LABELS, has_probabilities=False, unanswered=unanswered)
 
 
-def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: Answers) -> tuple[Columns, Answers]:
+def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: SetPredictions) -> tuple[Columns, SetPredictions]:
     """Return the columns and answers of some rows, those where `kept`, shape (n,), is true."""
     rows = np.flatnonzero(kept).tolist()
     taken = {name: [values[row] for row in rows] for name, values in columns.items()}
@@ -109,7 +109,7 @@ def rows_where(kept: NDArray[np.bool_], columns: Columns, answers: Answers) -> t
     return taken, answers._replace(probabilities=answers.probabilities[kept], unanswered=unanswered)
 
 
-def placed(answers: Answers, asked: NDArray[np.bool_]) -> Answers:
+def placed(answers: SetPredictions, asked: NDArray[np.bool_]) -> "SetPredictions":
     """Return answers to all rows where only some were asked: `NO_ANSWER` to the others.
 
     Args:

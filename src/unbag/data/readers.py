@@ -32,7 +32,7 @@ from unbag.utils.hub import HubReadError, absence_of, hub_read
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
 from unbag.utils.retries import was_reached
-from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parsed_json, require_file
+from unbag.utils.safe_io import MOST_COLUMNS, DataError, lines, parsed_json, validate_file
 
 
 class Row(NamedTuple):
@@ -54,18 +54,18 @@ def cell(row: Row, name: str) -> Any:
     return row.values[name]
 
 
-def require_once(names: Sequence[str], place: object) -> None:
+def validate_unique_columns(names: Sequence[str], place: object) -> None:
     """Refuse columns of one name, but those without any: nobody reads them, and spreadsheets write several.
 
     Raises:
         DataError: naming them; also if there are too many columns.
     """
-    require_few(names, place)
+    validate_column_count(names, place)
     if twice := named_twice(names):
         raise DataError(f"{place}: {twice}")
 
 
-def require_few(names: Collection[str], place: object) -> None:
+def validate_column_count(names: Collection[str], place: object) -> None:
     """Refuse more columns than SECURITY.md allows.
 
     Raises:
@@ -109,7 +109,7 @@ def read_parquet(path: Path, start: int = 0, stop: int | None = None) -> Iterato
         first = bounds[groups[0]][0]  # row of the batch
         for batch in parquet.batches(path, path, path.stat().st_size, groups):
             if number == start:
-                require_once(batch.schema.names, path)
+                validate_unique_columns(batch.schema.names, path)
             n = batch.num_rows
             wanted = batch[max(0, start - first) : n if stop is None else max(0, stop - first)]
             columns = [_values(wanted, name, path) for name in wanted.schema.names]
@@ -298,7 +298,7 @@ def read_jsonl(path: Path, start: Start = FIRST) -> Iterator[Row]:
             raise DataError(f"{place}: {error}") from None
         if not isinstance(values, dict):
             raise DataError(f"{place}: expected one JSON object a line, found {type(values).__name__}")
-        require_few(values, place)
+        validate_column_count(values, place)
         yield Row(row_number, place, values)
 
 
@@ -325,7 +325,7 @@ def _read_separated(path: Path, delimiter: str, quoting: Literal[0, 3], start: S
         header = next(reader, None)
         if header is None:
             return
-        require_once(header, path)
+        validate_unique_columns(header, path)
         if start.row:
             reader, before = reader_from(start), start.lines
         for number, cells in enumerate((row for row in reader if row), start=start.row):
@@ -399,7 +399,7 @@ def open_file(path: Path) -> File:
     Raises:
         DataError: if it is not there, no file, of another kind, or has no rows.
     """
-    require_file(path)
+    validate_file(path)
     if kind_of(path) not in ENDINGS:
         raise DataError(f"{path}: expected a file that ends in {', '.join(ENDINGS)} (or one of these and .gz)")
     first = next(File(path, ()).read(), None)

@@ -279,7 +279,7 @@ def open_data(
     )
 
 
-def require_pairs(names: Iterable[str]) -> None:
+def validate_corpus_names(names: Iterable[str]) -> None:
     """Refuse what is neither a base corpus nor a file of pairs, before any of them is read to its end.
 
     Raises:

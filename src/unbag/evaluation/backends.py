@@ -24,7 +24,7 @@ RAY: Final = "ray"
 class Engine(Protocol):
     """What loads models, and has them answer all rows of a data set; `on_ray.predicting.RayEngine` is another one."""
 
-    def require_usable(self, dtype: "Dtype | None", device: str | None) -> None:
+    def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Refuse what this engine can tell not to be there, before anything is computed; None says nothing.
 
         Raises:
@@ -46,7 +46,7 @@ class Engine(Protocol):
 class InProcess:
     """The engine of one process, or of those of a launcher."""
 
-    def require_usable(self, dtype: "Dtype | None", device: str | None) -> None:
+    def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Try the device of this process."""
         if dtype is not None or device is not None:
             from unbag.inference.transformer import usable_device  # torch, only where somebody names what is its own
@@ -64,7 +64,7 @@ class InProcess:
         return predict_rows(rows, predictor, folder, progress=progress)
 
 
-def require_engine(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
+def validate_backend(name: str | None, num_gpus: float | None, shard: str | None = None) -> None:
     """Refuse an engine that cannot be, or does not go with what else is asked for.
 
     Raises:
@@ -82,7 +82,7 @@ def require_engine(name: str | None, num_gpus: float | None, shard: str | None =
 
 
 @contextmanager
-def opened(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
+def open_backend(name: str | None, num_gpus: float | None = None) -> Iterator[Engine]:
     """Give an engine that `require_engine` lets pass, for as long as the block takes; without a name this process's.
 
     Raises:

@@ -14,7 +14,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.systems import Run, System, asked_in, lettered, systems_in
-from unbag.scoring.bootstrap import Estimate, plain
+from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import estimates
 from unbag.scoring.significance import (
     DEFAULT_RESAMPLES,
@@ -28,7 +28,7 @@ from unbag.scoring.significance import (
     spread,
     unpaired_difference,
 )
-from unbag.utils.options import whole
+from unbag.utils.options import check_int
 
 LEVEL: Final = 0.05
 FEW: Final = 30
@@ -132,7 +132,7 @@ class Comparison:
                 for system in self.systems
             ],
             "differences": [
-                plain(difference._asdict())
+                to_json(difference._asdict())
                 | {"significant": self.significant(difference), "better": self.better(difference)}
                 for difference in self.differences
             ],
@@ -201,7 +201,7 @@ def _require(quantities: Sequence[str], level: float, resamples: int = DEFAULT_R
         raise ValueError(f"expected quantities to be a list of patterns, such as ['p_c'], found {quantities!r}")
     if isinstance(level, bool) or not isinstance(level, Real) or not 0 <= level <= 1:
         raise ValueError(f"expected a level from 0 to 1, found {level!r}")
-    whole("resamples", resamples, least=1)
+    check_int("resamples", resamples, least=1)
 
 
 def _compared(

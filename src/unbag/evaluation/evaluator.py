@@ -12,19 +12,19 @@ from unbag.challenge_sets.request import BUILDING, BuiltSet, Request, build, bui
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import column
 from unbag.data.labels import LabelError
-from unbag.data.predictions import Answers, require_foldable
-from unbag.data.sources import require_pairs
+from unbag.data.predictions import SetPredictions, validate_label_space
+from unbag.data.sources import validate_corpus_names
 from unbag.evaluation import label_check, model_loading, report_examples, result_folder
 from unbag.evaluation.backends import Engine, InProcess
-from unbag.evaluation.label_check import AskedModel
-from unbag.evaluation.lexical_baseline import WordCounter, Words
-from unbag.evaluation.model_loading import Model, order_of, recorded_options, require_lexicon, require_model
+from unbag.evaluation.label_check import LabelCheckedModel
+from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
+from unbag.evaluation.model_loading import Model, order_of, recorded_options, validate_lexicon, validate_model
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.evaluation.scoring import Scored, score_answers, score_predictions, write
-from unbag.evaluation.sharded import Sharing
+from unbag.evaluation.sharded import ShardedEvaluation
 from unbag.inference.distributed import process_group
 from unbag.inference.function import CallablePredictor, OutputCountError
-from unbag.inference.label_probe import require_outputs
+from unbag.inference.label_probe import validate_outputs
 from unbag.inference.llm.prompts import Prompt
 from unbag.inference.prediction_files import label_space_of_file, read_predictions
 from unbag.inference.prediction_store import PREDICTIONS
@@ -34,7 +34,7 @@ from unbag.inference.single_output import checked_threshold
 from unbag.utils import parallel
 from unbag.utils.files import cache_folder
 from unbag.utils.progress import OnProgress as OnProgress
-from unbag.utils.safe_io import require_writable
+from unbag.utils.safe_io import validate_writable
 from unbag.utils.user_code import UserCodeError
 
 _FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
@@ -114,22 +114,22 @@ def evaluate_all(
     several, engine = len(models) > 1, engine or InProcess()
     if shard is not None and process_group().world > 1:
         raise ValueError("a launcher (torchrun) shares the work itself, and so does a shard; take one of them")
-    require_no_shard(shard, predictions_csv)
+    validate_unsharded(shard, predictions_csv)
     model_loading.check(models, model_options)
-    require_writable(Path(out), folder=True)
+    validate_writable(Path(out), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     names = [str(model) for model in models if isinstance(model, str | Path)]
     if len(names) == len(models):  # before any of them is loaded
         result_folder.check(Path(out), dict.fromkeys(names), _names(requests))
     for model in models:
-        require_model(model)
-        require_lexicon(model)
-    engine.require_usable(model_options.get("dtype"), model_options.get("device"))
+        validate_model(model)
+        validate_lexicon(model)
+    engine.validate_device(model_options.get("dtype"), model_options.get("device"))
     if model_options.get("threshold") is not None:
         model_options["threshold"] = checked_threshold(model_options["threshold"])
     if model_options.get("shots") is not None:
         Prompt(model_options["shots"])  # refuses other numbers
-    require_pairs(model_options.get("training") or ())
+    validate_corpus_names(model_options.get("training") or ())
     failures = list(left_out)
 
     def failed(name: str, error: Exception, model: str | None = None) -> None:
@@ -152,7 +152,7 @@ def evaluate_all(
     group = process_group()
     if parallel.num_proc() > 1 and group.rank == 0:
         build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(on_progress, BUILDING))
-    named: list[AskedModel] = []
+    named: list[LabelCheckedModel] = []
     for model in models:
         own_options = model_loading.fitting(model, model_options)
         predictor, model_name = engine.predictor_of(model, **own_options)
@@ -162,13 +162,13 @@ def evaluate_all(
         record = {"name": model_name, **({} if options is None else {"options": options})}
         if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
             record["outputs"] = ",".join(order_of(predictor))
-        named.append(AskedModel(predictor, record, trust_labels=trust_labels))
+        named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
     result_folder.check(Path(out), {each.record["name"]: each.record for each in named}, _names(asked))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    counter = WordCounter(fitted_to, on_progress) if lexical else None
+    counter = LexicalBaseline(fitted_to, on_progress) if lexical else None
     store = Path(out) / PREDICTIONS if predictions is None else predictions
     places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(asked))]
-    sharing = None if shard is None else Sharing(shard, store, places, fitted_to if lexical else None)
+    sharing = None if shard is None else ShardedEvaluation(shard, store, places, fitted_to if lexical else None)
     done: dict[tuple[int, int], Scored] = {}
     table = None if predictions_csv is None else PredictionTable()
     for set_index, request in enumerate(asked):
@@ -176,13 +176,13 @@ def evaluate_all(
             on_set(request.name)
         try:
             item = _built(request)
-            words = Words() if counter is None or sharing is not None else counter.of(item, store)
+            words = BaselinePredictions() if counter is None or sharing is not None else counter.of(item, store)
         except Exception as error:
             failed(request.name, error)
             continue
         for model_index, each in enumerate(named):
             try:
-                require_foldable(item.rows.features["label"].names, each.predictor.label_space)
+                validate_label_space(item.rows.features["label"].names, each.predictor.label_space)
             except LabelError as error:
                 failed(request.name, error, each.name)
                 continue
@@ -223,7 +223,7 @@ def evaluate_all(
     return write([done[place] for place in sorted(done)], Path(out), failures)
 
 
-def require_no_shard(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
+def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
     """Reject a file of all predictions in a process that has some of them.
 
     Raises:
@@ -258,16 +258,16 @@ def evaluate_file(
         ValueError: if the file does not have one valid prediction for each row of the set, or
             (`labels.LabelError`) tells contradictions from the rest and the set's labels entailment.
     """
-    require_writable(Path(out), folder=True)
+    validate_writable(Path(out), folder=True)
     label_space_of_file(path)  # before anything is built
     result_folder.check(Path(out), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
     given = read_predictions(path, column(built.rows, "id"))
     store = cache_folder(PREDICTIONS) if predictions is None else predictions
-    words = WordCounter({}).of(built, store) if lexical else Words()
+    words = LexicalBaseline({}).of(built, store) if lexical else BaselinePredictions()
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": given.sha256}
     result_folder.check(Path(out), {path.name: model}, {built.request.name})
-    answers = Answers(given.probabilities, given.label_space, given.has_probabilities)
+    answers = SetPredictions(given.probabilities, given.label_space, given.has_probabilities)
     if (fit := label_check.of_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
         if fit.warning is not None:
@@ -294,7 +294,7 @@ def _try_out(function: Predictor) -> None:
         function.predict(*_ONE_PAIR)
     except OutputCountError as error:
         if isinstance(function, CallablePredictor):
-            require_outputs(function, error)
+            validate_outputs(function, error)
         raise
     except UserCodeError as error:
         logger.debug("a function failed at its first pair", exc_info=error)

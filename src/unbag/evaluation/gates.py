@@ -25,7 +25,7 @@ from unbag.challenge_sets.results import Result
 from unbag.evaluation import comparison, quantities
 from unbag.evaluation.systems import one_asked
 from unbag.evaluation.verdict import LEAST_SOURCES, MARGIN, TOO_FEW_ROWS
-from unbag.scoring.bootstrap import Estimate, plain
+from unbag.scoring.bootstrap import Estimate, to_json
 
 Side = Literal["min", "max"]
 Outcome = Literal["passes", "fails", "cannot be told"]
@@ -35,7 +35,7 @@ _BOUND: Final = re.compile(r"(?P<set>[^:=]+):(?P<number>[^:=]+)=(?P<bound>[^:=]+
 _DECIMALS: Final = 9  # of an interval's end when it is compared with a bound
 
 
-class Bound(NamedTuple):
+class GateBound(NamedTuple):
     """A bound on one number of a set: the least it may be, or the most."""
 
     set: str
@@ -48,7 +48,7 @@ class Bound(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Checked:
+class GateResult:
     """A gate with what it was held against.
 
     Attributes:
@@ -81,10 +81,10 @@ class Checked:
 
     def as_json(self) -> dict[str, Any]:
         """Return it as JSON takes it."""
-        return plain(vars(self))  # type: ignore[no-any-return]
+        return to_json(vars(self))  # type: ignore[no-any-return]
 
 
-def bound(text: str, side: Side) -> Bound:
+def bound(text: str, side: Side) -> GateBound:
     """Return a bound from text: `permuted:score=.2`.
 
     Raises:
@@ -118,7 +118,7 @@ def bound(text: str, side: Side) -> Bound:
         right = "--min" if side == "max" else "--max"
         better = "higher" if side == "max" else "lower"
         raise ValueError(f"of {set_name}:{name} {better} is better: bound it by {right}, found --{side}")
-    return Bound(set_name, name, side, value)
+    return GateBound(set_name, name, side, value)
 
 
 def of_one_model(results: Sequence[Result], where: str) -> list[Result]:
@@ -130,7 +130,7 @@ def of_one_model(results: Sequence[Result], where: str) -> list[Result]:
     return one_asked([(name, of_one[0], of_one) for name, of_one in quantities.by_model(results).items()], where)
 
 
-def check(results: Sequence[Result], bounds: Iterable[Bound]) -> list[Checked]:
+def check(results: Sequence[Result], bounds: Iterable[GateBound]) -> list[GateResult]:
     """Hold one model's results against bounds: each bound against every result of its set.
 
     Raises:
@@ -146,7 +146,7 @@ def check(results: Sequence[Result], bounds: Iterable[Bound]) -> list[Checked]:
     return checked
 
 
-def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[Checked], list[str]]:
+def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[list[GateResult], list[str]]:
     """Hold a run against an earlier one, on the same examples, by the paired tests of `comparison`.
 
     It fails where a number is significantly worse (Holm's correction over these gates), and passes where the interval
@@ -184,7 +184,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
             outcome = "fails" if worse else "passes"
         name = quantities.SCORE_NAME if each.quantity == SCORE.path else each.quantity
         about = (each.set, each.data, name, _label(each.set, each.quantity), "no worse")
-        checked.append(Checked(*about, gap, outcome, why, compared.name(each.first), each.p_holm))
+        checked.append(GateResult(*about, gap, outcome, why, compared.name(each.first), each.p_holm))
     asked = {run.result.set for system in compared.systems for run in system.runs}
     unchecked = asked - {each.set for each in checked} - compared.untold  # of these the notes tell
     return checked, [
@@ -203,14 +203,14 @@ def _label(set_name: str, path: str) -> str:
     return known[path].label if path in known else path
 
 
-def _against_bound(result: Result, asked: Bound) -> Checked:
+def _against_bound(result: Result, asked: GateBound) -> GateResult:
     data = result.corpus
     number = quantities.of_result(result).get(asked.number)
     label = quantities.quantities(asked.set)[asked.number].label
     if number is None or number.estimate.value is None:
         nothing = Estimate(None, None, None, 0) if number is None else number.estimate
         why = TOO_FEW_ROWS if asked.number == quantities.SCORE_NAME else "no example to tell it by"
-        return Checked(asked.set, data, asked.number, label, str(asked), nothing, "cannot be told", why)
+        return GateResult(asked.set, data, asked.number, label, str(asked), nothing, "cannot be told", why)
     estimate, why = number.estimate, ""
     outcome: Outcome = "cannot be told"
     if estimate.low is None or estimate.high is None:
@@ -224,4 +224,4 @@ def _against_bound(result: Result, asked: Bound) -> Checked:
         missed = high < asked.value if at_least else low > asked.value
         reached = low >= asked.value if at_least else high <= asked.value
         outcome = "fails" if missed else "passes" if reached else "cannot be told"
-    return Checked(asked.set, data, asked.number, label, str(asked), estimate, outcome, why)
+    return GateResult(asked.set, data, asked.number, label, str(asked), estimate, outcome, why)

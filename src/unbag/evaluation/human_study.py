@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, TWO_WAY, LabelError, canonical, fold
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.data.readers import cell, open_file
 from unbag.scoring.bootstrap import Estimate, named_estimates
 from unbag.scoring.natural_logic import natural_logic
@@ -32,7 +32,7 @@ _SHORTER, _LONGER = "shorter", "longer"
 _CELLS: Final = tuple((drawn_from, length) for drawn_from in (RIGHT, FLIPPED) for length in (_SHORTER, _LONGER))
 
 
-class Drawn(NamedTuple):
+class SampledPair(NamedTuple):
     """A permuted pair to be asked, and what the sheet does not tell: its row's id, its label, where it is from."""
 
     premise: str
@@ -61,7 +61,7 @@ class PeopleScores(TypedDict):
     d_f: Estimate
 
 
-def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[Drawn]:
+def draw(rows: Any, answers: SetPredictions, *, pairs: int = DEFAULT_PAIRS, seed: int = 13) -> list[SampledPair]:
     """Draw permuted pairs that a model accepts, in an order that says nothing.
 
     A quarter each of shorter and longer examples of D^c and D^f, each example once, in one of its accepted orders. The
@@ -77,7 +77,7 @@ def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int =
     Raises:
         ValueError: if 4 does not divide `pairs`, or there are too few examples of a kind.
     """
-    require_number(pairs)
+    validate_pair_count(pairs)
     sources: list[str] = rows["source_id"][:]
     names: list[str] = rows.features["label"].names
     answers = answers.for_gold(names)
@@ -104,11 +104,13 @@ def draw(rows: Any, answers: Answers, *, pairs: int = DEFAULT_PAIRS, seed: int =
         for source in found[:each]:
             orders = accepted[source]
             row = rows[orders[int(rng.key(seed, "people", source, "order")) % len(orders)]]
-            drawn.append(Drawn(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length))
+            drawn.append(
+                SampledPair(row["premise"], row["hypothesis"], row["id"], names[row["label"]], drawn_from, length)
+            )
     return sorted(drawn, key=lambda one: int(rng.key(seed, "people", one.id, "place")))
 
 
-def require_number(pairs: int) -> None:
+def validate_pair_count(pairs: int) -> None:
     """Refuse a number of pairs that cannot be drawn.
 
     Raises:
@@ -118,7 +120,7 @@ def require_number(pairs: int) -> None:
         raise ValueError(f"expected a number of pairs that {len(_CELLS)} divides, found {pairs}")
 
 
-def write(drawn: Sequence[Drawn], folder: Path) -> None:
+def write(drawn: Sequence[SampledPair], folder: Path) -> None:
     """Leave in a folder what people are given, `sheet.csv` with a column `label` to fill in, and the key to it."""
     _write(folder / SHEET, ("number", "premise", "hypothesis", "label"), ((*one[:2], "") for one in drawn))
     _write(folder / KEY, ("number", "id", "label", "drawn_from", "length"), (one[2:] for one in drawn))

@@ -19,7 +19,7 @@ from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import column, numbers
 from unbag.data.labels import LABELS, NOT_ENTAILMENT, fold, label_space_of, two_label_orders
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, probe
 from unbag.inference.llm.prompts import SHOTS, WORDS
@@ -28,7 +28,7 @@ from unbag.inference.predictor import Predictor
 logger = logging.getLogger(__name__)
 
 
-class AskedModel:
+class LabelCheckedModel:
     """A model of an evaluation.
 
     Args:
@@ -160,7 +160,7 @@ class LabelFit(NamedTuple):
     warning: str | None
 
 
-def of_rows(built: BuiltSet, answers: Answers) -> LabelFit | None:
+def of_rows(built: BuiltSet, answers: SetPredictions) -> LabelFit | None:
     """Return how predictions fit the set's rows that are pairs of a corpus; None where that says nothing.
 
     It says nothing of a set without such rows, of pairs that tell entailment from the rest alone, and where a label has

@@ -10,7 +10,7 @@ from unbag.baselines.lexical.predictors import LexicalPredictor
 from unbag.baselines.lexical.words import ALL, PIPELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.corpora import LANGUAGES
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
 from unbag.inference.predictor import Predictor
 from unbag.inference.runner import predict_rows
@@ -30,14 +30,14 @@ FITTING: Final = "fitting the lexical model"
 logger = logging.getLogger(__name__)
 
 
-class Words(NamedTuple):
+class BaselinePredictions(NamedTuple):
     """A lexical model's answers to a set, and its record; None where it was not asked."""
 
-    answers: Answers | None = None
+    answers: SetPredictions | None = None
     about: Mapping[str, str] | None = None
 
 
-class WordCounter:
+class LexicalBaseline:
     """The built-in model `lexical`, fitted to 20,000 pairs of SNLI by default, asked of each set in turn.
 
     All of SNLI and MNLI, what the model `lexical` is fitted to where it is named, takes half an hour of tagging.
@@ -52,7 +52,7 @@ class WordCounter:
         self._on_progress = on_progress
         self._by_language: dict[str, Predictor | None] = {}
 
-    def of(self, built: BuiltSet, store: Path | str) -> Words:
+    def of(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
         """Return its answers to a set; none where the model cannot be had, which is warned of once.
 
         Args:
@@ -63,13 +63,13 @@ class WordCounter:
             self._by_language[built.language] = self._fitted(built.language)
         predictor = self._by_language[built.language]
         if predictor is None:
-            return Words()
+            return BaselinePredictions()
         progress = self._progress(f"{built.request.name}, lexical")
         predicted = predict_rows(built.rows, predictor, store, progress=progress)
         if process_group().rank:  # the first process scores
-            return Words()
-        answers = Answers(predicted.array(), predicted.label_space, predicted.has_probabilities)
-        return Words(answers, dict(predictor.identity or {}))
+            return BaselinePredictions()
+        answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
+        return BaselinePredictions(answers, dict(predictor.identity or {}))
 
     def _fitted(self, language: str) -> Predictor | None:
         options = {**self._options, "language": language}

@@ -17,7 +17,7 @@ from unbag.inference.in_memory import is_classifier, name_of, predictor_of_class
 from unbag.inference.predictor import Predictor
 from unbag.utils.hub_names import is_model_name
 from unbag.utils.offline import unless_unreachable
-from unbag.utils.safe_io import require_file
+from unbag.utils.safe_io import validate_file
 from unbag.utils.user_code import user_code_error
 
 
@@ -165,7 +165,7 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
     return CallablePredictor(model, **options), getattr(model, "__qualname__", type(model).__qualname__)
 
 
-def require_model(model: Model) -> None:
+def validate_model(model: Model) -> None:
     """Refuse what names no model, before another one of several is loaded; what is on the Hub, loading tells.
 
     Raises:
@@ -186,12 +186,12 @@ def require_model(model: Model) -> None:
             return
     path = Path(name).expanduser()
     if path.is_dir():
-        require_file(path / "config.json")
+        validate_file(path / "config.json")
     elif path.exists() or not is_model_name(name):
         raise ValueError(f"expected a model: a Hub id such as org/name, or a folder with one, found {name!r}")
 
 
-def require_lexicon(model: Model) -> None:
+def validate_lexicon(model: Model) -> None:
     """Refuse a built-in model that looks words up in WordNet where that is not on this machine.
 
     Raises:
@@ -199,12 +199,12 @@ def require_lexicon(model: Model) -> None:
         ValueError: without WordNet; the message names the step that installs it.
     """
     if kind_of(model) is BUILT_IN and model in _OF_WORDNET:
-        from unbag.baselines.wordnet.database import require_installed
+        from unbag.baselines.wordnet.database import validate_installed
 
-        require_installed()
+        validate_installed()
 
 
-def deciding(options: Mapping[str, Any]) -> dict[str, Any]:
+def cache_key_config(options: Mapping[str, Any]) -> dict[str, Any]:
     """Return those of a model's options that decide its numbers and are not as by default; on any device."""
     return {
         name: value
@@ -220,7 +220,7 @@ def recorded_options(model: Model, predictor: Predictor, options: Mapping[str, A
     """
     if not isinstance(model, str | Path):
         return None
-    recorded = deciding({name: value for name, value in options.items() if name != "revision"})
+    recorded = cache_key_config({name: value for name, value in options.items() if name != "revision"})
     if "label_map" in recorded:
         recorded["label_map"] = ",".join(order_of(predictor))
     return recorded
@@ -240,7 +240,7 @@ def _load_by_name(model: str | Path, options: dict[str, Any]) -> Predictor:
             return _of_hub_or_folder(model, options)
     if kind is FUNCTION:
         return CallablePredictor(_function(str(model)), **options)
-    require_model(model)
+    validate_model(model)
     name = str(model).partition(":")[2]
     if kind is ENDPOINT:
         from unbag.inference.llm.endpoint import EndpointPredictor  # which says which extra is missing, if it is

@@ -10,7 +10,7 @@ import numpy as np
 from unbag.challenge_sets.results import Result
 from unbag.data.columns import ROWS_PER_TABLE, column
 from unbag.data.labels import LABELS, NOT_ENTAILMENT
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
 _ABOUT: Final = ("model", "set", "data", "id", "premise", "hypothesis", "gold", "prediction")
@@ -22,7 +22,7 @@ class _Part(NamedTuple):
 
     result: Result
     rows: Any
-    answers: Answers
+    answers: SetPredictions
 
 
 class PredictionTable:
@@ -40,7 +40,7 @@ class PredictionTable:
     def __len__(self) -> int:
         return sum(len(part.rows) for part in self._parts)
 
-    def add(self, result: Result, rows: Any, answers: Answers) -> None:
+    def add(self, result: Result, rows: Any, answers: SetPredictions) -> None:
         """Add what one model answered on one set.
 
         Args:

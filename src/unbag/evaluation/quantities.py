@@ -8,7 +8,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import BEYOND_WORDS, SCORE, Quantity
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, of_model, sentence
-from unbag.scoring.bootstrap import Estimate, plain
+from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import estimates
 
 SCORE_NAME: Final = "score"
@@ -78,7 +78,7 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
                 "set": result.set,
                 "data": result.data["name"],
                 "split": result.data["split"],
-                "options": json.dumps(plain(result.config), sort_keys=True, ensure_ascii=False),
+                "options": json.dumps(to_json(result.config), sort_keys=True, ensure_ascii=False),
                 "data_sha256": result.data["sha256"],
             }
             for number in of_result(result).values():
@@ -92,7 +92,7 @@ def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]
     return rows
 
 
-def told(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str, Any]:
+def summarize_verdicts(verdicts: Mapping[str, Sequence[SetVerdict]]) -> dict[str, Any]:
     """Return what a script is told beside the results themselves: every number by name, and each model's verdict."""
     sentences = {name: sentence(of_one) for name, of_one in verdicts.items()}
     return {"numbers": records(verdicts), "verdicts": sentences}

@@ -10,7 +10,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection, Line, Mark, ReportExample, Said
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.utils.files import atomic_write
 
 SCHEMA: Final = 2
@@ -18,7 +18,7 @@ FILE: Final = "examples.json"
 _LISTS: Final = ("examples", "candidates")
 
 
-def select(result: Result, rows: Any, answers: Answers) -> ExampleSelection:
+def select(result: Result, rows: Any, answers: SetPredictions) -> ExampleSelection:
     """Select examples of what was scored.
 
     Args:

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag.challenge_sets import results
-from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.evaluation import report_examples
 from unbag.evaluation import samples as paired_samples
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import Folder, is_address, local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
@@ -39,7 +39,7 @@ class Entry(NamedTuple):
     number: int | None
 
 
-def read(folder: Path) -> tuple[list[Result], list[LeftOut]]:
+def read(folder: Path) -> tuple[list[Result], list[SkippedSet]]:
     """Read the results in a folder, and the sets without one; nothing where no run has written.
 
     Raises:
@@ -181,7 +181,7 @@ def _options(model: Mapping[str, Any]) -> dict[str, Any]:
 
 def _as_json(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return a mapping as it is read back from a file."""
-    read_back: dict[str, Any] = json.loads(json.dumps(plain(value), default=str))
+    read_back: dict[str, Any] = json.loads(json.dumps(to_json(value), default=str))
     return read_back
 
 

@@ -16,9 +16,9 @@ from unbag.challenge_sets.request import BuiltSet
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.data.columns import column
-from unbag.data.predictions import Answers, placed
+from unbag.data.predictions import SetPredictions, placed
 from unbag.evaluation import report_examples, result_folder, samples
-from unbag.evaluation.lexical_baseline import Words
+from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.prediction_store import Predictions
 from unbag.inference.single_output import RANKING, Threshold, least_score, ranked, taken_from
@@ -39,7 +39,7 @@ def score_predictions(
     known: Mapping[str, Any],
     *,
     threshold: Threshold | None = None,
-    words: Words | None = None,
+    words: BaselinePredictions | None = None,
     control: Predictions | None = None,
     table: PredictionTable | None = None,
 ) -> Scored:
@@ -65,7 +65,7 @@ def score_predictions(
     counts: dict[str, Any] = {"truncated_pairs": predicted.truncated}
     if predicted.truncated:
         counts["truncated_share"] = predicted.truncated / len(predicted)
-    draws: list[Answers] = []
+    draws: list[SetPredictions] = []
     if control is not None and control is not predicted:
         n = int(built.decisive.sum())
         parts = range(0, n * shuffled.draws_for(n), n)
@@ -86,19 +86,19 @@ def score_predictions(
     return result, report_examples.select(result, built.rows, answers)
 
 
-def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> Answers:
+def _answers(predicted: Predictions, rows: slice, may_not_answer: bool) -> SetPredictions:
     probabilities = predicted.array()[rows]
     # No label is likelier than another: all are given alike.
     unanswered = (probabilities == probabilities[:, :1]).all(axis=1) if may_not_answer else None
-    return Answers(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
+    return SetPredictions(probabilities, predicted.label_space, predicted.has_probabilities, unanswered)
 
 
 def score_answers(
     built: BuiltSet,
-    answers: Answers,
+    answers: SetPredictions,
     model: Mapping[str, Any],
-    words: Words | None = None,
-    draws: Sequence[Answers] = (),
+    words: BaselinePredictions | None = None,
+    draws: Sequence[SetPredictions] = (),
 ) -> Result:
     """Score a `model`'s answers, and record what was scored.
 
@@ -109,7 +109,7 @@ def score_answers(
         words: the answers of the lexical baseline; none where it was not asked.
         draws: the model's answers to the rows with shuffled words, one for each draw; none where these were not asked.
     """
-    words = words or Words()
+    words = words or BaselinePredictions()
     return Result(
         set=built.request.name,
         config=built.config,
@@ -155,7 +155,7 @@ def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -
         there = [selections[key] for key in keys if key in selections]
         report_examples.write(there, out / report_examples.FILE)
         samples.write(together, out, stays)
-        new = [results.LeftOut(each.set, each.model, each.reason) for each in failures]
+        new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         found = {result.set for result in together}
         left_out = [each for each in before if each.set not in found and each not in new] + new
         results.write(together, out / results.FILE, left_out)

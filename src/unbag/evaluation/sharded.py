@@ -19,12 +19,12 @@ from unbag.challenge_sets import results
 from unbag.challenge_sets.failures import Failure
 from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.challenge_sets.results import Result
-from unbag.evaluation.label_check import AskedModel
-from unbag.evaluation.lexical_baseline import WordCounter, Words
+from unbag.evaluation.label_check import LabelCheckedModel
+from unbag.evaluation.lexical_baseline import BaselinePredictions, LexicalBaseline
 from unbag.evaluation.scoring import Scored, score_predictions, write
-from unbag.inference.leases import Claims
+from unbag.inference.leases import LeaseManager
 from unbag.inference.prediction_store import PREDICTIONS, Predictions, Store, StoreError
-from unbag.inference.runner import Work, asked_of, part_hashes
+from unbag.inference.runner import PredictionJob, asked_of, part_hashes
 from unbag.inference.shards import CLAIMS, Shard, predict_shard, work_of
 from unbag.inference.single_output import Threshold
 from unbag.utils.progress import OnProgress
@@ -43,11 +43,11 @@ class _Turn(NamedTuple):
     file: str  # of the task
     name: str  # the set's
     model: str
-    works: tuple[Work, ...]  # the rows, and those with shuffled words
+    works: tuple[PredictionJob, ...]  # the rows, and those with shuffled words
     progress: Callable[[int, int], None] | None
 
 
-class Sharing:
+class ShardedEvaluation:
     """The part of one process in a shared evaluation.
 
     Args:
@@ -75,7 +75,7 @@ class Sharing:
         self,
         place: tuple[int, int],
         item: BuiltSet,
-        model: AskedModel,
+        model: LabelCheckedModel,
         known: Mapping[str, Any],
         progress: Callable[[int, int], None] | None,
         control: Any = None,
@@ -144,7 +144,7 @@ class Sharing:
                 on_failure(turn.name, error, turn.model)
             else:
                 predicted.append(turn)
-        with Claims(self._folder / CLAIMS, f"shard {self._shard}", self._shard.lease) as claims:
+        with LeaseManager(self._folder / CLAIMS, f"shard {self._shard}", self._shard.lease) as claims:
             if not claims.take(_SCORING):
                 return []
             for work in (work for turn in predicted for work in turn.works):
@@ -246,8 +246,8 @@ def score_tasks(
     done: list[Scored] = []
     failures = list(left_out)
     items = dict(built or {})
-    counters: dict[str, WordCounter] = {}
-    words: dict[tuple[str, str], Words] = {}
+    counters: dict[str, LexicalBaseline] = {}
+    words: dict[tuple[str, str], BaselinePredictions] = {}
     for task in (Task.read(predictions / _TASKS, name) for name in names if only is None or name in only):
         asked, fitted_to = _known_by(task), json.dumps(task.fitted_to)
         try:
@@ -263,8 +263,10 @@ def score_tasks(
                 control = Predictions.open(predictions / task.control_key)
                 _require_whole(control.store, item.control)
             if (asked, fitted_to) not in words:
-                counter = counters.setdefault(fitted_to, WordCounter(task.fitted_to or {}, on_progress))
-                words[asked, fitted_to] = Words() if task.fitted_to is None else counter.of(item, str(predictions))
+                counter = counters.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, on_progress))
+                words[asked, fitted_to] = (
+                    BaselinePredictions() if task.fitted_to is None else counter.of(item, str(predictions))
+                )
             each = score_predictions(
                 item, found, task.model, threshold=task.threshold, words=words[asked, fitted_to], control=control
             )

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from unbag.challenge_sets import results
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import samples as paired_samples
-from unbag.scoring.bootstrap import Sample, plain
+from unbag.scoring.bootstrap import Sample, to_json
 
 T = TypeVar("T")
 
@@ -46,7 +46,7 @@ class Run:
     def task(self) -> str:
         """All that must be the same for two results to be compared pair by pair, as text."""
         data = {name: self.result.data.get(name) for name in _SAME}
-        return json.dumps([self.result.set, data, plain(self.result.config), self._labels], sort_keys=True)
+        return json.dumps([self.result.set, data, to_json(self.result.config), self._labels], sort_keys=True)
 
     @property
     def _labels(self) -> Any:
@@ -56,7 +56,7 @@ class Run:
         """Say in what two results are not of the same task."""
         ours, theirs = (
             {f"data {name}": run.result.data.get(name) for name in _SAME}
-            | dict(plain(run.result.config))
+            | dict(to_json(run.result.config))
             | {"the model's labels": run._labels}
             for run in (self, other)
         )

@@ -21,7 +21,7 @@ from unbag.hub.dataset_card import ConfigCard, Statistics, merged_card
 from unbag.hub.licences import licence_of
 from unbag.hub.local_paths import without_folders
 from unbag.hub.push import Merge, Publication
-from unbag.utils.hub_names import require_config, require_repo
+from unbag.utils.hub_names import validate_config_name, validate_repo
 
 _ROWS_OF_SHARD: Final = 1_000_000  # some 100 MB of permuted pairs
 _ROWS_OF_GROUP: Final = 100_000  # what is in memory at a time, some 30 MB
@@ -50,8 +50,8 @@ def publication(
     files: dict[str, bytes | Path | Merge] = {}
     cards: list[ConfigCard] = []
     citation = ""
-    require_repo(repo)
-    named = [require_config(config_name(request)) for request in requests]
+    validate_repo(repo)
+    named = [validate_config_name(config_name(request)) for request in requests]
     if twice := next((config for config in named if named.count(config) > 1), None):
         raise ValueError(f"expected each config once, found {twice} twice")
     for request in requests:  # all of them, before the first is built

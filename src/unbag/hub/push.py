@@ -26,8 +26,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 from unbag.utils.advice import all_fitting, first_fitting
 from unbag.utils.hub import HubReadError, fault_of, hub_read
-from unbag.utils.hub_names import require_path, require_repo
-from unbag.utils.redaction import blotted, first_line
+from unbag.utils.hub_names import validate_repo, validate_repo_path
+from unbag.utils.redaction import first_line, redact
 from unbag.utils.retries import TRIES, asked_wait, http_cause, hub_http, pause, wait_before_next, with_retries
 
 if TYPE_CHECKING:
@@ -67,9 +67,9 @@ class Publication:
         Raises:
             ValueError: if the repository or a file has no such name.
         """
-        require_repo(self.repo)
+        validate_repo(self.repo)
         for path in self.files:
-            require_path(path)
+            validate_repo_path(path)
 
 
 _LOG_IN = "log in with `hf auth login`, or set HF_TOKEN"
@@ -98,13 +98,13 @@ def explained(repo: str, kind: str) -> Iterator[None]:
     except HubError:
         raise
     except HubReadError as error:
-        raise HubError(blotted(str(error))) from error
+        raise HubError(redact(str(error))) from error
     except HFValidationError as error:
         raise HubError(f"expected a repository as organisation/name, found {repo!r}: {first_line(error)}") from None
     except OfflineModeIsEnabled:
         raise HubError(f"{repo}: the Hub cannot be asked while offline; unset HF_HUB_OFFLINE") from None
     except (OSError, ValueError, RuntimeError, httpx.HTTPError) as error:
-        raise HubError(blotted(f"{kind} {repo}: {_reason(error, repo)}")) from error
+        raise HubError(redact(f"{kind} {repo}: {_reason(error, repo)}")) from error
 
 
 def _reason(error: Exception, repo: str) -> str:
@@ -476,7 +476,7 @@ def _url(planned: Plan) -> str:
 
     publication = planned.publication
     folder = "" if publication.kind == "model" else f"{publication.kind}s/"
-    url = f"{blotted(constants.ENDPOINT)}/{folder}{publication.repo}"
+    url = f"{redact(constants.ENDPOINT)}/{folder}{publication.repo}"
     if planned.pull_request:
         return f"{url}/discussions/{planned.pull_request.rpartition('/')[2]}"
     return url

@@ -163,7 +163,7 @@ _FOLDER_TIMEOUT: Final = 10.0
 """Seconds: what another machine has just written may take a moment to show."""
 
 
-def require_shared(folder: Folder, group: ProcessGroup) -> None:
+def validate_shared_folder(folder: Folder, group: ProcessGroup) -> None:
     """Let each process write a file and look for those of the others; all of them call this at once.
 
     Raises:

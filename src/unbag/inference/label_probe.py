@@ -22,7 +22,7 @@ from unbag.data.labels import (
     label_space_of,
     two_label_orders,
 )
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference.function import IDS, CallablePredictor, OutputCountError
 from unbag.inference.predictor import Predictor
 from unbag.inference.single_output import ranked, scores_of
@@ -157,7 +157,7 @@ def without_trust(report: ProbeReport) -> MislabelledError:
     return MislabelledError(report, to_go_on=f"--label-map {','.join(report.declared)}")
 
 
-def require_meant(predictor: Predictor, language: str, *, mapped: bool) -> None:
+def validate_label_order(predictor: Predictor, language: str, *, mapped: bool) -> None:
     """Refuse a model whose outputs mean other labels than it declares, unless a label map says what they mean.
 
     Args:
@@ -207,7 +207,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     premises, hypotheses, golds = zip(*PAIRS[language], strict=True)
     space = predictor.label_space
     declared: tuple[str, ...] = tuple(getattr(predictor, "order", space))
-    answers = Answers(predictor.predict(premises, hypotheses), space, has_probabilities=False)
+    answers = SetPredictions(predictor.predict(premises, hypotheses), space, has_probabilities=False)
     threshold = getattr(predictor, "threshold", None)
     ids = getattr(predictor, "answered_with", None) == IDS
     couples = None if threshold is None else _couples(answers, golds, declared)
@@ -263,7 +263,7 @@ def fitting_order(predictor: CallablePredictor, found: int, language: str = "en"
     return best if right[best] >= enough else None
 
 
-def require_outputs(predictor: CallablePredictor, error: OutputCountError) -> None:
+def validate_outputs(predictor: CallablePredictor, error: OutputCountError) -> None:
     """Say of a function of another number of outputs which order of labels fits the outputs that it has.
 
     Raises:
@@ -285,7 +285,7 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
     return sum(order[output] == fold(gold, space) for output, gold in zip(outputs, golds, strict=True))
 
 
-def _couples(answers: Answers, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
+def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
     """Return how many couples the score of one output ranks right in each reading."""
     odds = scores_of(answers.probabilities, answers.label_space)
     return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, _orders(declared))

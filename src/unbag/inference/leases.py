@@ -32,7 +32,7 @@ _SETTLED_AFTER: Final = 1 / 60
 logger = logging.getLogger(__name__)
 
 
-class Claims:
+class LeaseManager:
     """The claims of one process, which beat while it is within this context and are given up at its end.
 
     Args:
@@ -51,7 +51,7 @@ class Claims:
         self._ended = threading.Event()
         self._thread = threading.Thread(target=self._beat_on, name="claims", daemon=True)
 
-    def __enter__(self) -> "Claims":
+    def __enter__(self) -> "LeaseManager":
         self._thread.start()
         return self
 
@@ -81,7 +81,9 @@ class Claims:
             return False
         if time.monotonic() - since < self._lease:
             return False
-        logger.warning("%s has not been heard of for %.0f seconds; taking over %s", told(found), self._lease, name)
+        logger.warning(
+            "%s has not been heard of for %.0f seconds; taking over %s", describe_lease(found), self._lease, name
+        )
         return self._took_over(name)
 
     def release(self, name: str) -> None:
@@ -120,7 +122,7 @@ class Claims:
                     logger.warning("the claim of %s could not be kept up (%s)", name, error)
 
 
-def told(claim: bytes) -> str:
+def describe_lease(claim: bytes) -> str:
     """Return who wrote a claim, for people."""
     said = _parsed(claim)
     return f"{said['who']} (process {said['pid']} on {said['host']})" if said else "another process"

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 
 from unbag.data.labels import label_space_of
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
 from unbag.inference.memory import Halving
 from unbag.inference.predictor import checked_pairs, checked_probabilities
@@ -65,7 +65,7 @@ class LiveClassifier:
         """Return the token ids of pairs, which stay the same while the model changes."""
         return encode_pairs(self._tokenizer, *checked_pairs(premises, hypotheses), self._limit)
 
-    def ask(self, pairs: EncodedPairs) -> Answers:
+    def ask(self, pairs: EncodedPairs) -> SetPredictions:
         """Return the answers to all pairs, in every process.
 
         Raises:
@@ -86,7 +86,7 @@ class LiveClassifier:
         probabilities = np.empty((len(pairs.input_ids), len(self.label_space)), dtype=np.float32)
         for rows, values in group.gather(mine):
             probabilities[rows] = values
-        return Answers(
+        return SetPredictions(
             checked_probabilities(probabilities, len(probabilities), self.label_space), self.label_space, True
         )
 

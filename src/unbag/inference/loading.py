@@ -60,7 +60,7 @@ def config_of(origin: Origin) -> "PretrainedConfig":
             f"{origin} runs code of another repository, {repository} ({module}), at no commit that its files name; "
             "copy the code beside the model and name it there without the repository"
         )
-    require_few_parts(folder / "config.json")
+    validate_shard_count(folder / "config.json")
     config: PretrainedConfig
     try:
         config = AutoConfig.from_pretrained(origin.source, **origin.options())
@@ -122,7 +122,7 @@ def tokenizer_of(origin: Origin) -> "PreTrainedTokenizerBase":
     return tokenizer
 
 
-def require_few_parts(path: Path) -> None:
+def validate_shard_count(path: Path) -> None:
     """Refuse a config that names more layers, groups, blocks or labels than `_MOST_PARTS`, before one is made.
 
     A part is an object, whatever the files hold, so that a billion of them never ends. A width costs nothing before
@@ -175,7 +175,7 @@ _KNOWN_WORDS: Final = 0.25
 nothing but special tokens knows none."""
 
 
-def require_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+def validate_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Refuse a model without a padding token; one that only the tokenizer names is told to the network.
 
     Raises:
@@ -189,7 +189,7 @@ def require_padding(network: Any, tokenizer: "PreTrainedTokenizerBase", source: 
         )
 
 
-def require_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+def validate_tokenizer_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Refuse a tokenizer to which words are all the same, as one is that is made without its files.
 
     What is asked is the text of the probe: of its words, in the language of which it knows most, it must know
@@ -213,7 +213,7 @@ def require_words(tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
         )
 
 
-def require_vectors(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
+def validate_embedding_table(network: Any, tokenizer: "PreTrainedTokenizerBase", source: str) -> None:
     """Refuse a tokenizer with a token that the model has no vector for, before it is trained.
 
     Whether a text has such a token, only the text tells. A training may meet any, hours after its beginning.
@@ -231,7 +231,7 @@ def require_vectors(network: Any, tokenizer: "PreTrainedTokenizerBase", source: 
         )
 
 
-def require_vectors_of(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
+def validate_token_ids(texts: Iterable[Sequence[int]], network: Any, tokenizer: "PreTrainedTokenizerBase") -> None:
     """Refuse texts, as token ids, with a token that the model has no vector for, which a GPU does not survive.
 
     Raises:
@@ -340,8 +340,8 @@ def load_classifier(
             "pre-trained one without a head"
         )
     tokenizer = tokenizer_of(origin)
-    require_padding(network, tokenizer, origin.source)
-    require_words(tokenizer, origin.source)
+    validate_padding(network, tokenizer, origin.source)
+    validate_tokenizer_words(tokenizer, origin.source)
     return Classifier(
         network.eval(),
         tokenizer,
@@ -378,8 +378,8 @@ def classifier_of(
         labels.LabelError: if it does not say which output is which label.
     """
     threshold = _threshold(network.config, threshold, source)
-    require_padding(network, tokenizer, source)
-    require_words(tokenizer, source)
+    validate_padding(network, tokenizer, source)
+    validate_tokenizer_words(tokenizer, source)
     return Classifier(network.eval(), tokenizer, name, revision, _order(network.config, label_map), threshold)
 
 
@@ -452,9 +452,9 @@ def load_to_train(
     if lacking:
         raise ModelError(f"{no_weights(lacking, origin)}; expected a pre-trained model whose head alone is new")
     tokenizer = tokenizer_of(origin)
-    require_padding(network, tokenizer, origin.source)
-    require_words(tokenizer, origin.source)
-    require_vectors(network, tokenizer, origin.source)
+    validate_padding(network, tokenizer, origin.source)
+    validate_tokenizer_words(tokenizer, origin.source)
+    validate_embedding_table(network, tokenizer, origin.source)
     return Classifier(network, tokenizer, *origin.identity(), order)
 
 

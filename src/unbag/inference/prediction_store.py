@@ -41,7 +41,7 @@ from unbag.utils.hashing import content_hash
 from unbag.utils.storage import Folder
 
 
-class PartRows(NamedTuple):
+class ChunkRows(NamedTuple):
     """The rows of a part.
 
     Attributes:
@@ -53,7 +53,7 @@ class PartRows(NamedTuple):
     sha256: str
 
 
-class Piece(NamedTuple):
+class ChunkShard(NamedTuple):
     """What a process makes at a time: a part, or one of several shares of a part.
 
     A share of a part is every so-many-th of the batches that the part is cut into, so that no batch, and no answer,
@@ -77,7 +77,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True)
-class PartialAnswers:
+class PartialPredictions:
     """What there is of a part that is being made.
 
     Attributes:
@@ -96,9 +96,9 @@ class PartialAnswers:
         known: NDArray[np.bool_] = np.logical_not(np.isnan(self.probabilities).any(axis=1))
         return known
 
-    def and_also(self, other: "PartialAnswers") -> "PartialAnswers":
+    def and_also(self, other: "PartialPredictions") -> "PartialPredictions":
         """Return what there is here, and where there is nothing, what there is in another."""
-        return PartialAnswers(
+        return PartialPredictions(
             np.where(self.known[:, np.newaxis], self.probabilities, other.probabilities),
             self.has_probabilities and other.has_probabilities,
             max(self.truncated, other.truncated),
@@ -156,15 +156,15 @@ class Store:
         """Return the first row of a part and the row after its last."""
         return part * self.chunk_rows, min((part + 1) * self.chunk_rows, self.rows)
 
-    def pieces(self, parts: Sequence[int], shares: int = 1) -> list[Piece]:
+    def pieces(self, parts: Sequence[int], shares: int = 1) -> list[ChunkShard]:
         """Return what is to be made of some parts, each in so many shares."""
-        return [Piece(part, share, shares) for part in parts for share in range(shares)]
+        return [ChunkShard(part, share, shares) for part in parts for share in range(shares)]
 
-    def is_made(self, piece: Piece) -> bool:
+    def is_made(self, piece: ChunkShard) -> bool:
         """Tell whether a piece is there."""
         return self.folder.has(_part(piece.part)) or (piece.shares > 1 and self._unfinished.has(_share(piece)))
 
-    def to_make(self, pieces: Sequence[Piece]) -> list[Piece]:
+    def to_make(self, pieces: Sequence[ChunkShard]) -> list[ChunkShard]:
         """Return those pieces that are not there, going by the names of the files."""
         parts, shares = set(self.folder.names()), set(self._unfinished.names())
         return [piece for piece in pieces if _part(piece.part) not in parts and _share(piece) not in shares]
@@ -183,7 +183,7 @@ class Store:
     def write(
         self,
         part: int,
-        rows: PartRows,
+        rows: ChunkRows,
         probabilities: NDArray[np.float32],
         *,
         has_probabilities: bool,
@@ -205,8 +205,8 @@ class Store:
 
     def keep(
         self,
-        piece: Piece,
-        rows: PartRows,
+        piece: ChunkShard,
+        rows: ChunkRows,
         probabilities: NDArray[np.float32],
         *,
         has_probabilities: bool,
@@ -229,9 +229,9 @@ class Store:
         if whole:
             self._unfinished.remove(f"{piece}.parquet")
 
-    def kept(self, part: int, rows: PartRows) -> PartialAnswers | None:
+    def kept(self, part: int, rows: ChunkRows) -> PartialPredictions | None:
         """Return all that `keep` kept of a part of these rows, undamaged; None where there is no such thing."""
-        found: PartialAnswers | None = None
+        found: PartialPredictions | None = None
         for name in self._beginnings(part):
             try:
                 table, meta = self._load(self._unfinished, name, part)
@@ -240,7 +240,7 @@ class Store:
             if meta.get("asked") != rows.sha256:
                 continue
             columns = [table.column(label).to_numpy() for label in self.label_space]
-            one = PartialAnswers(
+            one = PartialPredictions(
                 np.stack(columns, axis=1).astype(np.float32), bool(meta["has_probabilities"]), meta.get("truncated", 0)
             )
             found = one if found is None else found.and_also(one)
@@ -267,7 +267,7 @@ class Store:
         """Return the names of the files with some of a part's answers."""
         return [name for name in self._unfinished.names() if name.startswith((f"{part:05}.", f"{part:05}-"))]
 
-    def _packed(self, part: int, rows: PartRows, probabilities: NDArray[np.float32], said: Mapping[str, Any]) -> bytes:
+    def _packed(self, part: int, rows: ChunkRows, probabilities: NDArray[np.float32], said: Mapping[str, Any]) -> bytes:
         """Return the Parquet file of a part's answers."""
         meta = {"key": self.key, "part": part, "asked": rows.sha256, **said}
         table = rows.table.select(list(NAMED)).combine_chunks().replace_schema_metadata(None)
@@ -334,7 +334,7 @@ def _part(part: int) -> str:
     return f"part-{part:05}.parquet"
 
 
-def _share(piece: Piece) -> str:
+def _share(piece: ChunkShard) -> str:
     return f"{piece}.whole.parquet"
 
 

@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.inference.distributed import process_group, require_shared
+from unbag.inference.distributed import process_group, validate_shared_folder
 from unbag.inference.prediction_store import (
     ASKED,
     CHUNK_ROWS,
-    PartialAnswers,
-    PartRows,
-    Piece,
+    ChunkRows,
+    ChunkShard,
+    PartialPredictions,
     Predictions,
     Store,
     key_material,
@@ -53,7 +53,7 @@ OnAnswers = Callable[[int], None]
 
 
 @dataclass(frozen=True)
-class Work:
+class PredictionJob:
     """The predictions of one predictor on one data set, to be made in pieces.
 
     Any process that has the predictor, the rows and the folder may `make` any `Piece`, in any order: what is stored at
@@ -82,7 +82,7 @@ class Work:
         *,
         chunk_rows: int = CHUNK_ROWS,
         identity: Mapping[str, str] | None = None,
-    ) -> "Work":
+    ) -> "PredictionJob":
         """Return what there is to do, and where.
 
         Args:
@@ -108,17 +108,17 @@ class Work:
         )
         return cls(predictor, rows, tuple(hashes), material, store).under(store_key(material))
 
-    def under(self, key: str) -> "Work":
+    def under(self, key: str) -> "PredictionJob":
         """Return the same work with its store under a key, in the folder that it is in now or was to be in."""
         folder = self.store.folder
         if self.store.key:
             folder = Folder(str(folder).removesuffix(self.store.key).rstrip("/"))
         return replace(self, store=replace(self.store, folder=folder / key, key=key))
 
-    def part(self, part: int) -> PartRows:
+    def part(self, part: int) -> ChunkRows:
         """Return the rows of a part."""
         first, end = self.store.span(part)
-        return PartRows(self.rows[first:end], self.hashes[part])
+        return ChunkRows(self.rows[first:end], self.hashes[part])
 
     def missing(self) -> list[int]:
         """Return the parts that are not there, damaged, or of other rows; each part that is there is read for it."""
@@ -130,13 +130,13 @@ class Work:
         wanted = -(-_PIECES_A_PROCESS * processes // self.store.parts)
         return min(wanted, max(1, rows // _LEAST_ROWS)) if processes > 1 else 1
 
-    def size(self, piece: Piece) -> int:
+    def size(self, piece: ChunkShard) -> int:
         """Return about how many rows a piece has; exactly, where it is a part."""
         first, end = self.store.span(piece.part)
         rows = end - first
         return rows * (piece.share + 1) // piece.shares - rows * piece.share // piece.shares
 
-    def make(self, piece: Piece, *, save_every: float = SAVE_EVERY, on_answers: OnAnswers | None = None) -> None:
+    def make(self, piece: ChunkShard, *, save_every: float = SAVE_EVERY, on_answers: OnAnswers | None = None) -> None:
         """Ask the predictor for a piece, and store it whole; a part whose last share this was is stored as such.
 
         What there is of it from a process that was killed is not asked for again.
@@ -163,8 +163,8 @@ class Work:
 def make(
     predictor: Predictor,
     store: Store,
-    piece: Piece,
-    rows: PartRows,
+    piece: ChunkShard,
+    rows: ChunkRows,
     *,
     save_every: float = SAVE_EVERY,
     on_answers: OnAnswers | None = None,
@@ -175,7 +175,7 @@ def make(
         ValueError: as `Work.make`.
     """
     kept = store.kept(piece.part, rows) if isinstance(predictor, BatchPredictor) or piece.shares > 1 else None
-    kept = kept or PartialAnswers(np.full((len(rows.table), len(store.label_space)), np.nan, np.float32), True, 0)
+    kept = kept or PartialPredictions(np.full((len(rows.table), len(store.label_space)), np.nan, np.float32), True, 0)
     probabilities, known, certain = kept.probabilities, kept.known, kept.has_probabilities
     if on_answers is not None and piece.shares == 1 and known.any():  # else each share would tell of those of others
         on_answers(int(known.sum()))
@@ -201,7 +201,7 @@ def make(
     store.write(piece.part, rows, checked, has_probabilities=certain, truncated=truncated)
 
 
-def join(store: Store, part: int, rows: PartRows) -> None:
+def join(store: Store, part: int, rows: ChunkRows) -> None:
     """Store a part as such, if all of its shares are there.
 
     Raises:
@@ -242,7 +242,7 @@ def _with_texts(table: "pa.Table", first: int) -> "pa.Table":
 
 
 def _answers(
-    predictor: Predictor, table: "pa.Table", known: NDArray[np.bool_], piece: Piece
+    predictor: Predictor, table: "pa.Table", known: NDArray[np.bool_], piece: ChunkShard
 ) -> Iterator[tuple[NDArray[np.intp], NDArray[np.float32]]]:
     """Yield positions in a part and the probabilities there, batch by batch where the predictor can.
 
@@ -343,14 +343,14 @@ def predict_rows(
             same folder.
     """
     group = process_group()
-    work = Work.of(rows, predictor, folder, chunk_rows=chunk_rows)
+    work = PredictionJob.of(rows, predictor, folder, chunk_rows=chunk_rows)
     if group.broadcast(work.material) != work.material:
         raise ValueError(
             f"expected all processes to predict the same rows with the same predictor, process {group.rank} has "
             "another than process 0; give all the same model, data and options"
         )
     work = work.under(group.broadcast(work.store.key))  # drawn, where the predictor has no identity
-    require_shared(work.store.folder, group)
+    validate_shared_folder(work.store.folder, group)
     store, todo = work.store, list[int]()
     if group.rank == 0:
         store.describe(work.material)

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from unbag.inference.function import CallablePredictor
-from unbag.inference.leases import LEASE, Claims
+from unbag.inference.leases import LEASE, LeaseManager
 from unbag.inference.prediction_store import Predictions, Store
 from unbag.inference.predictor import Predictor
-from unbag.inference.runner import SAVE_EVERY, Progress, RowCount, Work
+from unbag.inference.runner import SAVE_EVERY, PredictionJob, Progress, RowCount
 
 CLAIMS: Final = "claims"
 """The folder of claims within another."""
@@ -69,7 +69,7 @@ class Shard:
         return cls(int(index), int(of))
 
 
-def work_of(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> Work:
+def work_of(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> PredictionJob:
     """Return the work that shards share: as `Work.of`, of a predictor that all of them know again.
 
     Raises:
@@ -85,11 +85,11 @@ def work_of(rows: Any, predictor: Predictor, folder: Any, **options: Any) -> Wor
                 "a closure, a lambda or a method, give a CallablePredictor an identity), found "
                 f"{type(predictor).__name__}"
             )
-    return Work.of(rows, predictor, folder, identity=identity, **options)
+    return PredictionJob.of(rows, predictor, folder, identity=identity, **options)
 
 
 def predict_shard(
-    work: Work,
+    work: PredictionJob,
     shard: Shard,
     *,
     wait: bool = True,
@@ -120,7 +120,7 @@ def predict_shard(
     reused = store.rows - sum(map(work.size, store.pieces(store.missing())))
     count = RowCount(reused, store.rows, progress)
     helping = False
-    with Claims(store.folder / CLAIMS, f"shard {shard}", shard.lease) as claims:
+    with LeaseManager(store.folder / CLAIMS, f"shard {shard}", shard.lease) as claims:
         claims.take(f"shard-{shard.index}of{shard.of}")
         while True:
             todo = store.to_make(pieces)
@@ -159,7 +159,7 @@ def _agreed_shares(store: Store, wanted: int) -> int:
         return wanted
 
 
-def _join(work: Work, unmade: Container[int]) -> None:
+def _join(work: PredictionJob, unmade: Container[int]) -> None:
     """Store the parts of which no share is unmade as such: who finished the last one may have died over it."""
     for part in work.store.missing():
         if part not in unmade:

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from typing_extensions import TypedDict  # pydantic reads records by it
 
 from unbag.data.labels import ENTAILMENT, positive_of
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.scoring.ranking import area_under_curve, break_even
 
 RANKING: Final = "ranking"
@@ -73,7 +73,7 @@ def logit_of(threshold: Threshold) -> float:
     return 0.0 if threshold == RANKING else math.log(threshold / (1 - threshold))
 
 
-def ranked(answers: Answers, labels: ArrayLike, threshold: Threshold) -> tuple[Answers, Ranking]:
+def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> tuple[SetPredictions, Ranking]:
     """Return the answers of a model of one output on a set, and what the order of its scores says there.
 
     Args:
@@ -93,7 +93,7 @@ def ranked(answers: Answers, labels: ArrayLike, threshold: Threshold) -> tuple[A
     return answers, Ranking(auc=area_under_curve(scores, positive), threshold=share, taken=taken, pairs=len(scores))
 
 
-def least_score(answers: Answers, labels: ArrayLike) -> float:
+def least_score(answers: SetPredictions, labels: ArrayLike) -> float:
     """Return the score (`scores_of`) from which on as many pairs are taken for the label as have it.
 
     Args:
@@ -104,7 +104,7 @@ def least_score(answers: Answers, labels: ArrayLike) -> float:
     return break_even(scores_of(answers.probabilities, answers.label_space), positive)
 
 
-def taken_from(answers: Answers, least: float) -> Answers:
+def taken_from(answers: SetPredictions, least: float) -> SetPredictions:
     """Return the answers with the pairs that score `least` or more taken for the label, and no others."""
     positive_column = _positive_column(answers)
     takes = scores_of(answers.probabilities, answers.label_space) >= least
@@ -125,7 +125,7 @@ def scores_of(probabilities: NDArray[Any], label_space: Any) -> NDArray[np.float
     return odds
 
 
-def _positive_column(answers: Answers) -> int:
+def _positive_column(answers: SetPredictions) -> int:
     return list(answers.label_space).index(positive_of(answers.label_space))
 
 

@@ -19,7 +19,7 @@ except ImportError as error:
 
 from unbag.data.labels import label_space_of
 from unbag.inference.distributed import default_device
-from unbag.inference.loading import Classifier, load_classifier, require_vectors_of
+from unbag.inference.loading import Classifier, load_classifier, validate_token_ids
 from unbag.inference.memory import Halving
 from unbag.inference.optimizations import use_first_token, use_packed_weights
 from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
@@ -88,7 +88,7 @@ class TransformerPredictor:
         self._padding = Padding.of(self.tokenizer, self.model)
         premises, hypotheses = zip(*_OF_DIFFERENT_LENGTHS, strict=True)
         compared = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        require_vectors_of(compared.input_ids, self.model, self.tokenizer)
+        validate_token_ids(compared.input_ids, self.model, self.tokenizer)
         batch = self._inputs(compared, range(len(premises)))
         shortened = use_first_token(self.model, batch)
         packed = use_packed_weights(self.model, batch, self.batch_tokens)
@@ -217,7 +217,7 @@ class TransformerPredictor:
         if not premises:
             return
         pairs = encode_pairs(self.tokenizer, premises, hypotheses, self.max_length)
-        require_vectors_of(pairs.input_ids, self.model, self.tokenizer)
+        validate_token_ids(pairs.input_ids, self.model, self.tokenizer)
         self.truncated += pairs.truncated
         for rows in wanted(token_batches(pairs.lengths, self.batch_tokens), done, share):
             for some, values in self._halving.ask(rows, pairs.lengths, partial(self._probabilities, pairs)):

@@ -14,7 +14,7 @@ from unbag.challenge_sets.base import SCORE, ChallengeSet, Quantity
 from unbag.challenge_sets.request import Request, build
 from unbag.data.columns import column, distinct
 from unbag.data.labels import LABEL_SPACES, LabelError, resolve_order
-from unbag.data.predictions import Answers, placed
+from unbag.data.predictions import SetPredictions, placed
 
 DEFAULT_EXAMPLES: Final = 100
 """Source examples of each set that is asked for by its name: seconds of a small model at each evaluation."""
@@ -28,7 +28,7 @@ BOUNDS: Final = ("low", "high")
 
 
 @dataclass(frozen=True)
-class AskedSet:
+class BuiltChallengeSet:
     """A challenge set with its rows.
 
     Attributes:
@@ -56,7 +56,7 @@ class AskedSet:
         )
         return premises, hypotheses
 
-    def numbers(self, answers: Answers) -> dict[str, float]:
+    def numbers(self, answers: SetPredictions) -> dict[str, float]:
         """Return the numbers that a model card quotes, by name, each with its interval.
 
         `p_c`, `p_c_low` and `p_c_high`, say. What has no example is left out.
@@ -119,17 +119,17 @@ def requested(sets: Sequence[Request | str] | Request | str, examples: int) -> l
     return requests
 
 
-def built(request: Request) -> AskedSet:
+def built(request: Request) -> BuiltChallengeSet:
     """Build a set, or take it from the cache.
 
     Raises:
         ValueError: as `request.build`.
     """
     item = build(request)
-    return AskedSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
+    return BuiltChallengeSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
 
 
-def bounded(requests: Sequence[Request], max_rows: int | None) -> list[AskedSet]:
+def bounded(requests: Sequence[Request], max_rows: int | None) -> list[BuiltChallengeSet]:
     """Build sets so that all of them together have at most `max_rows` rows, those with shuffled words included.
 
     Sets with few rows stay whole; the others share what is left, as many source examples of each as fit.
@@ -153,7 +153,7 @@ def bounded(requests: Sequence[Request], max_rows: int | None) -> list[AskedSet]
     return found
 
 
-def _within(request: Request, asked: AskedSet, share: int) -> AskedSet:
+def _within(request: Request, asked: BuiltChallengeSet, share: int) -> BuiltChallengeSet:
     """Draw as many source examples of a set as have at most `share` rows together."""
     examples = distinct(asked.rows, "source_id")
     while len(asked) > share:

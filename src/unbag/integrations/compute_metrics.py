@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from unbag import challenge_sets
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS, fold, label_space_of
-from unbag.data.predictions import Answers
-from unbag.integrations.asked import AskedSet, named_order
+from unbag.data.predictions import SetPredictions
+from unbag.integrations.asked import BuiltChallengeSet, named_order
 
 Evaluated = Any  # a `transformers.EvalPrediction`, or any pair of predictions and label ids
 
@@ -42,7 +42,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         ValueError: if there is no such set or the rows are another's; `labels.LabelError` if the names say nothing.
             Of the function: if the predictions are not of these rows.
     """
-    asked = AskedSet(challenge_sets.get(name), rows)
+    asked = BuiltChallengeSet(challenge_sets.get(name), rows)
     if missing := [column for column in ("label", *asked.described.columns) if column not in rows.column_names]:
         raise ValueError(f"expected rows of the {name} set, missing the columns {missing}, found {rows.column_names}")
     order = named_order(id2label)
@@ -56,7 +56,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         has_probabilities = outputs.ndim == 2
         by_output = _softmax(outputs) if has_probabilities else np.eye(len(order))[outputs.astype(np.intp)]
         probabilities = by_output[:, [order.index(label) for label in space]]
-        return asked.numbers(Answers(probabilities, space, has_probabilities))
+        return asked.numbers(SetPredictions(probabilities, space, has_probabilities))
 
     return metrics
 

@@ -14,8 +14,8 @@ from unbag.challenge_sets.request import Request
 from unbag.inference.distributed import process_group
 from unbag.inference.live import LiveClassifier, unwrapped
 from unbag.inference.tokenization import EncodedPairs
-from unbag.integrations.asked import DEFAULT_EXAMPLES, AskedSet, bounded, order_of, quantities, requested
-from unbag.utils.options import whole
+from unbag.integrations.asked import DEFAULT_EXAMPLES, BuiltChallengeSet, bounded, order_of, quantities, requested
+from unbag.utils.options import check_int
 
 PREFIX: Final = "eval_unbag_"
 """What the names of all that is logged begin with; `<set>_<number>` follows."""
@@ -79,11 +79,11 @@ class UnbagCallback(TrainerCallback):
             )
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
-            whole("max_rows", max_rows, least=1)
+            check_int("max_rows", max_rows, least=1)
         self._requests = requested(sets, examples)
         self._check(trainer.model)
         group = process_group()
-        self._sets: list[AskedSet] = group.main_process_first(lambda: bounded(self._requests, max_rows))
+        self._sets: list[BuiltChallengeSet] = group.main_process_first(lambda: bounded(self._requests, max_rows))
         self._encoded: list[EncodedPairs] | None = None
         self._training = False
         self._last: tuple[int, dict[str, float]] | None = None

@@ -11,7 +11,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.base import SCORE
 from unbag.challenge_sets.views.tables import directed
 from unbag.evaluation.comparison import Comparison, Difference
-from unbag.reports.formats import Exported, Table
+from unbag.reports.formats import ExportedTable, Table
 from unbag.scoring.bootstrap import Estimate
 
 _TESTS = {
@@ -46,12 +46,12 @@ def view(comparison: Comparison) -> RenderableType:
     )
 
 
-def exported(comparison: Comparison) -> Exported:
+def exported(comparison: Comparison) -> ExportedTable:
     """Return a comparison in all forms to paste, with who is better by name."""
     pairs = [list(pair) for _, pair in groupby(comparison.differences, key=lambda each: (each.first, each.second))]
     sentences = (*(f"{note}." for note in comparison.notes), *_remarks(comparison), verdict(comparison, named=True))
     tables = [_to_paste(comparison, pair, notes=sentences if pair is pairs[-1] else ()) for pair in pairs]
-    return Exported(tables, [_record(comparison, each) for each in comparison.differences], comparison.as_json())
+    return ExportedTable(tables, [_record(comparison, each) for each in comparison.differences], comparison.as_json())
 
 
 def verdict(comparison: Comparison, *, named: bool = False) -> str:

@@ -137,7 +137,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedTable:
     """What a command has to show, in all forms.
 
     Attributes:

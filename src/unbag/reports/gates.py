@@ -9,15 +9,15 @@ from rich.text import Text
 
 from unbag import challenge_sets
 from unbag.challenge_sets.views.tables import count, interval
-from unbag.evaluation.gates import Checked
+from unbag.evaluation.gates import GateResult
 from unbag.reports.comparison import gap, p_value
-from unbag.reports.formats import Exported
+from unbag.reports.formats import ExportedTable
 from unbag.reports.formats import Table as ToPaste
 
 _STYLES = {"passes": "green", "fails": "bold red", "cannot be told": "yellow"}
 
 
-def view(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) -> RenderableType:
+def view(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> RenderableType:
     """Return a row for each gate, and whether a build goes on."""
     tested = any(each.p is not None for each in checked)
     columns = ("number", "asked", "value [95 %]", "n", *(["p"] if tested else []), "")
@@ -38,7 +38,7 @@ def view(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) -> R
     )
 
 
-def verdict(checked: Sequence[Checked], *, strict: bool) -> str:
+def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     """Return what a build is told, in a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
@@ -59,7 +59,7 @@ def verdict(checked: Sequence[Checked], *, strict: bool) -> str:
     return f"Passed: {'the one gate' if total == 1 else f'all {total} gates'}."
 
 
-def exported(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) -> Exported:
+def exported(checked: Sequence[GateResult], notes: Sequence[str], *, strict: bool) -> ExportedTable:
     """Return the gates in all forms to paste."""
     rows = [
         (
@@ -83,15 +83,15 @@ def exported(checked: Sequence[Checked], notes: Sequence[str], *, strict: bool) 
     columns = ("set", "number", "asked", "value [95 %]", "n", "p (Holm)", "verdict")
     table = ToPaste("Gates", columns, [rows], words=3, words_last=1, names=frozenset({0}), notes=sentences)
     as_json = {"passed": passed, "strict": strict, "gates": records, "notes": list(notes), "verdict": said}
-    return Exported([table], flat, as_json)
+    return ExportedTable([table], flat, as_json)
 
 
-def _value(each: Checked) -> str:
+def _value(each: GateResult) -> str:
     """Return the number, or the difference to the run that it is held against."""
     return gap(each.estimate) if each.against else interval(each.estimate)
 
 
-def _remarks(checked: Sequence[Checked]) -> list[str]:
+def _remarks(checked: Sequence[GateResult]) -> list[str]:
     """Return whom gates are held against, and why of some it cannot be told."""
     names = dict.fromkeys(each.against for each in checked if each.against)
     against = [f"No worse: than {name} (A), pair by pair; values are differences to it." for name in names]

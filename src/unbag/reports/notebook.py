@@ -5,7 +5,7 @@ from html import escape
 from typing import Final
 
 from unbag import challenge_sets
-from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views.tables import count, interval
 from unbag.evaluation import quantities, verdict
 from unbag.evaluation.verdict import SetVerdict, Standing
@@ -27,7 +27,7 @@ _BETTER: Final = {True: "higher is better", False: "lower is better", None: ""}
 _QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
 
 
-def fragment(results: Sequence[Result], left_out: Sequence[LeftOut] = ()) -> str:
+def fragment(results: Sequence[Result], left_out: Sequence[SkippedSet] = ()) -> str:
     """Return the verdict on a model, its score beyond words on each set, and all numbers folded away.
 
     Args:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, overload
 from rich.console import RenderableType
 
 from unbag.challenge_sets import results
-from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.evaluation import quantities, report_examples, verdict
 from unbag.evaluation import samples as paired_samples
 from unbag.reports import html, notebook, terminal
 from unbag.utils.files import atomic_write
-from unbag.utils.terminal import console, shown
+from unbag.utils.terminal import console, escape_control_chars
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -34,7 +34,7 @@ class Report(Sequence[Result]):
     """
 
     def __init__(
-        self, results: Iterable[Result], folder: Path, left_out: Iterable[LeftOut] = (), *, temporary: bool = False
+        self, results: Iterable[Result], folder: Path, left_out: Iterable[SkippedSet] = (), *, temporary: bool = False
     ) -> None:
         """Hold the results that lie in a folder, which, where it is temporary, goes with the report."""
         self.results = list(results)
@@ -135,12 +135,14 @@ class Report(Sequence[Result]):
             raise ValueError(f"expected results to write, found none: {_listed(self.left_out) or 'no set was asked'}")
 
 
-def _text(views: Sequence[RenderableType], left_out: Sequence[LeftOut]) -> str:
+def _text(views: Sequence[RenderableType], left_out: Sequence[SkippedSet]) -> str:
     to = io.StringIO()
     terminal.show(views, console(file=to, width=_WIDTH))
     lines = [line.rstrip() for line in to.getvalue().splitlines()]
-    return "\n".join([*lines, *([shown(f"Left out: {_listed(left_out)}")] if left_out else [])]).strip("\n")
+    return "\n".join([*lines, *([escape_control_chars(f"Left out: {_listed(left_out)}")] if left_out else [])]).strip(
+        "\n"
+    )
 
 
-def _listed(left_out: Sequence[LeftOut]) -> str:
+def _listed(left_out: Sequence[SkippedSet]) -> str:
     return "; ".join(f"{each.set} ({each.reason})" for each in left_out)

@@ -25,7 +25,7 @@ _SWITCHES: Final = {
 }
 
 
-class Rerun(NamedTuple):
+class ReproduceCommand(NamedTuple):
     """How to get a result again.
 
     Attributes:
@@ -41,7 +41,7 @@ class _NoCommandError(ValueError):
     """What decided the numbers has no place in a command."""
 
 
-def rerun(result: Result) -> Rerun:
+def rerun(result: Result) -> ReproduceCommand:
     """Return the command that gives a result again, on the same machine with the same versions to the bit.
 
     The model is named with the commit that was asked, and so are all options that decide the numbers and are not as by
@@ -49,7 +49,9 @@ def rerun(result: Result) -> Rerun:
     in its identity, as `command`.
     """
     if command := result.model.get("command"):
-        return Rerun(str(command), "This model is asked by no other command; it asks it on every set that it makes.")
+        return ReproduceCommand(
+            str(command), "This model is asked by no other command; it asks it on every set that it makes."
+        )
     try:
         if result.model.get("kind") == "file":
             words = ["score", str(result.model["name"]), "--set", result.set]
@@ -60,9 +62,9 @@ def rerun(result: Result) -> Rerun:
             words.append("--no-lexical")
         if beyond and beyond.get("shuffled") is None and challenge_sets.get(result.set).has_shuffled_control:
             words.append("--no-shuffled")
-        return Rerun(shlex.join(["unbag", *words]), _remark(result))
+        return ReproduceCommand(shlex.join(["unbag", *words]), _remark(result))
     except _NoCommandError as error:
-        return Rerun("", f"No command asks the same again: {error}.")
+        return ReproduceCommand("", f"No command asks the same again: {error}.")
 
 
 def _remark(result: Result) -> str:

@@ -11,11 +11,11 @@ from unbag.evaluation import quantities
 from unbag.evaluation.quantities import Number
 from unbag.evaluation.verdict import SetVerdict, of_model, scale
 from unbag.reports.comparison import LOWER
-from unbag.reports.formats import Exported, Table
-from unbag.reports.html.data import Gathered, gather
+from unbag.reports.formats import ExportedTable, Table
+from unbag.reports.html.data import ReportData, gather
 
 
-def exported(folders: Sequence[Path]) -> Exported:
+def exported(folders: Sequence[Path]) -> ExportedTable:
     """Return the numbers of the results in some folders, models side by side, in all forms to paste.
 
     The tables have the numbers that cards quote; the records have all that a set's description names.
@@ -25,14 +25,14 @@ def exported(folders: Sequence[Path]) -> Exported:
     """
     gathered = gather(folders)
     verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}
-    told = quantities.told(verdicts)
+    told = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
         f"Values with 95 % intervals. Of the score beyond words {scale(everything)}",
         LOWER,
         *(f"Verdict on {name}: {said}" for name, said in told["verdicts"].items()),
     )
-    return Exported([_table(gathered, notes)], told["numbers"], told)
+    return ExportedTable([_table(gathered, notes)], told["numbers"], told)
 
 
 def subject(folders: Sequence[Path]) -> list[SetVerdict]:
@@ -41,11 +41,11 @@ def subject(folders: Sequence[Path]) -> list[SetVerdict]:
     return of_model(_results(gathered, gathered.subject))
 
 
-def _results(gathered: Gathered, model: Model) -> list[Result]:
+def _results(gathered: ReportData, model: Model) -> list[Result]:
     return [each.result for _, each in gathered.of_model(model)]
 
 
-def _table(gathered: Gathered, notes: tuple[str, ...]) -> Table:
+def _table(gathered: ReportData, notes: tuple[str, ...]) -> Table:
     models = [model.name for model in gathered.models]
     groups = [rows for group in gathered.groups if (rows := _rows(group, models))]
     return Table(

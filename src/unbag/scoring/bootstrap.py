@@ -239,7 +239,7 @@ def two_sided_p(draws: NDArray[np.float64]) -> float:
     return min(1.0, 2 * (int(side) + 1) / (len(draws) + 1))
 
 
-def plain(value: Any) -> Any:
+def to_json(value: Any) -> Any:
     """Return scores as JSON and `evaluate` take them: every `Estimate` in dicts, lists and tuples becomes a dict.
 
     >>> plain({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
@@ -248,9 +248,9 @@ def plain(value: Any) -> Any:
     if isinstance(value, Estimate):
         return value._asdict()
     if isinstance(value, Mapping):
-        return {name: plain(item) for name, item in value.items()}
+        return {name: to_json(item) for name, item in value.items()}
     if isinstance(value, list | tuple):
-        items = (plain(item) for item in value)
+        items = (to_json(item) for item in value)
         return list(items) if isinstance(value, list) else tuple(items)
     return value
 

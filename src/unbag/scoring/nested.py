@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from unbag.scoring.bootstrap import Estimate, plain
+from unbag.scoring.bootstrap import Estimate, to_json
 
 
 def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
@@ -50,7 +50,7 @@ def returned(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
         structured: whether as they are made, an estimate being a dict of `value`, `low`, `high` and `n`; else flat, a
             number by a name: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
     """
-    made: dict[str, Any] = plain(scores) if structured else flat(scores)
+    made: dict[str, Any] = to_json(scores) if structured else flat(scores)
     return made
 
 

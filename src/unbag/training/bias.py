@@ -62,7 +62,7 @@ def of_words(name: str, examples: Sequence[Example], *, language: str) -> Bias:
         CrossFitted(examples, language=language, hypothesis_only=only == HYPOTHESIS)
         for only in ((LEXICAL, HYPOTHESIS) if name == BOTH else (name,))
     ]
-    return Remembered(Product(models) if name == BOTH else models[0])
+    return CachedBias(Product(models) if name == BOTH else models[0])
 
 
 class Product:
@@ -77,7 +77,7 @@ class Product:
         return _normalised(np.sum([model.log_probabilities(examples) for model in self._models], axis=0))
 
 
-class Remembered:
+class CachedBias:
     """A model that is asked of each pair of sentences once."""
 
     def __init__(self, model: Bias) -> None:
@@ -124,7 +124,7 @@ class Network:
         return _logarithms(predicted.array(LABELS))
 
 
-class Unseen:
+class MaskedBias:
     """A network that was trained on some pairs: of those it says nothing, which is that all labels are as likely."""
 
     def __init__(self, model: Bias, seen: Sequence[Example]) -> None:
@@ -139,7 +139,7 @@ class Unseen:
         return found
 
 
-class Stored:
+class PrecomputedBias:
     """Predictions made before, by id: of `unbag evaluate`, or in a file.
 
     A copy of a pair, that a weight above 1 makes, has what the pair has.
@@ -256,7 +256,7 @@ WEIGHT: Final = "weight"
 Columns = Mapping[str, NDArray[np.float32]]
 
 
-class Known(Protocol):
+class PairFeatures(Protocol):
     """What tells it, the same in every process."""
 
     @property
@@ -270,7 +270,7 @@ class Known(Protocol):
 
 
 @dataclass(frozen=True)
-class FromModels:
+class BiasFeatures:
     """What biased models and a teacher say.
 
     Attributes:

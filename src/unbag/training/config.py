@@ -49,7 +49,7 @@ def numbered(entry: str) -> tuple[str, float | None]:
     return kind, number
 
 
-def problems(entries: Sequence[str]) -> Iterator[str]:
+def validation_errors(entries: Sequence[str]) -> Iterator[str]:
     """Yield what is impossible: what was expected, and what was found."""
     kinds = []
     for entry in entries:
@@ -66,7 +66,7 @@ def asks_wordnet(kinds: Iterable[str]) -> bool:
     return not OF_WORDNET.isdisjoint(kind.partition("=")[0] for kind in kinds)
 
 
-def require_english(languages: Collection[str]) -> None:
+def validate_english(languages: Collection[str]) -> None:
     """Refuse pairs in other languages than the one that pairs can be made in.
 
     Raises:
@@ -214,10 +214,10 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         require(type(self), vars(self))
-        if problems := list(self.problems()):
+        if problems := list(self.validation_errors()):
             raise ValueError("; ".join(problems))
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
         counts = {name: getattr(self, name) for name in _AT_LEAST_ONE if getattr(self, name) is not None}
         if low := {name: value for name, value in counts.items() if value < 1}:
@@ -238,7 +238,7 @@ class TrainConfig:
             yield "expected a corpus or a file to train on, found none"
         for entry in self.corpus:
             try:
-                weighted(entry)
+                parse_weighted(entry)
             except ValueError as error:
                 yield str(error)
         try:
@@ -248,7 +248,7 @@ class TrainConfig:
         named = [name for name in ("columns", "labels") if getattr(self, name)]
         if named and self.reads_corpora and not self._of_files():
             yield f"expected a file in corpus or validation for {' and '.join(named)}, found corpora only"
-        yield from problems(self.augment)
+        yield from validation_errors(self.augment)
         if self.augment and (self.order != "natural" or self.hypothesis_only):
             yield "augment adds pairs of whole sentences in order: it goes with natural, whole pairs"
         if unknown := sorted(set(self.trackers) - set(TRACKERS)):
@@ -263,19 +263,19 @@ class TrainConfig:
         """Return the names that files have of our columns."""
         return by_name(self.columns, COLUMNS_GIVEN)
 
-    def deciding(self) -> dict[str, Any]:
+    def cache_key_config(self) -> dict[str, Any]:
         """Return the fields that decide the weights, as JSON holds them; the rest is bookkeeping."""
-        return {name: value for name, value in self.plain().items() if name not in _BOOKKEEPING}
+        return {name: value for name, value in self.to_json().items() if name not in _BOOKKEEPING}
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
         values = {each.name: _plain(getattr(self, each.name)) for each in fields(self)}
-        values["model"] = own_name(self.model)
+        values["model"] = display_name(self.model)
         for name in ("corpus", "validation"):
-            values[name] = [own_name(weighted(entry)[0], entry) for entry in values[name]]
+            values[name] = [display_name(parse_weighted(entry)[0], entry) for entry in values[name]]
         return values
 
-    def first(self, work: Path) -> "Mapping[str, TrainConfig]":
+    def prerequisite_runs(self, work: Path) -> "Mapping[str, TrainConfig]":
         """Return the plain fine-tunings that come first, by what their models are for; by default none.
 
         Args:
@@ -285,7 +285,7 @@ class TrainConfig:
 
     def files(self) -> list[Path]:
         """Return the files of pairs among what is trained and evaluated on."""
-        named = [Path(weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
+        named = [Path(parse_weighted(entry)[0]) for entry in (*self.corpus, *self.validation)]
         return [path for path in named if path.is_file()]
 
     def requirements(self) -> "list[Requirement]":
@@ -293,7 +293,7 @@ class TrainConfig:
         from unbag.challenge_sets import requirements
         from unbag.evaluation import prefetch
 
-        corpora = [weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
+        corpora = [parse_weighted(entry)[0] for entry in (*self.corpus, *self.validation)]
         return [
             *prefetch.of_training(str(self.model), corpora, revision=self.revision),
             *([requirements.pipeline("")] if self.augment else []),
@@ -301,7 +301,7 @@ class TrainConfig:
         ]
 
 
-def weighted(entry: str) -> tuple[str, float]:
+def parse_weighted(entry: str) -> tuple[str, float]:
     """Split a corpus from its weight.
 
     Raises:
@@ -318,7 +318,7 @@ def weighted(entry: str) -> tuple[str, float]:
     return name, float(text)
 
 
-def own_name(text: str, entry: str | None = None) -> str:
+def display_name(text: str, entry: str | None = None) -> str:
     """Return the name of a file or folder without what it lies in, and what follows it in an entry.
 
     >>> own_name("org/name"), own_name("snli", "snli=2")
@@ -396,7 +396,7 @@ class HexOptions:
     def __post_init__(self) -> None:
         _check(self)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
         if self.width is not None and self.width < 1:
             yield f"expected a width of at least 1, found {self.width}"
@@ -423,7 +423,7 @@ class MaxEntropyOptions:
     def __post_init__(self) -> None:
         _check(self)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
         if not 0 < self.alpha < math.inf:
             yield f"expected an alpha above 0, found {self.alpha}"
@@ -433,5 +433,5 @@ class MaxEntropyOptions:
 
 def _check(options: HexOptions | MaxEntropyOptions) -> None:
     require(type(options), vars(options))
-    if problems := list(options.problems()):
+    if problems := list(options.validation_errors()):
         raise ValueError("; ".join(problems))

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Literal
 
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.training.config import HexOptions, TrainConfig, option, own_name
+from unbag.training.config import HexOptions, TrainConfig, display_name, option
 
 if TYPE_CHECKING:
     from unbag.challenge_sets.requirements import Requirement
@@ -67,9 +67,9 @@ class DebiasConfig(TrainConfig):
     alpha: float = option("Weight of the permuted pairs' entropy, as in max-entropy; 0 for none.", _BIAS, default=0.0)
     permutations: int = option("For --alpha: permutations of each pair.", _BIAS, default=1)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible or meaningless: what was expected, and what was found."""
-        yield from super().problems()
+        yield from super().validation_errors()
         if self.bias not in (*WORDS, SELF) and not Path(self.bias).exists():
             yield f"expected a bias of {', '.join((*WORDS, SELF))}, or a folder or file, found {self.bias!r}"
         for name in ("bias_strength", "anneal", "alpha"):
@@ -95,11 +95,11 @@ class DebiasConfig(TrainConfig):
         path = Path(self.bias)
         return self.bias not in (*WORDS, SELF) and path.exists() and not (path / "config.json").is_file()
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
-        return super().plain() | {"bias": own_name(self.bias)}
+        return super().to_json() | {"bias": display_name(self.bias)}
 
-    def first(self, work: Path) -> dict[str, TrainConfig]:
+    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
         """Return the plain fine-tunings that come first, by what their models are for.
 
         Args:
@@ -124,9 +124,9 @@ class LearnedMixinConfig(DebiasConfig):
     # The default for MNLI in the code of Clark et al. 2019 (`train_debiased_mnli.py`).
     entropy_penalty: float = option("w, the weight of the mixed bias's entropy.", _BIAS, default=0.03)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible or meaningless."""
-        yield from super().problems()
+        yield from super().validation_errors()
         if not 0 <= self.entropy_penalty < math.inf:
             yield f"expected entropy_penalty of at least 0, found {self.entropy_penalty}"
 
@@ -135,9 +135,9 @@ class LearnedMixinConfig(DebiasConfig):
 class ReweightingConfig(DebiasConfig):
     """The options of weights by the bias."""
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible or meaningless."""
-        yield from super().problems()
+        yield from super().validation_errors()
         if self.balance:
             yield "balance weighs pairs by the bias a second time: this recipe's weights are all there are"
 
@@ -148,9 +148,9 @@ class FocalConfig(ReweightingConfig):
 
     gamma: float = option("γ, the exponent of the weights.", _BIAS, default=2.0)  # of the authors' code
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible or meaningless."""
-        yield from super().problems()
+        yield from super().validation_errors()
         if not 0 <= self.gamma < math.inf:
             yield f"expected gamma of at least 0, found {self.gamma}"
 
@@ -165,19 +165,19 @@ class ConfidenceConfig(DebiasConfig):
         default=None,
     )
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible or meaningless."""
-        yield from super().problems()
+        yield from super().validation_errors()
         if self.teacher is not None and not (Path(self.teacher) / "config.json").is_file():
             yield f"expected a teacher's folder with a config.json, found {self.teacher!r}"
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
-        return super().plain() | {"teacher": own_name(self.teacher) if self.teacher else None}
+        return super().to_json() | {"teacher": display_name(self.teacher) if self.teacher else None}
 
-    def first(self, work: Path) -> dict[str, TrainConfig]:
+    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
         """Return the plain fine-tunings that come first, by what their models are for."""
-        return super().first(work) | ({} if self.teacher else {"teacher": self._plain(work / "teacher")})
+        return super().prerequisite_runs(work) | ({} if self.teacher else {"teacher": self._plain(work / "teacher")})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,14 +202,14 @@ class GroupBalancedConfig(DebiasConfig):
 class HexConfig(TrainConfig, HexOptions):
     """The options of HEX, and those of every recipe."""
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
-        yield from TrainConfig.problems(self)
-        yield from HexOptions.problems(self)
+        yield from TrainConfig.validation_errors(self)
+        yield from HexOptions.validation_errors(self)
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
-        return super().plain() | {"embeddings": own_name(self.embeddings) if self.embeddings else None}
+        return super().to_json() | {"embeddings": display_name(self.embeddings) if self.embeddings else None}
 
     def files(self) -> list[Path]:
         """Return the files of pairs, and that of word vectors."""
@@ -260,9 +260,9 @@ class MendConfig(DebiasConfig):
     )
     no_evaluate: bool = option("Leave the evaluation and the comparison out.", _BEFORE_AND_AFTER, default=False)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible or meaningless."""
-        yield from super().problems()
+        yield from super().validation_errors()
         if self.bias != _MEND_BIAS and not self.asks_bias:
             yield f"a bias of strength 0 changes nothing: expected bias_strength above 0 for {self.bias!r}, found 0"
         if self.sets and self.no_evaluate:
@@ -275,13 +275,13 @@ class MendConfig(DebiasConfig):
         """Whether a biased model is asked anything."""
         return bool(self.bias_strength or self.anneal or self.balance)
 
-    def first(self, work: Path) -> dict[str, TrainConfig]:
+    def prerequisite_runs(self, work: Path) -> dict[str, TrainConfig]:
         """Return the plain fine-tunings that come first, by what their models are for."""
-        return super().first(work) if self.asks_bias else {}
+        return super().prerequisite_runs(work) if self.asks_bias else {}
 
-    def deciding(self) -> dict[str, Any]:
+    def cache_key_config(self) -> dict[str, Any]:
         """Return the fields that decide the weights, as JSON holds them."""
-        return {name: value for name, value in super().deciding().items() if name not in _AFTERWARDS}
+        return {name: value for name, value in super().cache_key_config().items() if name not in _AFTERWARDS}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -362,15 +362,15 @@ class KFoldConfig(ProtocolConfig):
     out: Path = option("Folder for predictions and scores; kfold.json appears at the end.", _PANELS["out"])
     keep_models: bool = option("Keep each fold's model, not only its predictions.", _PANELS["out"], default=False)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
-        yield from TrainConfig.problems(self)
+        yield from TrainConfig.validation_errors(self)
         if self.folds < 2:
             yield f"expected at least 2 folds, found {self.folds}"
 
-    def deciding(self) -> dict[str, Any]:
+    def cache_key_config(self) -> dict[str, Any]:
         """Return the fields that decide the predictions, as JSON holds them; the rest is bookkeeping."""
-        return {name: value for name, value in super().deciding().items() if name not in _BOOKKEEPING}
+        return {name: value for name, value in super().cache_key_config().items() if name not in _BOOKKEEPING}
 
 
 _REARRANGED_PANELS: Final = {each.name: each.metadata["panel"] for each in fields(TrainConfig)}
@@ -410,9 +410,9 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
     out: Path = option("Folder for answers and scores; rearranged.json appears at the end.", _REARRANGED_PANELS["out"])
     keep_models: bool = option("Keep each model, not only its answers.", _REARRANGED_PANELS["out"], default=False)
 
-    def problems(self) -> Iterator[str]:
+    def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
-        yield from super().problems()
+        yield from super().validation_errors()
         fitting = [
             name
             for name, corpus in CORPORA.items()
@@ -428,9 +428,9 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         names = {each.name for each in fields(config) if each.init}
         return config(**{name: getattr(self, name) for name in names} | changed)
 
-    def plain(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return all fields as JSON holds them; files and folders by their own names, wherever they lie."""
-        return super().plain() | {"rearranged_by": own_name(self.rearranged_by) if self.rearranged_by else ""}
+        return super().to_json() | {"rearranged_by": display_name(self.rearranged_by) if self.rearranged_by else ""}
 
     def rearrangement(self) -> dict[str, Any]:
         """Return the options of the set `resnli`, which rearranges."""

@@ -14,9 +14,9 @@ from unbag.challenge_sets.perturbations.permutation import Permuter, TooFewPermu
 from unbag.data.columns import column, numbers
 from unbag.data.corpora import CORPORA, Corpus
 from unbag.data.labels import LABELS
-from unbag.data.sources import Example, Source, open_corpus, open_data, require_pairs
+from unbag.data.sources import Example, Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text.tokens import tokenize
-from unbag.training.config import weighted
+from unbag.training.config import parse_weighted
 from unbag.utils import rng
 from unbag.utils.hashing import text_hash
 
@@ -111,10 +111,10 @@ def gather(
             pairs are to be drawn than there are; `rows.DataError` if data cannot be read.
     """
     how = {"language": language, "columns": columns, "labels": labels}
-    require_readable(corpus, validation, **how)
+    validate_corpora(corpus, validation, **how)
     training, held_out = [], []
     for entry in corpus:
-        name, weight = weighted(entry)
+        name, weight = parse_weighted(entry)
         part = _read(name, lambda corpus: corpus.train, how)
         if not validation:
             if name in CORPORA and CORPORA[name].validation:
@@ -135,7 +135,7 @@ def gather(
     return data
 
 
-def require_readable(corpus: Sequence[str], validation: Sequence[str], **how: Any) -> None:
+def validate_corpora(corpus: Sequence[str], validation: Sequence[str], **how: Any) -> None:
     """Refuse what cannot be trained or evaluated on, before any of it is read to its end.
 
     Of files the columns are looked up, and the first labelled pair is read.
@@ -148,8 +148,8 @@ def require_readable(corpus: Sequence[str], validation: Sequence[str], **how: An
     Raises:
         ValueError: naming the first.
     """
-    names = [*(weighted(entry)[0] for entry in corpus), *validation]
-    require_pairs(names)
+    names = [*(parse_weighted(entry)[0] for entry in corpus), *validation]
+    validate_corpus_names(names)
     for name in validation:
         if name in CORPORA and not CORPORA[name].validation:
             raise ValueError(f"{name} has no validation split; leave validation out to hold a part of it out")

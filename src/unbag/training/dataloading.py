@@ -21,7 +21,7 @@ from unbag.data.labels import LABELS
 from unbag.data.sources import Example
 from unbag.inference.loading import Classifier
 from unbag.inference.tokenization import Padding, encode_pairs
-from unbag.training.bias import BIAS, Columns, Known
+from unbag.training.bias import BIAS, Columns, PairFeatures
 from unbag.training.data import Added, Part, mixed
 from unbag.utils import rng
 
@@ -182,7 +182,7 @@ class Batch(NamedTuple):
 
 
 @dataclass(frozen=True)
-class Place:
+class ProcessPlacement:
     """One process of some, and the parts in which each takes its share."""
 
     rank: int
@@ -203,11 +203,11 @@ class EpochStream(Dataset[Batch]):
     encoded: EncodedPairs
     batches: Sequence[NDArray[np.intp]]
     epoch: int
-    place: Place
+    place: ProcessPlacement
     encoder: PairEncoder
     order: Sequence[str]  # the label of each output of the network
     transform: Transform | None
-    further_pairs: FurtherPairs
+    extra_pairs: FurtherPairs
     known: Columns  # in the order of the network's outputs
 
     def __len__(self) -> int:
@@ -232,7 +232,7 @@ class EpochStream(Dataset[Batch]):
         else:
             examples = [self.transform(example, self.epoch) for example in examples]
             tokens = self.encoder.encode([(example.premise, example.hypothesis) for example in examples])
-        tokens += self.encoder.encode(self.further_pairs(examples, self.epoch))
+        tokens += self.encoder.encode(self.extra_pairs(examples, self.epoch))
         return Batch(
             labels=torch.tensor([self.order.index(example.label) for example in examples]),
             encoded=self.encoder.padded(tokens),
@@ -270,7 +270,7 @@ def _without_tracebacks(_: int) -> None:
     sys.excepthook = excepthook
 
 
-class Epochs:
+class EpochBatches:
     """The epochs of a run, made as they are asked for.
 
     Attributes:
@@ -288,18 +288,18 @@ class Epochs:
         *,
         batch_size: int,
         seed: int,
-        place: Place,
+        place: ProcessPlacement,
         encoder: PairEncoder,
         order: Sequence[str],
-        further_pairs: FurtherPairs,
+        extra_pairs: FurtherPairs,
         transform: Transform | None = None,
         added: Added | None = None,
-        known: Known | None = None,
+        known: PairFeatures | None = None,
         workers: int = 0,
     ) -> None:
         self._parts, self._batch_size, self._seed, self._workers = parts, batch_size, seed, workers
         self._place, self._encoder, self.accumulation = place, encoder, place.accumulation
-        self._order, self._transform, self._further_pairs, self._added = order, transform, further_pairs, added
+        self._order, self._transform, self._further_pairs, self._added = order, transform, extra_pairs, added
         self._known = known
         self._last: tuple[int, EpochStream] | None = None
         first = self.epoch(0)

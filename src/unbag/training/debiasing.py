@@ -68,7 +68,7 @@ from torch.nn.functional import cross_entropy, log_softmax, softplus
 
 from unbag.data.sources import Example
 from unbag.training import bias, data
-from unbag.training.bias import BIAS, TEACHER, WEIGHT, FromModels
+from unbag.training.bias import BIAS, TEACHER, WEIGHT, BiasFeatures
 from unbag.training.config_recipes import (
     SELF,
     WORDS,
@@ -85,7 +85,7 @@ if TYPE_CHECKING:
     from unbag.training.data import TrainingData
 
 
-class Debiased(Objective):
+class DebiasedObjective(Objective):
     """The mean over the pairs of w_i · l_i, less α times the mean entropy of their permutations.
 
     l_i, the loss of a pair by what the biased model says of it, is the subclass's (`losses`). What is evaluated and
@@ -111,9 +111,9 @@ class Debiased(Objective):
             PermutedPairs(options.permutations, seed=options.seed, language=language) if options.alpha else None
         )
 
-    def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Return the permutations of the examples, where α is not 0."""
-        return self._permuted.further_pairs(examples, epoch) if self._permuted else []
+        return self._permuted.extra_pairs(examples, epoch) if self._permuted else []
 
     def begin(self, step: int, steps: int) -> None:
         """Count the forward passes of the steps that were taken."""
@@ -164,7 +164,7 @@ class Debiased(Objective):
         raise NotImplementedError
 
 
-class Weighted(Debiased):
+class Weighted(DebiasedObjective):
     """Cross-entropy, where the weights of pairs are all that a biased model tells, if one is asked."""
 
     def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
@@ -175,7 +175,7 @@ class Weighted(Debiased):
 _ANSWERS = "answers"  # beside a model's folder, until the run is finished
 
 
-def known(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> FromModels:
+def known(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> BiasFeatures:
     """Return what biased models and a teacher say of the training pairs.
 
     Args:
@@ -189,7 +189,7 @@ def known(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
     teacher = None
     if isinstance(config, ConfidenceConfig):
         teacher = _network(config, Path(config.teacher) if config.teacher else models["teacher"])
-    return FromModels(_bias(config, pairs, models), teacher, balanced=config.balance > 0)
+    return BiasFeatures(_bias(config, pairs, models), teacher, balanced=config.balance > 0)
 
 
 def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path]) -> bias.Bias:
@@ -200,19 +200,21 @@ def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
         seen = data.drawn(pairs.training, config.weak_examples, config.seed)
         if config.order == "permuted":  # as they were trained on, and as the epochs have them
             seen = [data.permuted(part, seed=config.seed) for part in seen]
-        return bias.Unseen(_network(config, models["weak"]), [example for part in seen for example in part.examples])
+        return bias.MaskedBias(
+            _network(config, models["weak"]), [example for part in seen for example in part.examples]
+        )
     if config.reads_predictions:
-        return bias.Stored(Path(config.bias))
+        return bias.PrecomputedBias(Path(config.bias))
     return _network(config, Path(config.bias))
 
 
 def _network(config: DebiasConfig, folder: Path) -> bias.Bias:
     from unbag.training.output import work_folder
 
-    return bias.Remembered(bias.Network(folder, work_folder(config.out) / _ANSWERS, max_length=config.max_length))
+    return bias.CachedBias(bias.Network(folder, work_folder(config.out) / _ANSWERS, max_length=config.max_length))
 
 
-class ConfidenceRegularised(Debiased):
+class ConfidenceRegularised(DebiasedObjective):
     """Cross-entropy of a teacher's answers, flattened as far as the biased model knows the gold label."""
 
     def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
@@ -225,7 +227,7 @@ class ConfidenceRegularised(Debiased):
 _PROBE: Final = "Two dogs run.", "Animals are moving."
 
 
-class LearnedMixin(Debiased):
+class LearnedMixin(DebiasedObjective):
     """Cross-entropy of the product of the network and the biased model to a learnt power.
 
     Attributes:
@@ -276,7 +278,7 @@ def _of_logits(hidden: Tensor, output: Tensor, logits: Tensor) -> Tensor:
     return hidden[torch.arange(len(hidden), device=hidden.device), position]
 
 
-class ProductOfExperts(Debiased):
+class ProductOfExperts(DebiasedObjective):
     """Cross-entropy of the product of the network and the biased model; what is published is the network alone."""
 
     def losses(self, logits: Tensor, labels: Tensor, known: dict[str, Tensor]) -> Tensor:
@@ -284,7 +286,7 @@ class ProductOfExperts(Debiased):
         return cross_entropy(logits + self.strength * known[BIAS], labels, reduction="none")
 
 
-class Reweighted(Debiased):
+class Reweighted(DebiasedObjective):
     """Cross-entropy, weighted by how little the biased model knows of the gold label."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:

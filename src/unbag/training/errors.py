@@ -21,7 +21,7 @@ class WorkerError(ValueError):
 
 
 @contextmanager
-def told(config: TrainConfig) -> Iterator[None]:
+def explain_errors(config: TrainConfig) -> Iterator[None]:
     """Turn what libraries raise within this block into one line.
 
     Nothing is changed by itself to make a step fit: what a step learns from is the user's to say.

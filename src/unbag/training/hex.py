@@ -134,7 +134,7 @@ class _AllReduce(torch.autograd.Function):
 
 
 @dataclass
-class Seen:
+class BiasSnapshot:
     """What was seen in one pass.
 
     Attributes:
@@ -144,7 +144,7 @@ class Seen:
     bias: Tensor | None = None
 
 
-class Watch:
+class BiasHook:
     """Looks at a network's last linear layer while it runs."""
 
     def __init__(self, network: Any, layer: str) -> None:
@@ -154,13 +154,13 @@ class Watch:
             network: a `PreTrainedModel`.
             layer: the name of the linear layer.
         """
-        self._seen: Seen | None = None
+        self._seen: BiasSnapshot | None = None
         network.get_submodule(layer).register_forward_hook(self._see_bias)
 
     @contextmanager
-    def during(self) -> Iterator[Seen]:
+    def during(self) -> Iterator[BiasSnapshot]:
         """Look on while the network runs in this context."""
-        self._seen = Seen()
+        self._seen = BiasSnapshot()
         try:
             yield self._seen
         finally:
@@ -335,7 +335,7 @@ class Hex(Objective):
             width=options.width or table.vectors.shape[1],
             normalise=not options.unscaled,
         ).to(network.device)
-        self._watch = Watch(network, self._layer)
+        self._watch = BiasHook(network, self._layer)
         self.omega: Tensor | None = None
         self._products: Tensor | None = None  # while `finish` sums them
         # On the device, so that it need not be waited for.
@@ -383,7 +383,7 @@ class Hex(Objective):
             self._products += f_g.T.to(self._products) @ torch.cat([f_g, f_b], dim=1).to(self._products)
         return plain
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return which embeddings g reads, where they are not the network's own."""
         return {} if self._embeddings is None else {"embeddings": self._embeddings}
 

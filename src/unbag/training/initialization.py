@@ -18,12 +18,12 @@ from torch import Tensor
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.wordnet.database import require_installed
+from unbag.baselines.wordnet.database import validate_installed
 from unbag.data.corpora import CORPORA
-from unbag.data.sources import Source, open_corpus, open_data, require_pairs
+from unbag.data.sources import Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.inference.hub_files import origin_of
-from unbag.inference.loading import require_few_parts
+from unbag.inference.loading import validate_shard_count
 from unbag.models import Kind, kind_of
 from unbag.models.config import PairConfig
 from unbag.models.word_tokenizer import PAD_ID, SPECIAL, START_ID, pairs_from, vocabulary_of, word_tokenizer
@@ -155,11 +155,11 @@ def _check_words(kind: Kind, corpora: Sequence[str], vectors: str | None, pipeli
     """Refuse what no vocabulary can be made of, before any of it is read to its end."""
     if not corpora:
         raise ValueError("expected a corpus or a file whose words the model shall know, found none")
-    require_pairs(corpora)
+    validate_corpus_names(corpora)
     if "stems" in kind.needs:
         optional_deps.require("nltk")
     if "relations" in kind.needs:
-        require_installed()
+        validate_installed()
     for name in corpora:
         if name in CORPORA and CORPORA[name].language != "en":
             raise ValueError(f"expected pairs in English, whose words the tokenizer knows to cut; found {name}")
@@ -226,7 +226,7 @@ def _of_words(
 def _of_encoder(name: str) -> Parts:
     origin = origin_of(name, None)
     files = origin.fetched(weights=True)
-    require_few_parts(files / "config.json")
+    validate_shard_count(files / "config.json")
     try:
         network: Any = AutoModel.from_pretrained(files, trust_remote_code=False, dtype=torch.float32)
         tokenizer: Any = AutoTokenizer.from_pretrained(files, trust_remote_code=False)

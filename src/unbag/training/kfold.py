@@ -16,13 +16,13 @@ from unbag.challenge_sets.request import BuiltSet, Request, build
 from unbag.data.columns import column, numbers
 from unbag.data.corpora import OFFICIAL
 from unbag.data.labels import ENTAILMENT, LABELS, REVERSE_ENTAILMENT, parse_label_map
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
-from unbag.inference.label_probe import require_meant
+from unbag.inference.label_probe import validate_label_order
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.bootstrap import to_json
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
 from unbag.training.config_recipes import SEEDS, KFoldConfig, Protocol
@@ -121,7 +121,7 @@ def cross_validate(
         "schema": _SCHEMA,
         "recipe": recipe.name,
         # Where they lie does not matter; the seeds that were run stand beside.
-        "config": config.plain() | {"out": config.out.name, "file": None, "seed": None},
+        "config": config.to_json() | {"out": config.out.name, "file": None, "seed": None},
         "seeds": seeds,
         "model": model,
         "set": dict(built.config),
@@ -131,7 +131,7 @@ def cross_validate(
         "summary": summarise(zero_shot, [each["scores"] for each in runs]),
         "environment": results.environment(),
     }
-    record = dict(plain(record))
+    record = dict(to_json(record))
     if process_group().rank == 0:
         write_json(record, config.out / FILE)
     return record
@@ -244,7 +244,7 @@ def _zero_shot(
         raise ValueError(
             f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.label_space)}"
         )
-    require_meant(predictor, built.language, mapped=label_map is not None)
+    validate_label_order(predictor, built.language, mapped=label_map is not None)
     progress = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
     predictions = predict_rows(built.rows, predictor, out, progress=progress)
     identity = {"name": model, **predictor.identity, "truncated_pairs": predictions.truncated}
@@ -282,7 +282,7 @@ def _of_fold(built: BuiltSet, fold: int) -> NDArray[np.bool_]:
 
 def _scores(built: BuiltSet, probabilities: NDArray[np.float32]) -> dict[str, Any]:
     def scored(rows: NDArray[np.bool_]) -> dict[str, Any]:
-        answers = Answers(probabilities[rows], LABELS, has_probabilities=True)
+        answers = SetPredictions(probabilities[rows], LABELS, has_probabilities=True)
         return dict(challenge_sets.get(_SET).score_rows(built.rows.select(np.flatnonzero(rows)), answers))
 
     scores, seen = scored(np.ones(len(built.rows), dtype=bool)), seen_seeds(built)

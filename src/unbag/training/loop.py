@@ -25,7 +25,7 @@ from unbag.inference.memory import Halving
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, shared, token_batches
 from unbag.training.checkpoints import Checkpoints
 from unbag.training.data import Part
-from unbag.training.dataloading import Epochs, PairEncoder
+from unbag.training.dataloading import EpochBatches, PairEncoder
 from unbag.training.objective import Objective
 from unbag.utils import rng
 
@@ -38,7 +38,7 @@ Metrics = dict[str, dict[str, float]]
 """By part, and over all pairs: `accuracy`, `loss` (the mean cross-entropy) and `pairs`."""
 
 
-class HeldOut:
+class HeldOutEvaluator:
     """The held-out pairs, tokenized once."""
 
     def __init__(self, parts: Sequence[Part], encoder: PairEncoder, order: Sequence[str]) -> None:
@@ -179,8 +179,8 @@ class History:
 
 def train(
     objective: Objective,
-    epochs: Epochs,
-    held_out: HeldOut,
+    epochs: EpochBatches,
+    held_out: HeldOutEvaluator,
     optimization: Optimization,
     schedule: Schedule,
     accelerator: Accelerator,

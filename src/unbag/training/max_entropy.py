@@ -35,7 +35,7 @@ class PermutedPairs:
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language
 
-    def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Return n permutations of each example that has them: both sentences, every word in another place."""
         pairs = []
         for example in examples:
@@ -74,9 +74,9 @@ class MaxEntropy(Objective):
         self.options = options or MaxEntropyOptions()
         self._permuted = PermutedPairs(self.options.permutations, seed=seed, language=language)
 
-    def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Return n permutations of each example that has them: both sentences, every word in another place."""
-        return self._permuted.further_pairs(examples, epoch)
+        return self._permuted.extra_pairs(examples, epoch)
 
     def loss(self, labels: Tensor, **encoded: Tensor) -> Loss:
         """Return CE − α · (1 / (b n)) Σ H over the permuted pairs; without any of them, CE."""

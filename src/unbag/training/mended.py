@@ -16,7 +16,7 @@ from unbag.data.labels import LabelError, parse_label_map
 from unbag.evaluation.comparison import Comparison, compare_two
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
-from unbag.training.config import weighted
+from unbag.training.config import parse_weighted
 from unbag.training.config_recipes import MendConfig
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
@@ -139,7 +139,7 @@ def _sets(config: MendConfig) -> list[Request]:
     options = {"file": str(config.file)} if config.file else {}
     asked = Pairs(options=options).requests(config.sets or suite.names())
     requests = asked if config.sets else [suite.sampled(each) for each in asked]
-    for corpus in dict.fromkeys(weighted(entry)[0] for entry in config.corpus):
+    for corpus in dict.fromkeys(parse_weighted(entry)[0] for entry in config.corpus):
         if corpus in CORPORA and not any(_is_of(each, corpus) for each in requests):
             requests.append(suite.sampled(Request("plain", corpus)))
     for name in config.validation:

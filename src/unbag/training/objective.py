@@ -48,7 +48,7 @@ class Objective(nn.Module):
         """Tie what the network shares between its modules: accelerate asks for it where it puts other weights there."""
         self.network.tie_weights()
 
-    def further_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
+    def extra_pairs(self, examples: Sequence[Example], epoch: int) -> list[tuple[str, str]]:
         """Return pairs without label that are encoded beneath the examples of a batch; by default none.
 
         Args:
@@ -77,7 +77,7 @@ class Objective(nn.Module):
         logits: Tensor = self.network(**encoded).logits
         return logits
 
-    def made_with(self) -> dict[str, Any]:
+    def provenance(self) -> dict[str, Any]:
         """Return what else decides the weights, exactly, for the record and the checkpoints; by default nothing."""
         return {}
 

@@ -29,7 +29,7 @@ from unbag.utils.hashing import file_hash
 HARDWARE_FILE: Final = "hardware.json"
 
 
-class Effort:
+class TrainingCost:
     """Measures a run from now on; what came before a kill is not in it."""
 
     def __init__(self) -> None:

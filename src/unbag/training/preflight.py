@@ -4,22 +4,22 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from unbag.baselines.lexical import embeddings
-from unbag.baselines.wordnet.database import require_installed
+from unbag.baselines.wordnet.database import validate_installed
 from unbag.challenge_sets import suite
 from unbag.challenge_sets.request import check as check_set
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import parse_label_map
 from unbag.data.readers import is_hub_id
 from unbag.data.text import tagging as pipelines
-from unbag.data.text.tokens import SEGMENTER, is_segmented, require_words
-from unbag.evaluation.model_loading import require_model
+from unbag.data.text.tokens import SEGMENTER, is_segmented, validate_language
+from unbag.evaluation.model_loading import validate_model
 from unbag.training import config as augment_option
-from unbag.training.config import TrainConfig, weighted
-from unbag.training.data import require_readable
+from unbag.training.config import TrainConfig, parse_weighted
+from unbag.training.data import validate_corpora
 from unbag.utils import optional_deps
-from unbag.utils.hub_names import require_repo
+from unbag.utils.hub_names import validate_repo
 from unbag.utils.optional_deps import EXTRA_OF
-from unbag.utils.safe_io import require_file, require_writable
+from unbag.utils.safe_io import validate_file, validate_writable
 
 
 def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
@@ -33,8 +33,8 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         ValueError: if a name is none of what it should be one of, or something cannot be read or written.
         ImportError: if a package is missing; the message names the extra.
     """
-    require_writable(config.out, folder=True)
-    require_model(config.model)
+    validate_writable(config.out, folder=True)
+    validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():
         raise ValueError(f"{config.model} is a folder, which has no revision {config.revision!r}; leave it out")
     if config.label_map:
@@ -42,19 +42,19 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     _check_pairs(config)
     for name in sets:
         check_set(suite.request(name))
-    require_trackers(config.trackers)
+    validate_trackers(config.trackers)
     for option in ("embeddings", "rearranged_by"):  # of recipes that have them
         if table := getattr(config, option, None):
             embeddings.require(table)
     if (file := getattr(config, "file", None)) is not None and not file.is_dir():
-        require_file(file)
+        validate_file(file)
     if config.push_checkpoints is not None:
-        require_repo(config.push_checkpoints)
+        validate_repo(config.push_checkpoints)
     if config.resume is not None and not is_hub_id(config.resume) and not Path(config.resume).is_dir():
         raise ValueError(f"expected a folder with a checkpoint, or a Hub repository; found no folder {config.resume}")
 
 
-def require_trackers(names: Iterable[str]) -> None:
+def validate_trackers(names: Iterable[str]) -> None:
     """Refuse trackers that are not installed.
 
     Raises:
@@ -69,20 +69,20 @@ def _check_pairs(config: TrainConfig) -> None:
     if not config.reads_corpora:
         return
     languages = {
-        CORPORA[name].language if name in CORPORA else config.language for name, _ in map(weighted, config.corpus)
+        CORPORA[name].language if name in CORPORA else config.language for name, _ in map(parse_weighted, config.corpus)
     }
     if config.augment:
-        augment_option.require_english(languages)
+        augment_option.validate_english(languages)
         pipelines.require(pipelines.PIPELINE)
         if augment_option.asks_wordnet(config.augment):
-            require_installed()
+            validate_installed()
     if config.order != "natural":
         for language in languages:
-            require_words(language)
+            validate_language(language)
         if any(map(is_segmented, languages)):
             optional_deps.require(SEGMENTER)
     if config.order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
     # The last check, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}
-    require_readable(config.corpus, config.validation, **how)
+    validate_corpora(config.corpus, config.validation, **how)

@@ -21,12 +21,12 @@ from unbag.challenge_sets.request import Request, build, draw_examples
 from unbag.data.columns import column, numbers
 from unbag.data.corpora import CORPORA
 from unbag.data.labels import LABELS
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.inference.distributed import process_group
 from unbag.inference.prediction_store import PREDICTIONS
 from unbag.inference.runner import predict_rows
 from unbag.inference.transformer import TransformerPredictor
-from unbag.scoring.bootstrap import named_estimates, plain
+from unbag.scoring.bootstrap import named_estimates, to_json
 from unbag.training import preflight
 from unbag.training.checkpoints import differences
 from unbag.training.config import TrainConfig
@@ -79,7 +79,7 @@ def answered(
     # Read back, so that every process has what the first one wrote.
     kept: Record = checksums.verified(path) or {}
     trained = kept["training"]
-    wanted = {"config": config.deciding(), "data": json.loads(json.dumps(data.record()))}
+    wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := differences(recorded, wanted):
         raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --out")
@@ -154,13 +154,13 @@ def train_rearranged(
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
-        "config": config.plain() | {"out": config.out.name},
+        "config": config.to_json() | {"out": config.out.name},
         "seeds": seeds,
         "arrangements": arrangements,
         "published": _published() if corpus == loading.DEFAULT_CORPUS else [],
         "environment": results.environment(),
     }
-    record = dict(plain(record))
+    record = dict(to_json(record))
     if process_group().rank == 0:
         write_json(record, config.out / FILE)
     return record
@@ -186,12 +186,12 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
     builder = loading.builder("resnli", corpus, **config.rearrangement())
     test = loading.prepare(builder)
     splits = builder.as_dataset()
-    made_with = {
+    provenance = {
         "revisions": sorted({source.revision for source in builder.sources()}),
-        "rearranged_by": builder.made_with()["embeddings"],
+        "rearranged_by": builder.provenance()["embeddings"],
         "rearranged_seed": builder.config.seed,
     }
-    training, held_out = (_part(corpus, split, splits[split], made_with) for split in ("train", "validation"))
+    training, held_out = (_part(corpus, split, splits[split], provenance) for split in ("train", "validation"))
     if config.validation_examples is not None:
         held_out = some(held_out, config.validation_examples, "validation")
     data = TrainingData(tuple(drawn([training], config.examples, config.seed)), (held_out,))
@@ -247,7 +247,7 @@ def _answers(
 
 
 def _right(test: Any, probabilities: NDArray[np.float32]) -> NDArray[np.bool_]:
-    answers = Answers(probabilities, LABELS, has_probabilities=True)
+    answers = SetPredictions(probabilities, LABELS, has_probabilities=True)
     right: NDArray[np.bool_] = answers.predicted == answers.gold(numbers(test, "label"))
     return right
 

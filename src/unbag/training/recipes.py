@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from unbag.inference.loading import Classifier
-    from unbag.training.bias import Known
+    from unbag.training.bias import PairFeatures
     from unbag.training.data import TrainingData
     from unbag.training.objective import Objective
 
@@ -24,9 +24,10 @@ MakeObjective = Callable[["Classifier", Any, "TrainingData"], "Objective"]
 """Makes the objective from the network to train, the recipe's own config, and what it will be trained on."""
 
 
-MakeKnown = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "Known | None"]
+MakePairFeatures = Callable[[Any, "TrainingData", "Mapping[str, Path]"], "PairFeatures | None"]
 """Makes what tells more of the training pairs than their labels, from the recipe's own config, the pairs as they were
-read, and the folders of the models that were trained first (`TrainConfig.first`); None where the config asks none."""
+read, and the folders of the models that were trained first (`TrainConfig.prerequisite_runs`); None where the config
+asks none."""
 
 
 class Protocol(NamedTuple):
@@ -61,7 +62,7 @@ class Recipe:
             `config.option`, is no option of the command.
         protocol: see `Protocol`; None for what all other recipes do.
         about: what it does, in a sentence or two for the card of a model it made, and the paper it is from.
-        known: see `MakeKnown`; None where labels are all there is.
+        known: see `MakePairFeatures`; None where labels are all there is.
     """
 
     name: str
@@ -70,7 +71,7 @@ class Recipe:
     config: type[TrainConfig] = TrainConfig
     protocol: Protocol | None = None
     about: str = ""
-    known: MakeKnown | None = None
+    known: MakePairFeatures | None = None
 
 
 PLAIN: Final = Recipe("finetune", "Fine-tune a sequence classifier on NLI pairs with cross-entropy.")

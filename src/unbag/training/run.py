@@ -24,11 +24,11 @@ from unbag.training.augmented import Augmented
 from unbag.training.checkpoints import Checkpoints, HubCheckpoints, fetched
 from unbag.training.config import TrainConfig
 from unbag.training.data import TrainingData, gather
-from unbag.training.dataloading import Epochs, PairEncoder, Place
-from unbag.training.errors import told
-from unbag.training.loop import HeldOut, OnStep, Optimization, Schedule, train
-from unbag.training.output import LOGS, Effort, Record, alone_in_group, finished, publish, work_folder
-from unbag.training.preflight import require_trackers
+from unbag.training.dataloading import EpochBatches, PairEncoder, ProcessPlacement
+from unbag.training.errors import explain_errors
+from unbag.training.loop import HeldOutEvaluator, OnStep, Optimization, Schedule, train
+from unbag.training.output import LOGS, Record, TrainingCost, alone_in_group, finished, publish, work_folder
+from unbag.training.preflight import validate_trackers
 from unbag.training.recipes import PLAIN, Recipe
 from unbag.utils import rng
 
@@ -62,15 +62,15 @@ def run(
     if not config.out.exists():
         with alone_in_group(config.out, "training"):
             if not config.out.exists():  # another run may have finished it meanwhile
-                with told(config):
+                with explain_errors(config):
                     return _trained(recipe, config, data, on_step)
-    wanted = {"recipe": recipe.name, "config": config.deciding()}
+    wanted = {"recipe": recipe.name, "config": config.cache_key_config()}
     return finished(config.out, wanted, model=config.model, files=config.files())
 
 
 def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
-    work, effort = work_folder(config.out), Effort()
-    before = config.first(work)
+    work, effort = work_folder(config.out), TrainingCost()
+    before = config.prerequisite_runs(work)
     assert data is None or not before, "what comes first reads the pairs that the config names"
     for each in before.values():
         run(PLAIN, each, on_step=on_step)
@@ -93,29 +93,31 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
     torch.manual_seed(int(rng.key(config.seed, "objective")))
     objective = recipe.objective(classifier, config, pairs)
     encoder = PairEncoder.of(classifier, config.max_length)
-    epochs = Epochs(
+    epochs = EpochBatches(
         pairs.training,
         batch_size=config.batch_size,
         seed=config.seed,
-        place=Place(accelerator.process_index, accelerator.num_processes, config.accumulation),
+        place=ProcessPlacement(accelerator.process_index, accelerator.num_processes, config.accumulation),
         encoder=encoder,
         order=classifier.order,
-        further_pairs=objective.further_pairs,
+        extra_pairs=objective.extra_pairs,
         transform=regimes.Shuffled(pairs.language, config.seed) if config.order == "shuffled" else None,
         added=added,
         known=known,
         workers=config.workers,
     )
-    held_out = HeldOut(pairs.held_out, encoder, classifier.order)
+    held_out = HeldOutEvaluator(pairs.held_out, encoder, classifier.order)
     identity = {
         "recipe": recipe.name,
-        "config": {name: value for name, value in config.deciding().items() if name not in ("model", "revision")},
+        "config": {
+            name: value for name, value in config.cache_key_config().items() if name not in ("model", "revision")
+        },
         "precision": accelerator.mixed_precision,
         "model": {"name": classifier.name, "revision": classifier.revision},
         "data": pairs.record(),
         **({"parser": None} if added is None else added.identity),
         **({"known": known.identity} if known else {}),
-        **objective.made_with(),
+        **objective.provenance(),
     }
     pushed = (
         HubCheckpoints(config.push_checkpoints) if config.push_checkpoints and accelerator.is_main_process else None
@@ -141,7 +143,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         "schema": _SCHEMA,
         **identity,
         # Where it lies, and whether it was stopped, does not matter.
-        "config": config.plain() | {"out": config.out.name, "resume": None, "push_checkpoints": None},
+        "config": config.to_json() | {"out": config.out.name, "resume": None, "push_checkpoints": None},
         "outputs": list(classifier.order),
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
@@ -165,7 +167,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
 
 
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
-    require_trackers(config.trackers)
+    validate_trackers(config.trackers)
     with sharding.without_gpu():
         return Accelerator(
             cpu=not torch.accelerator.is_available(),  # or torchrun's processes would not find each other
@@ -224,7 +226,7 @@ def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:
 def _augmented(data: TrainingData, config: TrainConfig) -> Augmented | None:
     if not config.augment:
         return None
-    augment_option.require_english({data.language})
+    augment_option.validate_english({data.language})
     pairs = augment_option.pairs_of(config.augment, config.augment_pairs, regimes.per_epoch(data.training))
     return Augmented(data.training, pairs=pairs, words=config.augment_words, seed=config.seed)
 
@@ -232,12 +234,12 @@ def _augmented(data: TrainingData, config: TrainConfig) -> Augmented | None:
 def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
     if not config.trackers:
         return
-    values = {name: value if isinstance(value, int | float) else str(value) for name, value in config.plain().items()}
+    values = {name: value if isinstance(value, int | float) else str(value) for name, value in config.to_json().items()}
     init = {tracker: {named: config.out.name} for tracker, named in _RUN_NAME.items() if tracker in config.trackers}
     accelerator.init_trackers("unbag", config=values, init_kwargs=init)
 
 
-def _once(epochs: Epochs, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
+def _once(epochs: EpochBatches, accelerator: Accelerator) -> Iterator[dict[str, torch.Tensor]]:
     """Yield this process's share of the first epoch, as `Objective.predict` takes it."""
     for batch in epochs.epoch(0).loader(0, workers=0, pin=False):
         yield send_to_device(batch.encoded, accelerator.device)

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from platformdirs import user_cache_path
 
-from unbag.utils.safe_io import DataError, parsed_json, require_file
+from unbag.utils.safe_io import DataError, parsed_json, validate_file
 
 _WINDOWS = os.name == "nt"
 CACHE_VARIABLE: Final = "UNBAG_CACHE"
@@ -88,7 +88,7 @@ def read_object(path: Path, *, what: str = "an object of JSON", largest: int = L
         ValueError: if it is not there, too large, or no JSON object.
     """
     try:
-        value = parsed_json(require_file(path, largest=largest).read_text(encoding="utf-8"))
+        value = parsed_json(validate_file(path, largest=largest).read_text(encoding="utf-8"))
     except DataError as error:  # which names the file
         raise ValueError(f"{error}; expected {what}") from None
     except (OSError, ValueError) as error:

@@ -5,7 +5,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from unbag.utils.errors import is_disk_full
-from unbag.utils.redaction import blotted, first_line
+from unbag.utils.redaction import first_line, redact
 from unbag.utils.retries import asked_wait, causes, http_cause, hub_http, is_nonsense, with_retries
 
 READ_TRIES: Final = 4  # the clients try again by themselves before these, where the Hub answers that it is out of order
@@ -81,7 +81,7 @@ def fault_of(error: BaseException) -> str | None:
         said = answer.server_message or answer.response.reason_phrase
         seconds = asked_wait(answer)
         when = f"in {seconds:.0f} s" if seconds else "later"
-        return f"{_place(url)} answered {status} ({blotted(said)}); give the command again {when}"
+        return f"{_place(url)} answered {status} ({redact(said)}); give the command again {when}"
     for cause in causes(error):
         request = getattr(cause, "_request", None)
         place = _place(str(request.url)) if request is not None else _host()
@@ -89,7 +89,7 @@ def fault_of(error: BaseException) -> str | None:
             return f"{place} redirects without end ({first_line(cause, longest=200)}); {_NOT_FROM_HERE}"
         if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
             host = _host() if request is None else "{0.scheme}://{0.netloc}".format(urlsplit(str(request.url)))
-            return f"{blotted(host)} cannot be reached ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
+            return f"{redact(host)} cannot be reached ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
         if isinstance(cause, httpx.TransportError | ConnectionError | TimeoutError):
             return f"{place} cannot be read ({type(cause).__name__}: {first_line(cause)}); {_AGAIN}"
         if is_nonsense(cause):
@@ -106,10 +106,10 @@ def _told(error: BaseException) -> str:
 def _host() -> str:
     from huggingface_hub import constants
 
-    return blotted(constants.ENDPOINT)
+    return redact(constants.ENDPOINT)
 
 
 def _place(url: str) -> str:
     """Return host and path of an address: what follows may be a signature that opens it to everyone."""
     parts = urlsplit(url)
-    return blotted(f"{parts.scheme}://{parts.netloc}{parts.path}")
+    return redact(f"{parts.scheme}://{parts.netloc}{parts.path}")

@@ -7,7 +7,7 @@ _CONFIG: Final = re.compile(r"\w(?:[\w+-]|\.(?!\.)){0,95}")
 _PATH: Final = re.compile(r"[^\x00-\x1f\x7f\\]+")
 
 
-def require_repo(name: str) -> str:
+def validate_repo(name: str) -> str:
     """Return the name of a repository, `organisation/name`.
 
     Raises:
@@ -21,14 +21,14 @@ def require_repo(name: str) -> str:
     return name
 
 
-def require_target(name: str) -> str:
+def validate_push_repo(name: str) -> str:
     """Return the name of an organisation, or of a repository in it.
 
     Raises:
         ValueError: if the Hub takes no such name.
     """
     if "/" in name:
-        return require_repo(name)
+        return validate_repo(name)
     if not _is_repo(name):
         raise ValueError(
             f"expected an organisation of the Hub (letters, digits, - _ and .), or organisation/name, found {name!r}"
@@ -36,7 +36,7 @@ def require_target(name: str) -> str:
     return name
 
 
-def require_config(name: str) -> str:
+def validate_config_name(name: str) -> str:
     """Return the name of a data set's config, which is a folder's in the repository too.
 
     Raises:
@@ -53,7 +53,7 @@ def require_config(name: str) -> str:
     return name
 
 
-def require_path(path: str) -> str:
+def validate_repo_path(path: str) -> str:
     """Return the path of a file in a repository.
 
     Raises:

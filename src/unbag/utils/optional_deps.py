@@ -19,7 +19,7 @@ EXTRA_OF: Final = {
 """The modules that no plain installation has, and the extra that each comes with."""
 
 
-def told(error: ImportError) -> str:
+def install_hint(error: ImportError) -> str:
     """Return an import error's message, with what to install where that is an extra of ours."""
     extra = EXTRA_OF.get((error.name or "").partition(".")[0])
     if extra is None or f"unbag[{extra}]" in str(error):

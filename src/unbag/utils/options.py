@@ -148,7 +148,7 @@ def require(config: type, values: Mapping[str, Any]) -> None:
                 raise ValueError(f"expected {field.name} to be {expected}, found {_shown(value)}")
 
 
-def whole(name: str, value: Any, *, least: int = 0) -> None:
+def check_int(name: str, value: Any, *, least: int = 0) -> None:
     """Refuse what is no whole number of at least so much.
 
     Raises:

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Final
 
-from unbag.utils.options import whole
+from unbag.utils.options import check_int
 
 _NUM_PROC: Final = ContextVar("num_proc", default=1)
 
 
 @contextmanager
-def up_to(num_proc: int) -> Iterator[None]:
+def worker_count(num_proc: int) -> Iterator[None]:
     """Let so many processes work at a time, for as long as the block takes.
 
     Raises:
@@ -26,7 +26,7 @@ def up_to(num_proc: int) -> Iterator[None]:
     >>> num_proc()
     1
     """
-    whole("the number of processes (num_proc)", num_proc, least=1)
+    check_int("the number of processes (num_proc)", num_proc, least=1)
     token = _NUM_PROC.set(int(num_proc))
     try:
         yield

@@ -15,7 +15,7 @@ _IN_ADDRESS: Final = re.compile(r"(?<=://)[^/\s?#@'\"]+@")
 _LOOKS_LIKE_ONE: Final = re.compile(r"\b(?:hf_|sk-|api_org_)[A-Za-z0-9_-]{16,}")
 
 
-def blotted(text: str) -> str:
+def redact(text: str) -> str:
     """Return a text without secrets: before it is cut to any length, or a part of one stays.
 
     Blotted out are the API key and the Hub's token, as they are, as addresses and JSON write them, and any eight
@@ -30,7 +30,7 @@ def blotted(text: str) -> str:
 
 def first_line(error: BaseException, *, longest: int | None = None) -> str:
     """Return the first line of an error's message that says something, else its type; without secrets."""
-    lines = (line.strip() for line in blotted(str(error)).splitlines())
+    lines = (line.strip() for line in redact(str(error)).splitlines())
     return next(filter(None, lines), type(error).__name__)[:longest]
 
 

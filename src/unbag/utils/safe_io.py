@@ -44,7 +44,7 @@ class DataError(ValueError):
     """Data that cannot be found or read; the message names the file or data set and the row."""
 
 
-def require_file(path: Path, *, largest: int | None = None) -> Path:
+def validate_file(path: Path, *, largest: int | None = None) -> Path:
     """Return the path of a file that is there and can be read.
 
     Args:
@@ -86,7 +86,7 @@ def lines(path: Path, *, start: int = 0, before: int = 0) -> Iterator[tuple[int,
     Raises:
         DataError: if there is no such file, it is cut short or damaged, or a line is too long.
     """
-    size = require_file(path).stat().st_size
+    size = validate_file(path).stat().st_size
     opened = gzip.open(path) if path.suffix == ".gz" else path.open("rb")
     with opened as file:
         file.seek(start)
@@ -190,7 +190,7 @@ def _is_deeper(value: Any, levels: int) -> bool:
     return bool(inner)
 
 
-def require_writable(path: Path, *, folder: bool) -> Path:
+def validate_writable(path: Path, *, folder: bool) -> Path:
     """Return a path that can be written to, before what shall stand there is worked out; nothing is made yet.
 
     Args:

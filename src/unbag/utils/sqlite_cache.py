@@ -35,7 +35,7 @@ Value = str | bytes
 T = TypeVar("T")
 
 
-class Kept:
+class SqliteCache:
     """Values by key, for any number of threads and processes; a killed process leaves no half of a batch."""
 
     def __init__(self, path: Path, table: str, *, wal: bool = False) -> None:

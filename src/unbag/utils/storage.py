@@ -180,7 +180,7 @@ class Folder:
                 system, path = self._remote
                 system.rm_file(f"{path}/{name}")
 
-    def require_writable(self) -> None:
+    def validate_writable(self) -> None:
         """Write and remove a file, so that what cannot be written is told before anything is computed.
 
         Raises:

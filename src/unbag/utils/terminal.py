@@ -26,7 +26,7 @@ _PICTURES: Final = {
 _IN_JSON: Final = re.compile("[{}]".format("".join(chr(code) for code in _UNSEEN if code > 0x20)))
 
 
-def shown(text: str) -> str:
+def escape_control_chars(text: str) -> str:
     r"""Return a text as a terminal may have it: with a picture of each character that it would obey.
 
     >>> shown("a\x1b[31mb\x9b")
@@ -70,7 +70,7 @@ class _Shown:
         from rich.segment import Segment
 
         for segment in console.render(self._renderable, options):
-            yield segment if segment.control else Segment(shown(segment.text), segment.style)
+            yield segment if segment.control else Segment(escape_control_chars(segment.text), segment.style)
 
 
 def _units(character: str) -> Iterable[int]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from unbag.utils.redaction import blotted
+from unbag.utils.redaction import redact
 
 _LONGEST: Final = 300  # characters of the user's own message
 _LISTED: Final = 3  # frames, the innermost first
@@ -49,7 +49,7 @@ def user_code_error(expected: str, error: BaseException, advice: str) -> UserCod
     """
     # What a SyntaxError says of itself ends in the file and the line, which stand among the places.
     said = error.msg if isinstance(error, SyntaxError) else str(error)
-    message = " ".join(blotted(said).split())[:_LONGEST]
+    message = " ".join(redact(said).split())[:_LONGEST]
     what = f"{type(error).__name__}: {message}" if message else type(error).__name__
     places = ", ".join(list(dict.fromkeys(map(str, _frames(error))))[:_LISTED])
     return UserCodeError(f"{expected}, got {what}{f' at {places}' if places else ''}; {advice}")

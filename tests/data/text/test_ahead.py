@@ -22,7 +22,7 @@ def test_what_was_tagged_ahead_is_found(pipeline, tmp_path, monkeypatch):
     monkeypatch.setattr(tagging, "_AT_ONCE", 7)
     sentences = [text for example in list(demo.pairs("train"))[:40] for text in example[1:3]]
     alone = Tagger(pipeline, cache=tmp_path / "alone")
-    with parallel.up_to(2):
+    with parallel.worker_count(2):
         tag_ahead(pipeline, iter(sentences), cache=tmp_path / "ahead")
     afterwards = Tagger(pipeline, cache=tmp_path / "ahead")
     asked = []
@@ -42,7 +42,7 @@ def test_what_was_parsed_ahead_is_found(pipeline, tmp_path, monkeypatch, tag):
         return list(parser.parses(sentences) if tag is None else parser.parses_with(tag, sentences))
 
     alone = Parser(pipeline, cache=tmp_path / "alone")
-    with parallel.up_to(2):
+    with parallel.worker_count(2):
         parse_ahead(pipeline, iter(sentences), tag=tag, cache=tmp_path / "ahead")
     afterwards = Parser(pipeline, cache=tmp_path / "ahead")
     monkeypatch.setattr(afterwards, "_parse", lambda new, _: iter([pytest.fail("parsed again")] if new else []))
@@ -61,7 +61,7 @@ def test_a_model_fitted_by_several_processes_has_the_same_bits(pipeline, tmp_pat
         monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / f"{num_proc}"))
         told = []
         recipe = Recipe((str(demo.file("train")),), pipeline=str(pipeline), tags="type", pairs=150, l2=1.0)
-        with parallel.up_to(num_proc):
+        with parallel.worker_count(num_proc):
             folder = fitted(recipe, progress=lambda done, total, told=told: told.append((done, total)))
         models.append({file.name: file.read_bytes() for file in folder.iterdir()})
         passes = 2 if num_proc == 1 else 3
@@ -82,10 +82,10 @@ def _refuses():
 
 
 def test_a_process_that_dies_is_said_in_a_sentence():
-    with parallel.up_to(2), pytest.raises(ValueError, match=r"a process that reads sentences died.*--num-proc"):
+    with parallel.worker_count(2), pytest.raises(ValueError, match=r"a process that reads sentences died.*--num-proc"):
         tagging.read_ahead(_dies, ["A dog."] * 9)
 
 
 def test_what_a_reader_says_comes_out():
-    with parallel.up_to(2), pytest.raises(ValueError, match="no such pipeline"):
+    with parallel.worker_count(2), pytest.raises(ValueError, match="no such pipeline"):
         tagging.read_ahead(_refuses, ["A dog."] * 9)

@@ -97,7 +97,7 @@ def test_what_a_lost_actor_began_another_one_makes(rows, tmp_path, monkeypatch):
 def test_what_is_wrong_with_a_model_is_told_at_once(tmp_path):
     (tmp_path / "config.json").write_text("{}")
     with RayEngine() as engine:
-        engine.require_usable("bfloat16", "cuda:99")  # which a node may have
+        engine.validate_device("bfloat16", "cuda:99")  # which a node may have
         with pytest.raises(ModelError) as own:
             predictor_of(str(tmp_path))
         with pytest.raises(ModelError) as there:

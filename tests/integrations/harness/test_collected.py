@@ -8,7 +8,7 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.data.labels import LABELS, label_id
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.integrations.harness.tasks import Task, scoring_source
 from unbag.scoring.nested import estimates
 
@@ -66,7 +66,7 @@ def test_scores_are_those_of_the_measure(name):
     records = answered(rows_of(name))
     rows = datasets.Dataset.from_list(records)
     probabilities = np.eye(3, dtype=np.float32)[[record["predicted"] for record in records]]
-    answers = Answers(probabilities, LABELS, has_probabilities=False)
+    answers = SetPredictions(probabilities, LABELS, has_probabilities=False)
     expected = values(name, challenge_sets.get(name).score_rows(rows, answers))
     found = SCORES_OF[name]([{c: r[c] for c in (*COLUMNS[name], "label", "predicted")} for r in records])
     assert list(found) == list(HIGHER_IS_BETTER[name])
@@ -128,7 +128,7 @@ def test_no_answer_is_wrong(name):
     records = [record | {"predicted": -1} for record in answered(rows)]
     found = SCORES_OF[name](records)
     assert all(value == 0 or math.isnan(value) for score, value in found.items() if score != "agreement")
-    nothing = Answers(
+    nothing = SetPredictions(
         np.full((len(rows), 3), 1 / 3), LABELS, has_probabilities=False, unanswered=np.ones(len(rows), dtype=bool)
     )
     expected = values(name, challenge_sets.get(name).score_rows(datasets.Dataset.from_list(rows), nothing))

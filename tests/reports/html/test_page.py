@@ -10,7 +10,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets import results
 from unbag.challenge_sets.base import BEYOND_WORDS, LAST
 from unbag.challenge_sets.papers.counterparts import counterparts_of
-from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
 from unbag.challenge_sets.views.figures import Figure, Group, Model, Point, Scored, Series
 from unbag.reports import html
@@ -147,7 +147,7 @@ def test_people_on_a_set_made_anew_are_hollow():
 
 def test_a_set_that_another_folder_has_is_not_called_left_out(tmp_path, written):
     results.write(
-        [], tmp_path / results.FILE, [LeftOut("plain", None, "no network"), LeftOut("sicck", None, "no file")]
+        [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
     gathered = gather([tmp_path, written(_plain("org/a", 0.8))])
     assert [each.set for each in gathered.left_out] == ["sicck"]

@@ -7,7 +7,7 @@ import pytest
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.examples import ExampleSelection, Line, ReportExample, Said
 from unbag.challenge_sets.views.figures import Group, Model, Scored
-from unbag.reports.html.data import Gathered
+from unbag.reports.html.data import ReportData
 from unbag.reports.html.examples import SHORT as SHORT_PAIR
 from unbag.reports.html.examples import _cut, telling
 
@@ -34,7 +34,7 @@ def _gathered(*groups):
             for model, pairs in of.items()
         ]
         made.append(Group(f"set-{number}", "snli test", tuple(scored)))
-    return Gathered(tuple(models.values()), tuple(made))
+    return ReportData(tuple(models.values()), tuple(made))
 
 
 def _picked(*groups):

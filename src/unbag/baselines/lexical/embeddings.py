@@ -24,7 +24,7 @@ from unbag.utils.files import read_object
 from unbag.utils.hashing import file_hash
 from unbag.utils.hub import HubReadError, absence_of, hub_read
 from unbag.utils.redaction import first_line
-from unbag.utils.safe_io import require_file
+from unbag.utils.safe_io import validate_file
 
 DEFAULT: Final = "sentence-transformers/all-MiniLM-L6-v2@1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 """The table for English where none is named: 30,522 word pieces, 384 dimensions, Apache-2.0. Its `model.safetensors`
@@ -227,7 +227,7 @@ def require(name: str) -> None:
     if path.is_dir():
         _kind(path)
     elif path.exists():
-        if not is_word_vectors(require_file(path)):
+        if not is_word_vectors(validate_file(path)):
             raise ValueError(f"{name}: expected a text file of word vectors (.txt, .vec; also .gz, .zip)")
     elif not (name.isidentifier() and find_spec(name) is not None) and (
         name.startswith((".", "/", "~")) or name.partition("@")[0].count("/") != 1
@@ -397,7 +397,7 @@ def _read_model2vec(folder: Path) -> NDArray[np.float32]:
 
 
 def _tensor_names(path: Path) -> set[str]:
-    with safe_open(require_file(path), framework="numpy") as file:
+    with safe_open(validate_file(path), framework="numpy") as file:
         return set(file.keys())
 
 

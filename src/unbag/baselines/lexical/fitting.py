@@ -26,13 +26,13 @@ from unbag.baselines.lexical.model import LexicalModel, fit_lexical_model
 from unbag.baselines.lexical.words import ALL, BY_CONTEXT, BY_TYPE, TypeWords, WordReader, word_reader
 from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.labels import LABELS
-from unbag.data.sources import Example, Source, open_corpus, open_data, require_pairs
+from unbag.data.sources import Example, Source, open_corpus, open_data, validate_corpus_names
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tokens import SEGMENTER, is_segmented
 from unbag.utils import checksums, locks, optional_deps, parallel, rng
 from unbag.utils.files import cache_folder
 from unbag.utils.hashing import text_hash
-from unbag.utils.options import require, whole
+from unbag.utils.options import check_int, require
 
 DEFAULT_TRAINING: Final[Mapping[str, tuple[str, ...]]] = {
     **{language: (f"xnli_{language}",) for language in LANGUAGES},
@@ -97,7 +97,7 @@ class Recipe:
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"expected tags by {BY_TYPE} or {BY_CONTEXT}, found {self.tags!r}")
         if self.pairs is not None:
-            whole("the number of training pairs", self.pairs, least=1)
+            check_int("the number of training pairs", self.pairs, least=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"expected a penalty (l2) above 0, found {self.l2}")
 
@@ -137,7 +137,7 @@ def training_sources(recipe: Recipe) -> list[Source]:
         rows.DataError: if one cannot be read.
     """
     names = recipe.training or DEFAULT_TRAINING[recipe.language]
-    require_pairs(names)
+    validate_corpus_names(names)
     sources = []
     for name in names:
         if name in CORPORA:

@@ -18,7 +18,7 @@ from unbag.data.labels import LABELS, label_id
 from unbag.utils import checksums, rng
 from unbag.utils.files import atomic_write, read_object
 from unbag.utils.hashing import text_hash
-from unbag.utils.safe_io import DataError, require_file
+from unbag.utils.safe_io import DataError, validate_file
 
 PENALTIES: Final = (20.0, 10.0, 5.0, 2.0, 1.0)
 """The L2 penalties tried, strongest first: it converges soonest."""
@@ -134,7 +134,7 @@ def _made_of(folder: Path, config: dict[str, Any]) -> LexicalModel:
 
     weights_file = folder / WEIGHTS_FILE
     try:
-        tensors = load_file(require_file(weights_file))
+        tensors = load_file(validate_file(weights_file))
         codes, weights, bias = (tensors[name] for name in ("codes", "weights", "bias"))
     except DataError as error:
         raise ValueError(f"a lexical model has weights; {error}") from None

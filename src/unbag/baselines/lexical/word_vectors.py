@@ -117,7 +117,7 @@ def _dimensions(first: bytes) -> int:
 @contextmanager
 def _opened(path: Path) -> Iterator[tuple[IO[bytes], str]]:
     """Give a file to read, unpacked where it is packed, and what to call it."""
-    safe_io.require_file(path)
+    safe_io.validate_file(path)
     if path.suffix == ".zip":
         with zipfile.ZipFile(path) as archive:
             members = archive.infolist()

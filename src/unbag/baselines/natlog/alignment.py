@@ -13,7 +13,7 @@ from typing import Final
 from unbag.baselines.natlog import relations as known
 from unbag.baselines.natlog.determiners import Kind
 from unbag.baselines.natlog.focus import is_exceptive
-from unbag.baselines.natlog.lexicon import Words
+from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, VERBS, Tree
 from unbag.baselines.natlog.polarity import around, determiner_of, operators
 from unbag.baselines.natlog.relations import Context, Relation
@@ -31,7 +31,7 @@ def same_class(one: Tree, i: int, two: Tree, j: int) -> bool:
     return one.pos[i] == two.pos[j] or any(one.pos[i] in each and two.pos[j] in each for each in _CLASSES)
 
 
-def align(premise: Tree, hypothesis: Tree, words: Words) -> dict[int, int]:
+def align(premise: Tree, hypothesis: Tree, words: LexicalRelations) -> dict[int, int]:
     """Return which content word of the hypothesis is aligned to each of the premise, where one is.
 
     First in order, at the least cost: the same word costs nothing, a related one less than leaving out and putting in.
@@ -166,7 +166,7 @@ _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
 def left_over(
-    tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: Words
+    tree: Tree, other: Tree, pairs: dict[int, int], consumed: set[int], words: LexicalRelations
 ) -> Iterator[tuple[int, int | None, frozenset[int], tuple[Relation, str]]]:
     """Yield what a sentence has and the other has not.
 
@@ -250,7 +250,9 @@ def _has_comma(tree: Tree, tokens: frozenset[int]) -> bool:
     return tree.words[start] == "," or (start > 0 and tree.words[start - 1] == ",")
 
 
-def _removal(tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: Words) -> tuple[Relation, str]:
+def _removal(
+    tree: Tree, root: int, tokens: frozenset[int], aligned: set[int], words: LexicalRelations
+) -> tuple[Relation, str]:
     """Return the relation of a sentence to the same without some of its words, where they stand."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     if any(tree.deps[child] == "conj" and child in aligned for child in tree.children[root]) or dep == "conj":
@@ -329,7 +331,7 @@ def _conjunct(tree: Tree, root: int) -> tuple[Relation, str]:
     return _FORWARD, "who is both is each"
 
 
-def _modifier(tree: Tree, root: int, words: Words) -> tuple[Relation, str]:
+def _modifier(tree: Tree, root: int, words: LexicalRelations) -> tuple[Relation, str]:
     """Return the relation of a noun with a word before it to the noun alone."""
     dep, lemma, head = tree.deps[root], tree.lemmas[root], tree.heads[root]
     phrase, noun = f"{tree.words[root].lower()} {tree.lemmas[head]}", tree.lemmas[head]

@@ -10,7 +10,7 @@ from typing import Final
 from unbag.baselines.natlog import relations as known
 from unbag.baselines.natlog.alignment import LOOSE, CannotReadError, Edit, Sort, anchor, at_one_place, left_over
 from unbag.baselines.natlog.determiners import A, between
-from unbag.baselines.natlog.lexicon import Words
+from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import NOUNS, OBJECTS, SUBJECTS, Tree
 from unbag.baselines.natlog.polarity import determiner_of
 from unbag.baselines.natlog.relations import Relation
@@ -26,7 +26,7 @@ _COMPARED: Final = frozenset({"JJR", "JJS", "RBR", "RBS"})
 _FORWARD: Final = Relation.FORWARD_ENTAILMENT
 
 
-def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: Words) -> list[Edit]:
+def edits(premise: Tree, hypothesis: Tree, pairs: dict[int, int], words: LexicalRelations) -> list[Edit]:
     """Return the edits from a premise to a hypothesis, in the order of their places.
 
     Args:
@@ -70,7 +70,7 @@ def _substitution(
     i: int,
     hypothesis: Tree,
     j: int,
-    words: Words,
+    words: LexicalRelations,
     pairs: dict[int, int],
     consumed: tuple[set[int], set[int]],
 ) -> Edit | None:
@@ -246,7 +246,7 @@ def _exchanged(premise: Tree, hypothesis: Tree) -> Edit | None:
 
 
 def _one_phrase(
-    premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: Words
+    premise: Tree, hypothesis: Tree, between_same: tuple[list[int], list[int]], words: LexicalRelations
 ) -> Edit | None:
     """Return what is done where one noun, of several words perhaps, stands for another ("body of water")."""
     heads, texts = [], []

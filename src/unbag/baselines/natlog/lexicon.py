@@ -37,7 +37,7 @@ class Related(NamedTuple):
     source: str
 
 
-class Words:
+class LexicalRelations:
     """Relations of words, in a lexicon such as WordNet."""
 
     def __init__(self, lexicon: Lexicon) -> None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from unbag.baselines.natlog.alignment import CannotReadError, Sort, align
 from unbag.baselines.natlog.edits import edits
-from unbag.baselines.natlog.lexicon import Words
+from unbag.baselines.natlog.lexicon import LexicalRelations
 from unbag.baselines.natlog.parsing import VERBS, Tree, like, plain, read
 from unbag.baselines.natlog.proofs import Step, label_of, prove
 from unbag.baselines.natlog.relations import Relation
@@ -57,7 +57,7 @@ class Labeller:
     def __init__(self, parser: Parser, lexicon: Lexicon, name: str) -> None:
         """Take a parser and a lexicon of that name; `load` finds both."""
         self._parser = parser
-        self._words = Words(lexicon)
+        self._words = LexicalRelations(lexicon)
         self.identity = {"pipeline": parser.identity, "lexicon": name}
 
     @classmethod

@@ -144,7 +144,7 @@ def _root(nltk: Any) -> Any:
     raise ValueError(_MISSING)
 
 
-def require_installed() -> None:
+def validate_installed() -> None:
     """Refuse to begin what `open_wordnet` would end.
 
     Raises:

@@ -7,7 +7,7 @@ import numpy as np
 
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import column
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 _OF_A_CATEGORY: Final = 2
 RULE: Final = (
@@ -18,7 +18,7 @@ MARKS: Final[Mapping[str, str]] = {"replaced": "what was replaced"}
 """What marked words are, by the kind of mark."""
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the surest wrong and the surest right answers."""
     pairs = Pairs(rows, answers)
     categories = column(rows, "category").to_pylist()
@@ -27,7 +27,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
             yield _example(pairs, kind, index)
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest pairs."""
     pairs = Pairs(rows, answers)
     for index in pairs.shortest(np.arange(len(pairs.gold))):

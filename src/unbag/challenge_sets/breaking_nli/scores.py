@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, label_id
-from unbag.data.predictions import NO_ANSWER, Answers, Columns
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.category_accuracy import category_accuracy
 from unbag.scoring.skill import Credits
 
 
 def breaking_nli_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.category_accuracy`; examples of one premise are drawn together.
 
@@ -36,13 +36,13 @@ def breaking_nli_scores(
     return {**scores, "labels": list(answers.label_space), "unanswered": int(tied.sum())}
 
 
-def breaking_nli_credits(columns: Columns, answers: Answers) -> Credits:
+def breaking_nli_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which pairs are answered right; those of one premise are drawn together."""
     gold = answers.gold(columns["label"])
     return Credits((answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold))))
 
 
-def _tied(answers: Answers) -> NDArray[np.bool_]:
+def _tied(answers: SetPredictions) -> NDArray[np.bool_]:
     """Return which rows have several labels of the highest probability, shape (n,)."""
     best = answers.probabilities.max(axis=1, keepdims=True)
     tied: NDArray[np.bool_] = (answers.probabilities == best).sum(axis=1) > 1

@@ -9,7 +9,7 @@ from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import numbers
 from unbag.data.labels import LABELS
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
     f"Up to {PER_KIND} examples of each kind, by how surely the lexical model points to a wrong label (LMS), where the "
@@ -19,7 +19,7 @@ MARKS: Final[Mapping[str, str]] = {"misleads": "misleading words"}
 """What marked words are, by the kind of mark."""
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the most misleading pairs, wrong and right."""
     pairs = Pairs(rows, answers)
     lms = numbers(rows, "lms").astype(np.float64)
@@ -28,7 +28,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
             yield _example(pairs, kind, index)
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest pairs of CS_0.5."""
     pairs = Pairs(rows, answers)
     for index in pairs.shortest(np.flatnonzero(numbers(rows, "lms").astype(np.float64) >= MISLED)):

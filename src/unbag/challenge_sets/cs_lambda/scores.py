@@ -5,7 +5,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Answers, Columns
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.compositionality_sensitivity import compositionality_sensitivity
 from unbag.scoring.skill import Credits
@@ -15,7 +15,7 @@ MISLED: Final = 0.7
 
 
 def cs_lambda_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.compositionality_sensitivity`; the human estimate where annotators' labels are."""
     annotations = columns.get("annotator_labels", ())
@@ -31,7 +31,7 @@ def cs_lambda_scores(
     return {**scores, "labels": list(answers.label_space)}
 
 
-def cs_lambda_credits(columns: Columns, answers: Answers) -> Credits:
+def cs_lambda_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which pairs of CS_0.7, the paper's choice of λ, are answered right."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))

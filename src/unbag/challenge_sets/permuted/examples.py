@@ -17,7 +17,7 @@ from unbag.challenge_sets.views.examples import (
     top,
 )
 from unbag.data.columns import column, numbers
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.scoring.permutation_acceptance import ORIGINAL
 
 RULE: Final = (
@@ -30,7 +30,7 @@ MARKS: Final[Mapping[str, str]] = {"together": "words still side by side"}
 """What marked words are, by the kind of mark."""
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield examples, each with one of its orders."""
     orders = _Orders(rows, answers)
     pairs, share = orders.pairs, orders.accepted
@@ -49,7 +49,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
             yield orders.example(kind, source, int(candidates[pairs.sure[candidates].argmax()]))
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest pairs, each in the first of its orders."""
     orders = _Orders(rows, answers)
     for index in orders.pairs.shortest(orders.original_of):
@@ -60,7 +60,7 @@ def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
 class _Orders:
     """The pairs in order, by number, and the orders of each."""
 
-    def __init__(self, rows: Any, answers: Answers) -> None:
+    def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.pairs = Pairs(rows, answers)
         self.source: NDArray[Any] = pc.dictionary_encode(column(rows, "source_id")).indices.to_numpy()
         is_original = numbers(rows, "permutation") == ORIGINAL

@@ -5,7 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Answers, Columns, rows_where
+from unbag.data.predictions import Columns, SetPredictions, rows_where
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.permutation_acceptance import ORIGINAL, permutation_acceptance
 from unbag.scoring.skill import Credits
@@ -13,7 +13,7 @@ from unbag.scoring.validation import numbered
 
 
 def permuted_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.permutation_acceptance`, with acceptance by BLEU, length, and mini-tree ratio.
 
@@ -43,7 +43,7 @@ def permuted_scores(
     )
 
 
-def permuted_credits(columns: Columns, answers: Answers) -> Credits:
+def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` what of each example's right answer is lost with the order of its words.
 
     The credit is 1 for a right answer in order, less the share of the orders accepted. A bag of words and a constant

@@ -2,14 +2,14 @@
 
 from typing import Any
 
-from unbag.data.predictions import Answers, Columns
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.skill import Credits
 
 
 def plain_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.accuracy`."""
     gold = answers.gold(columns["label"])
@@ -17,7 +17,7 @@ def plain_scores(
     return {**scores, "labels": list(answers.label_space)}
 
 
-def plain_credits(columns: Columns, answers: Answers) -> Credits:
+def plain_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which pairs are answered right."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)))

@@ -8,14 +8,14 @@ import numpy as np
 from unbag.challenge_sets.resnli.scores import unseen_pairs
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, top
 from unbag.data.columns import column, numbers
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 RULE: Final = f"Up to {PER_KIND} examples of each kind, by how little the words give the label away (u')."
 MARKS: Final[Mapping[str, str]] = {}
 """What marked words are, by the kind of mark."""
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the hardest pairs, wrong and right."""
     pairs = Pairs(rows, answers)
     uncertainty = numbers(rows, "uncertainty").astype(np.float64)
@@ -24,7 +24,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
             yield _example(pairs, kind, index)
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest of the harder half, of pairs that are not from a training split where that is known."""
     pairs = Pairs(rows, answers)
     partition = numbers(rows, "partition")

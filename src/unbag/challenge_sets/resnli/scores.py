@@ -6,7 +6,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from unbag.data.predictions import Answers, Columns
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 from unbag.scoring.skill import Credits
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
@@ -15,7 +15,7 @@ _TRAINING: Final = "train"  # what the names of all corpora's training splits be
 
 
 def resnli_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.uncertainty_partitions`.
 
@@ -45,7 +45,7 @@ def resnli_scores(
     return scores
 
 
-def resnli_credits(columns: Columns, answers: Answers) -> Credits:
+def resnli_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which pairs are answered right, of those not from a training split.
 
     Where the splits are not known, or none but a training split, all pairs count.

@@ -8,7 +8,7 @@ import numpy as np
 from unbag.challenge_sets.sicck.scores import gold_of
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import column, numbers
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 from unbag.scoring.natural_logic import four_way
 
 _OF_A_MODIFIER: Final = 2
@@ -21,7 +21,7 @@ MARKS: Final[Mapping[str, str]] = {"modifier": "the modifier"}
 _NONE: Final = "none"
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the surest wrong and the surest right answers, as the reverse rule reads them."""
     both_ways = _BothWays(rows, answers)
     forth, modifiers = both_ways.forth, column(rows, "modifier").to_pylist()
@@ -31,7 +31,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
             yield both_ways.example(kind, index)
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest pairs with a four-way label."""
     both_ways = _BothWays(rows, answers)
     for index in both_ways.pairs.shortest(both_ways.forth):
@@ -41,7 +41,7 @@ def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
 class _BothWays:
     """The pairs with a four-way label, and what the answers to them and to their reverse come to."""
 
-    def __init__(self, rows: Any, answers: Answers) -> None:
+    def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.pairs = Pairs(rows, answers)
         reverse = numbers(rows, "reverse").astype(bool)
         names, gold = column(rows, "pair").to_pylist(), column(rows, "four_way").to_pylist()

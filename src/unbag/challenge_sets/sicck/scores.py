@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
-from unbag.data.predictions import Answers, Columns, flags
+from unbag.data.predictions import Columns, SetPredictions, flags
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.natural_logic import both_ways, four_way, natural_logic
 from unbag.scoring.skill import Credits
@@ -16,7 +16,7 @@ _CROSSED: Final = ("modifier_type", "part")  # Table 10, section 5
 
 
 def sicck_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.natural_logic`: four-way by the reverse rule, intervals over seeds.
 
@@ -42,7 +42,7 @@ def sicck_scores(
     )
 
 
-def sicck_credits(columns: Columns, answers: Answers) -> Credits:
+def sicck_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which pairs get the right label; those of one seed are drawn together."""
     scored, back = _scored(columns)
     answered = answers.names
@@ -62,7 +62,7 @@ def _scored(columns: Columns, *, partial: bool = False) -> tuple[NDArray[np.intp
     return both_ways(pairs, columns["reverse"], four)
 
 
-def gold_of(label: str, answers: Answers) -> str:
+def gold_of(label: str, answers: SetPredictions) -> str:
     """Return a four-way label as a model's label space can say it."""
     if NOT_CONTRADICTION in answers.label_space:
         return label if label == CONTRADICTION else NOT_CONTRADICTION

@@ -8,7 +8,7 @@ import numpy as np
 from unbag.challenge_sets.soswap_addamod import KINDS
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, marked, top
 from unbag.data.columns import column
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
     f"Up to {PER_KIND} pairs of each kind, by the probability of the answer. Marked are the phrases that changed "
@@ -18,7 +18,7 @@ MARKS: Final[Mapping[str, str]] = {"moved": "what moved"}
 """What marked words are, by the kind of mark."""
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the surest wrong answers and the surest right ones, of either kind of pair."""
     pairs = Pairs(rows, answers)
     kinds = np.array(column(rows, "kind").to_pylist(), dtype=np.str_)
@@ -28,7 +28,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
                 yield _example(pairs, f"{words}, surest {outcome}", index)
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest pairs."""
     pairs = Pairs(rows, answers)
     for index in pairs.shortest(np.arange(len(pairs.gold))):

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 
-from unbag.data.predictions import NO_ANSWER, NONE, Answers, Columns
+from unbag.data.predictions import NO_ANSWER, NONE, Columns, SetPredictions
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.skill import Credits
 
 
 def soswap_addamod_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.label_distribution`, by kind of pair; where there is no answer, it is `none`."""
     predicted, names = answers.predicted, tuple(answers.label_space)
@@ -29,7 +29,7 @@ def soswap_addamod_scores(
     )
 
 
-def soswap_addamod_credits(columns: Columns, answers: Answers) -> Credits:
+def soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which pairs are answered right; those of one premise are drawn together."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, columns["source_id"])

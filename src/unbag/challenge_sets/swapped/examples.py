@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from unbag.challenge_sets.views.examples import PER_KIND, Line, Pairs, ReportExample, rounded_probability, top
 from unbag.data.columns import column, numbers
-from unbag.data.predictions import Answers
+from unbag.data.predictions import SetPredictions
 
 RULE: Final = (
     f"Up to {PER_KIND} examples of each kind, by the mean probability of the two answers. Shown is the pair as it was "
@@ -18,7 +18,7 @@ MARKS: Final[Mapping[str, str]] = {}
 """What marked words are, by the kind of mark."""
 
 
-def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def choose(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield exchanged pairs whose answer changed for the worse, for the better, and stayed wrong."""
     pairs = Pairs(rows, answers)
     after, before = _exchanged(rows)
@@ -35,7 +35,7 @@ def choose(rows: Any, answers: Answers) -> Iterator[ReportExample]:
             yield _example(pairs, kind, index, was[index])
 
 
-def candidates(rows: Any, answers: Answers) -> Iterator[ReportExample]:
+def candidates(rows: Any, answers: SetPredictions) -> Iterator[ReportExample]:
     """Yield the shortest exchanged pairs."""
     pairs = Pairs(rows, answers)
     after, before = _exchanged(rows)

@@ -6,14 +6,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from unbag.data.labels import CONTRADICTION, NEUTRAL, label_id
-from unbag.data.predictions import NO_ANSWER, Answers, Columns, flags, rows_where
+from unbag.data.predictions import NO_ANSWER, Columns, SetPredictions, flags, rows_where
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 from unbag.scoring.skill import Credits
 from unbag.scoring.swap_consistency import swap_consistency
 
 
 def swapped_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.swap_consistency`, before and after the exchange.
 
@@ -50,7 +50,7 @@ def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
     return flags(columns["swapped"])
 
 
-def swapped_credits(columns: Columns, answers: Answers) -> Credits:
+def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
     """Return for `scoring.beyond_words` which neutral pairs and contradictions are answered right when exchanged.
 
     The gold label stays in these; a pair of another label has no exchanged row, and does not count.

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from unbag.data.columns import ROWS_PER_TABLE, numbers
-from unbag.data.predictions import NONE, Answers
+from unbag.data.predictions import NONE, SetPredictions
 
 PER_KIND: Final = 12
 """How many of a kind are chosen of a set and a model: enough to see a pattern, and few enough for one page."""
@@ -121,7 +121,7 @@ class ExampleSelection:
 class Pairs:
     """Rows with their answers, from which a set's module picks."""
 
-    def __init__(self, rows: Any, answers: Answers) -> None:
+    def __init__(self, rows: Any, answers: SetPredictions) -> None:
         self.rows = rows
         self.answers = answers
         self.gold = answers.gold(numbers(rows, "label"))
@@ -139,7 +139,7 @@ class Pairs:
         row: dict[str, Any] = self.rows[int(index)]
         return row
 
-    def _answer(self, index: int) -> Answers:
+    def _answer(self, index: int) -> SetPredictions:
         """Return one answer, without the names of all."""
         one = slice(int(index), int(index) + 1)
         unanswered = self.answers.unanswered

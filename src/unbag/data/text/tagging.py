@@ -28,7 +28,7 @@ from unbag.utils.files import cache_folder
 from unbag.utils.hub import HubReadError, hub_read
 from unbag.utils.offline import unless_unreachable
 from unbag.utils.redaction import first_line
-from unbag.utils.sqlite_cache import Kept
+from unbag.utils.sqlite_cache import SqliteCache
 
 PIPELINE: Final = "spacy/en_core_web_sm"
 """The Hub repository, by spaCy's authors, of the pipeline that reads English by default."""
@@ -162,7 +162,7 @@ def _take(sentences: list[str]) -> None:
 _LAYOUT: Final = 2  # of the file; 1 had no checksums
 
 
-def findings(kind: str, identity: str, folder: Path | None = None) -> Kept:
+def findings(kind: str, identity: str, folder: Path | None = None) -> SqliteCache:
     """Return findings by sentence, as they were kept.
 
     Args:
@@ -171,7 +171,7 @@ def findings(kind: str, identity: str, folder: Path | None = None) -> Kept:
         folder: where they lie; by default `unbag/<kind>` in the user's cache folder.
     """
     name = hashlib.sha256(f"{identity}, layout {_LAYOUT}".encode()).hexdigest()[:16]
-    return Kept((folder or cache_folder(kind)) / f"{name}.sqlite", kind)
+    return SqliteCache((folder or cache_folder(kind)) / f"{name}.sqlite", kind)
 
 
 Tagged = tuple[tuple[str, str], ...]

@@ -78,7 +78,7 @@ def _jieba() -> Any:
     return segmenter
 
 
-def require_words(language: str) -> None:
+def validate_language(language: str) -> None:
     """Refuse a language whose sentences cannot be cut into words here.
 
     Raises:
@@ -96,7 +96,7 @@ def require_words(language: str) -> None:
 def has_words(language: str) -> bool:
     """Check whether sentences of a language can be cut into words here, with the packages that are installed."""
     try:
-        require_words(language)
+        validate_language(language)
     except ValueError:
         return False
     return not is_segmented(language) or find_spec(SEGMENTER) is not None
@@ -135,7 +135,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
     >>> tokenize("他在看书。", "zh").texts, tokenize("他在看书。", "zh", characters=True).texts
     (('他', '在', '看书', '。'), ('他', '在', '看', '书', '。'))
     """
-    require_words(language)
+    validate_language(language)
     texts: list[str] = []
     words: list[int] = []
     spaces = 0

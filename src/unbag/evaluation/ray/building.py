@@ -22,7 +22,7 @@ from unbag.challenge_sets import build_stats, loading
 from unbag.challenge_sets.request import Request, check, described, records
 from unbag.data.columns import distinct
 from unbag.data.sources import Source
-from unbag.evaluation.ray.cluster import caught, cluster, require_ray, told
+from unbag.evaluation.ray.cluster import caught, cluster, unpack_outcome, validate_ray
 from unbag.evaluation.ray.rows_in_parts import META, RowsInParts, meta_of
 from unbag.utils.storage import Folder
 
@@ -69,7 +69,7 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
         raise ValueError("the engine ray builds whole sets; leave out --examples, or --engine ray")
     if str(out).endswith(".parquet"):
         raise ValueError(f"the engine ray writes a folder of files, found --out {out}; leave out .parquet")
-    require_ray()
+    validate_ray()
     folder, builder = Folder(out), check(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _prepared(tmp)
@@ -86,7 +86,7 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
                 build_stats.keep(Path(builder._output_dir), f"{kind}-part", number, notes[kind])
         rows = {name: RowsInParts(folder, [part.file for part in each]) for name, each in parts.items()}
         _require_unique(builder, said, rows)
-        loading.require_rows(builder, map(len, rows.values()))
+        loading.validate_row_range(builder, map(len, rows.values()))
         built = described(request, builder, rows[builder.EVALUATED or splits[0].name])
         _, record = records(built, rows)
     folder.write(RECORD, (json.dumps(record, indent=2, ensure_ascii=False) + "\n").encode())
@@ -104,7 +104,7 @@ def _make(
     shared = ray.put((asked, plan, folder, os.getcwd()))
     items = [{"number": number, "part": json.dumps(part)} for number, part in enumerate(parts)]
     tasks = ray.data.from_items(items, override_num_blocks=len(items)).map(_made, fn_args=(_Shared(shared),))
-    found = dict(told(row["outcome"]) for row in tasks.iter_rows())
+    found = dict(unpack_outcome(row["outcome"]) for row in tasks.iter_rows())
     return [found[number] for number in range(len(parts))]
 
 
@@ -135,7 +135,7 @@ def _notes(asked: str, plan: Mapping[str, Any], folder: Folder, part: Part) -> d
         builder._output_dir = _prepared(tmp)
         tables = [table for _, table in builder._generate_tables(**plan, **opened, spans=part.spans)]
         for source in sources:
-            build_stats.require_unique_ids(source, Path(builder._output_dir))
+            build_stats.validate_unique_ids(source, Path(builder._output_dir))
         notes = {kind: dict(build_stats.kept(Path(builder._output_dir), kind)) for kind in _NOTES}
     schema = builder.info.features.arrow_schema
     table = pa.concat_tables([table.cast(schema) for table in tables]) if tables else schema.empty_table()

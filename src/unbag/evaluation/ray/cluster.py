@@ -15,7 +15,7 @@ from unbag.utils.redaction import first_line
 T = TypeVar("T")
 
 
-def require_ray() -> None:
+def validate_ray() -> None:
     """Refuse to begin where Ray Data is not installed, without the seconds that its import takes.
 
     Raises:
@@ -37,7 +37,7 @@ def cluster() -> Iterator[Any]:
     """
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # or Ray would report each cluster to its makers
     os.environ.setdefault("RAY_BACKEND_LOG_LEVEL", "fatal")  # what it prints beside, past Python's logging
-    require_ray()
+    validate_ray()
     import ray
     import ray.data
 
@@ -124,7 +124,7 @@ def caught(work: Callable[[], T], folder: str) -> bytes:
             return pickle.dumps((None, ValueError(f"{type(error).__name__}: {error}")))
 
 
-def told(outcome: bytes) -> Any:
+def unpack_outcome(outcome: bytes) -> Any:
     """Return what the work gave, or raise what it raised."""
     value, error = pickle.loads(outcome)
     if error is not None:

@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from unbag.evaluation.model_loading import ENDPOINT, Model, kind_of, predictor_of, require_model
-from unbag.evaluation.ray.cluster import caught, cluster, explained, require_ray, slots, told
-from unbag.inference.prediction_store import PartRows, Piece, Predictions, Store
+from unbag.evaluation.model_loading import ENDPOINT, Model, kind_of, predictor_of, validate_model
+from unbag.evaluation.ray.cluster import caught, cluster, explained, slots, unpack_outcome, validate_ray
+from unbag.inference.prediction_store import ChunkRows, ChunkShard, Predictions, Store
 from unbag.inference.predictor import Predictor
-from unbag.inference.runner import Progress, Work, make
+from unbag.inference.runner import PredictionJob, Progress, make
 from unbag.utils.storage import Folder
 
 if TYPE_CHECKING:
@@ -79,7 +79,9 @@ class RemotePredictor:
     def _elsewhere(self, work: Any, *arguments: Any) -> Any:
         task = self.ray.remote(num_cpus=1, num_gpus=self.num_gpus)(_caught_there)
         with explained():
-            return told(self.ray.get(task.remote(work, os.getcwd(), self.model, dict(self.options), *arguments)))
+            return unpack_outcome(
+                self.ray.get(task.remote(work, os.getcwd(), self.model, dict(self.options), *arguments))
+            )
 
 
 class RayEngine:
@@ -93,7 +95,7 @@ class RayEngine:
     """
 
     def __init__(self, num_gpus: float | None = None) -> None:
-        require_ray()
+        validate_ray()
         self._num_gpus = num_gpus
         self._stack = ExitStack()
 
@@ -108,7 +110,7 @@ class RayEngine:
         """The module, connected: not before, since sets may be built by forks of this process, which threads hinder."""
         return self._stack.enter_context(cluster())
 
-    def require_usable(self, dtype: "Dtype | None", device: str | None) -> None:
+    def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Leave it to whoever loads the model: the nodes have other devices than this process, which may lack torch."""
 
     def predictor_of(self, model: Model, **options: Any) -> tuple[RemotePredictor, str]:
@@ -123,7 +125,7 @@ class RayEngine:
             )
         if kind_of(model) is ENDPOINT:
             raise ValueError(f"{model} is asked over the network: leave out --engine ray, and see --concurrency")
-        require_model(model)
+        validate_model(model)
         given = {name: value for name, value in options.items() if value is not None}
         has_gpus = self.ray.cluster_resources().get("GPU", 0) > 0
         gpus = float(has_gpus) if self._num_gpus is None else self._num_gpus
@@ -153,7 +155,7 @@ class RayEngine:
             ValueError: as `predict_rows`; if a node does not see the folder, or its model is another one.
         """
         ray = self.ray
-        work = Work.of(rows, predictor, folder)
+        work = PredictionJob.of(rows, predictor, folder)
         store = work.store
         store.describe(work.material)
         store.clean()
@@ -176,7 +178,7 @@ class RayEngine:
                 )
                 with explained():
                     for each in asked.iter_rows():
-                        done = min(done + work.size(told(each["outcome"])), store.rows)
+                        done = min(done + work.size(unpack_outcome(each["outcome"])), store.rows)
                         if progress is not None:
                             progress(done, store.rows)
             finally:
@@ -186,7 +188,7 @@ class RayEngine:
         return Predictions(store, reused=reused)
 
 
-def _packed(work: Work, piece: Piece) -> pa.Table:
+def _packed(work: PredictionJob, piece: ChunkShard) -> pa.Table:
     """Return a piece with the rows of its part as a row that goes to whoever makes it."""
     rows = work.part(piece.part)
     buffer = pa.BufferOutputStream()
@@ -222,11 +224,11 @@ class _Asked:
         self._order = order
 
     def __call__(self, row: Mapping[str, Any]) -> dict[str, bytes]:
-        piece = Piece(int(row["part"]), int(row["share"]), int(row["shares"]))
+        piece = ChunkShard(int(row["part"]), int(row["share"]), int(row["shares"]))
         return {"outcome": caught(lambda: self._make(piece, row["rows"], row["sha256"]), self._order.folder)}
 
-    def _make(self, piece: Piece, rows: bytes, sha256: str) -> Piece:
-        make(self._predictor, self._order.store, piece, PartRows(pa.ipc.open_stream(rows).read_all(), sha256))
+    def _make(self, piece: ChunkShard, rows: bytes, sha256: str) -> ChunkShard:
+        make(self._predictor, self._order.store, piece, ChunkRows(pa.ipc.open_stream(rows).read_all(), sha256))
         return piece
 
     @cached_property

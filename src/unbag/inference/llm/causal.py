@@ -21,7 +21,7 @@ except ImportError as error:
 
 from unbag.data.labels import LABELS
 from unbag.inference.llm.prompts import WORDS, Prompt, fingerprint
-from unbag.inference.loading import LoadedModel, load_causal_lm, require_vectors_of
+from unbag.inference.loading import LoadedModel, load_causal_lm, validate_token_ids
 from unbag.inference.memory import Halving
 from unbag.inference.predictor import ModelError, checked_pairs, checked_probabilities, from_batches
 from unbag.inference.tokenization import CPU_BATCH_TOKENS, GPU_BATCH_TOKENS, pad, token_batches, wanted
@@ -265,7 +265,7 @@ class CausalPredictor:
         # Special tokens only at the beginning: one at the end would stand between the prompt and nothing.
         ids = self.tokenizer(texts, add_special_tokens=False, padding=False, truncation=False, verbose=False)
         sequences = [self._start + tokens for tokens in ids["input_ids"]]
-        require_vectors_of(sequences, self.model, self.tokenizer)
+        validate_token_ids(sequences, self.model, self.tokenizer)
         n = len(endings)
         return [_Question.of(sequences[at], sequences[at + 1 : at + n]) for at in range(0, len(sequences), n)]
 

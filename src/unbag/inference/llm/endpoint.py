@@ -27,8 +27,8 @@ from unbag.inference.llm.prompts import Prompt, fingerprint
 from unbag.inference.llm.reading import label_in, probabilities_of
 from unbag.inference.predictor import checked_pairs, checked_probabilities, from_batches, probabilities_of_label
 from unbag.utils.files import cache_folder
-from unbag.utils.redaction import blotted, first_line
-from unbag.utils.sqlite_cache import Kept
+from unbag.utils.redaction import first_line, redact
+from unbag.utils.sqlite_cache import SqliteCache
 
 
 class Answer(NamedTuple):
@@ -60,7 +60,7 @@ class AnswerCache:
     """
 
     def __init__(self, path: Path) -> None:
-        self._kept = Kept(path, "kept_answers", wal=True)
+        self._kept = SqliteCache(path, "kept_answers", wal=True)
 
     def get(self, key: str) -> Answer | None:
         """Return the answer to what was asked, if it is there."""
@@ -398,7 +398,7 @@ class EndpointPredictor:
             except (ValueError, KeyError, TypeError, IndexError, AttributeError):
                 continue
         raise EndpointError(
-            f"{self._base_url} answers with something else than a chat completion: {blotted(body)[:200]!r}; is "
+            f"{self._base_url} answers with something else than a chat completion: {redact(body)[:200]!r}; is "
             "the address right, up to /v1?"
         )
 
@@ -457,7 +457,7 @@ def _checked_url(base_url: str | None) -> str:
     except ValueError:  # brackets or a port that are none; `UnicodeError` of a host's name is one too
         is_address = False
     if not is_address or len(base_url) > _LONGEST_URL:
-        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {blotted(base_url)!r:.200}")
+        raise EndpointError(f"expected an address such as http://localhost:8000/v1, found {redact(base_url)!r:.200}")
     if parts.username or parts.password or parts.query or parts.fragment:
         raise EndpointError(  # the address is recorded with the results
             f"expected an address without name, password or ?…, found one with them for {parts.hostname}; the key is "

@@ -19,7 +19,7 @@ from unbag.inference.llm.prompts import Prompt
 from unbag.integrations.harness import inspect_ai, lighteval, lm_eval
 from unbag.integrations.harness.tasks import Task
 from unbag.utils.files import atomic_write
-from unbag.utils.hub_names import require_target
+from unbag.utils.hub_names import validate_push_repo
 
 HARNESSES: Final = {"lm-eval": lm_eval.files, "lighteval": lighteval.files, "inspect-ai": inspect_ai.files}
 """What returns the files of tasks, as text by path, for each harness by the name of its package."""
@@ -28,7 +28,7 @@ _SPLIT: Final = "test"
 
 
 @dataclass(frozen=True)
-class Exported:
+class ExportedTasks:
     """What was written.
 
     Attributes:
@@ -42,7 +42,7 @@ class Exported:
 
 def export_tasks(
     harness: str, requests: Sequence[Request], folder: Path, *, hub: str | None = None, shots: int = 0
-) -> Exported:
+) -> ExportedTasks:
     """Write sets as tasks of a harness.
 
     Args:
@@ -65,7 +65,7 @@ def export_tasks(
     if twice := sorted({name for name in names if names.count(name) > 1}):
         raise ValueError(f"expected each set once, found {', '.join(twice)} again")
     if hub is not None:
-        require_target(hub)
+        validate_push_repo(hub)
     Prompt(shots)  # refuses other numbers, before anything is built
     tasks = [_on_hub(request, hub, names) if hub else _built(request, folder) for request in requests]
     texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(shots))
@@ -73,7 +73,7 @@ def export_tasks(
         with atomic_write(folder / path) as tmp:
             tmp.write_text(text, encoding="utf-8")
     data = [] if hub else [f"data/{name}/{_SPLIT}.parquet" for name in names]
-    return Exported([*data, *texts], _COMMANDS[harness].format(folder=folder, tasks=",".join(t.id for t in tasks)))
+    return ExportedTasks([*data, *texts], _COMMANDS[harness].format(folder=folder, tasks=",".join(t.id for t in tasks)))
 
 
 _COMMANDS: Final = {

@@ -24,7 +24,7 @@ from torch import Tensor, nn
 from unbag.models.hex.superficial import SuperficialBranch, WordTable
 from unbag.utils.files import atomic_write, read_object
 from unbag.utils.redaction import first_line
-from unbag.utils.safe_io import require_file
+from unbag.utils.safe_io import validate_file
 
 WEIGHTS_FILE: Final = "hex.safetensors"
 CONFIG_FILE: Final = "hex.json"
@@ -106,7 +106,7 @@ class ResidualHead(nn.Module):
                 "version of unbag is trained again (`unbag train hex`), or answers with its plain head"
             )
         try:
-            tensors = load_file(require_file(folder / WEIGHTS_FILE))
+            tensors = load_file(validate_file(folder / WEIGHTS_FILE))
             weights = {"phi.weight": tensors["phi"], "decoder.weight": tensors["w_g"]}
             table = WordTable(tensors["embeddings"], tensors["is_word"])
             branch = SuperficialBranch.of(weights, table, normalise=config["normalise"])

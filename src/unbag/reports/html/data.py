@@ -12,12 +12,12 @@ from typing import Final
 from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import is_baseline
 from unbag.challenge_sets import results
-from unbag.challenge_sets.results import LeftOut, Result
+from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views.examples import ExampleSelection
 from unbag.challenge_sets.views.figures import Group, Model, Scored
 from unbag.evaluation import report_examples
 from unbag.evaluation.verdict import SetVerdict, of_model
-from unbag.scoring.bootstrap import plain
+from unbag.scoring.bootstrap import to_json
 
 _OF_THE_RUN: Final = (
     "label_probe",
@@ -32,12 +32,12 @@ _OF_THE_RUN: Final = (
 
 
 @dataclass(frozen=True)
-class Gathered:
+class ReportData:
     """What a report is made of: the models asked, before the baselines; their results; the sets that have none."""
 
     models: tuple[Model, ...]
     groups: tuple[Group, ...]
-    left_out: tuple[LeftOut, ...] = ()
+    left_out: tuple[SkippedSet, ...] = ()
 
     @property
     def subject(self) -> Model:
@@ -49,7 +49,7 @@ class Gathered:
         return [(group, each) for group in self.groups for each in group.scored if each.model == model]
 
 
-def gather(folders: Sequence[Path]) -> Gathered:
+def gather(folders: Sequence[Path]) -> ReportData:
     """Read the results and examples in some folders.
 
     The same model on the same rows twice counts once, as the later folder has it.
@@ -66,17 +66,17 @@ def gather(folders: Sequence[Path]) -> Gathered:
     models = _models([result for result, _ in scored])
     groups: dict[tuple[str, ...], dict[str, Scored]] = {}
     for result, selection in scored:
-        key = (result.set, str(result.data["sha256"]), json.dumps(plain(result.config), sort_keys=True))
+        key = (result.set, str(result.data["sha256"]), json.dumps(to_json(result.config), sort_keys=True))
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # stable: else as they came
     left_out = [each for _, of_folder in read for each in of_folder]
     asked = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
     still = [each for each in dict.fromkeys(left_out) if (each.set, each.model) not in asked]  # in no other folder
-    return Gathered(tuple(order), tuple(_named(list(groups.values()), order)), tuple(still))
+    return ReportData(tuple(order), tuple(_named(list(groups.values()), order)), tuple(still))
 
 
-def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], list[LeftOut]]:
+def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], list[SkippedSet]]:
     """Return a folder's results with their examples, and the sets without a result."""
     path = folder / results.FILE
     if not path.is_file():
@@ -122,7 +122,7 @@ Standings = Mapping[str, Mapping[str, SetVerdict]]
 """How each model stands on each group, by the model's name and the group's key."""
 
 
-def standings(gathered: Gathered) -> dict[str, dict[str, SetVerdict]]:
+def standings(gathered: ReportData) -> dict[str, dict[str, SetVerdict]]:
     """Return how each model stands on each group.
 
     The tests of a model are corrected over all of its groups.
@@ -135,7 +135,7 @@ def standings(gathered: Gathered) -> dict[str, dict[str, SetVerdict]]:
     return by_model
 
 
-def subject_of(group: Group, gathered: Gathered) -> Scored:
+def subject_of(group: Group, gathered: ReportData) -> Scored:
     """Return the result of the report's subject in a group, or of the first model there."""
     own = [scored for scored in group.scored if scored.model == gathered.subject]
     return (own or list(group.scored))[0]

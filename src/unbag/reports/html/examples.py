@@ -15,7 +15,7 @@ from unbag import challenge_sets
 from unbag.challenge_sets.views.examples import Line, ReportExample, shortened
 from unbag.challenge_sets.views.figures import Group, Scored, Series
 from unbag.reports.html.charts import swatch
-from unbag.reports.html.data import Gathered, Standings, subject_of
+from unbag.reports.html.data import ReportData, Standings, subject_of
 from unbag.scoring.bootstrap import Estimate
 
 _SIGNS: Final = {"right": "✓", "wrong": "✗", "accepted": "accepted:", "refused": "refused:"}
@@ -36,7 +36,7 @@ class Answer:
 
 
 @dataclass(frozen=True)
-class Told:
+class ExampleView:
     """An example as the page has it: its sentences by name, and a model's answers, the one to its first form first."""
 
     shown: ReportExample
@@ -55,17 +55,17 @@ class Example:
 
     set: str
     model: str
-    told: Told
+    told: ExampleView
 
 
-def told(example: ReportExample) -> Told:
+def view_example(example: ReportExample) -> ExampleView:
     """Return an example in words."""
     lines = tuple((line.name, pieces(line)) for line in example.lines)
     answers = [_answer(example.where, example.outcome, example.answer, example.probability)]
     if (before := example.before) is not None:
         outcome = "right" if before.answer == example.gold else "wrong"
         answers.insert(0, _answer(before.where, outcome, before.answer, before.probability))
-    return Told(example, lines, tuple(answers))
+    return ExampleView(example, lines, tuple(answers))
 
 
 def pieces(line: Line) -> tuple[Piece, ...]:
@@ -95,22 +95,22 @@ def percent(probability: float | None) -> str:
     return whole.replace(" ", "\N{NO-BREAK SPACE}")
 
 
-def scored(gathered: Gathered) -> Iterator[tuple[Group, Scored]]:
+def scored(gathered: ReportData) -> Iterator[tuple[Group, Scored]]:
     """Yield all results, those of one model together."""
     for model in gathered.models:
         yield from gathered.of_model(model)
 
 
-def gallery(gathered: Gathered) -> Iterator[Example]:
+def gallery(gathered: ReportData) -> Iterator[Example]:
     """Yield all examples that were chosen of some model's answers."""
     # Mistakes on ordinary pairs tell least of order.
     for group, each in sorted(scored(gathered), key=lambda pair: challenge_sets.get(pair[0].set).is_control):
         for example in each.selection.examples if each.selection else ():
             title = f"{challenge_sets.get(group.set).title}, {group.title}"
-            yield Example(title, each.model.name, told(example))
+            yield Example(title, each.model.name, view_example(example))
 
 
-def marks(gathered: Gathered) -> list[tuple[str, str]]:
+def marks(gathered: ReportData) -> list[tuple[str, str]]:
     """Return the kinds of marks that the examples have, with their meaning."""
     used = {mark.kind for each in gallery(gathered) for line in each.told.shown.lines for mark in line.marks}
     meanings: dict[str, str] = {}
@@ -119,7 +119,7 @@ def marks(gathered: Gathered) -> list[tuple[str, str]]:
     return [(kind, meaning) for kind, meaning in meanings.items() if kind in used]
 
 
-def rules(gathered: Gathered) -> dict[str, str]:
+def rules(gathered: ReportData) -> dict[str, str]:
     """Return how the examples were chosen, by the titles of the sets."""
     return {
         challenge_sets.get(group.set).title: each.selection.rule for group, each in scored(gathered) if each.selection
@@ -141,14 +141,14 @@ _A_WORD: Final = 0.01
 """What a word more costs in probability: of mistakes made as surely, the shortest is read by most."""
 
 
-class Telling(NamedTuple):
+class FeaturedPair(NamedTuple):
     """A pair, with what each model answered, by the models' names; the first is whose mistake it is."""
 
     example: ReportExample
     answers: Mapping[str, ReportExample]
 
 
-def telling(gathered: Gathered) -> dict[str, Telling]:
+def telling(gathered: ReportData) -> dict[str, FeaturedPair]:
     """Return the pair of each set that tells most, by the group's key; none of a group where none was kept.
 
     Only short pairs are picked from, or the shortest where none is. First come pairs that the report's subject fails
@@ -167,7 +167,7 @@ def telling(gathered: Gathered) -> dict[str, Telling]:
     return picked
 
 
-def _pairs(group: Group, gathered: Gathered) -> list[Telling]:
+def _pairs(group: Group, gathered: ReportData) -> list[FeaturedPair]:
     """Return the pairs of a set that every model was asked; none where none was kept of the subject."""
     subject = subject_of(group, gathered).model.name
     by_model = {
@@ -178,19 +178,19 @@ def _pairs(group: Group, gathered: Gathered) -> list[Telling]:
     if subject not in by_model:
         return []
     asked = [each for each in by_model[subject] if all(each in answered for answered in by_model.values())]
-    return [Telling(by_model[subject][each], {name: of[each] for name, of in by_model.items()}) for each in asked]
+    return [FeaturedPair(by_model[subject][each], {name: of[each] for name, of in by_model.items()}) for each in asked]
 
 
-def _length(pair: Telling) -> int:
+def _length(pair: FeaturedPair) -> int:
     """Return how many characters a pair has."""
     return sum(len(line.text) for line in pair.example.lines)
 
 
-def _sentences(pair: Telling) -> frozenset[str]:
+def _sentences(pair: FeaturedPair) -> frozenset[str]:
     return frozenset(line.text for line in pair.example.lines[:2])
 
 
-def how_telling(pair: Telling) -> tuple[bool, bool, bool, float]:
+def how_telling(pair: FeaturedPair) -> tuple[bool, bool, bool, float]:
     """Return by what pairs are compared, of one set or of several."""
     example = pair.example
     words = sum(len(line.text.split()) for line in example.lines)
@@ -219,7 +219,7 @@ class Card:
     key: str
     title: str
     data: str
-    told: Told | None
+    told: ExampleView | None
     said: tuple[tuple[Markup, str, tuple[Answer, ...]], ...]
     number: str
     standing: str
@@ -233,7 +233,7 @@ class Card:
         return self.told is not None and len(self.told.answers) > 1
 
 
-def cards(gathered: Gathered, stand: Standings, readings: Mapping[str, str]) -> list[Card]:
+def cards(gathered: ReportData, stand: Standings, readings: Mapping[str, str]) -> list[Card]:
     """Return a card for each group, the most telling first; the corpus itself, which tells least of order, comes later.
 
     The wide cards come last, so that those of one width stand in rows together.
@@ -248,7 +248,7 @@ def cards(gathered: Gathered, stand: Standings, readings: Mapping[str, str]) -> 
     return [_card(group, pairs.get(group.key), gathered, stand, readings) for group in order]
 
 
-def _place(group: Group, pair: Telling | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
+def _place(group: Group, pair: FeaturedPair | None) -> tuple[bool, bool, bool, tuple[float, ...]]:
     is_wide = pair is not None and pair.example.before is not None
     least_first = tuple(-float(part) for part in how_telling(pair)) if pair else ()
     return is_wide, challenge_sets.get(group.set).is_control, pair is None, least_first
@@ -256,8 +256,8 @@ def _place(group: Group, pair: Telling | None) -> tuple[bool, bool, bool, tuple[
 
 def _card(
     group: Group,
-    pair: Telling | None,
-    gathered: Gathered,
+    pair: FeaturedPair | None,
+    gathered: ReportData,
     stand: Standings,
     readings: Mapping[str, str],
 ) -> Card:
@@ -271,9 +271,10 @@ def _card(
         key=group.key,
         title=challenge_sets.get(group.set).title,
         data=group.title if scored.model == gathered.subject else f"{group.title}, {scored.model.name}",
-        told=told(_cut(pair.example)) if pair else None,
+        told=view_example(_cut(pair.example)) if pair else None,
         said=tuple(
-            (swatch(Series(name, ()), names, line=False), short[name], told(each).answers) for name, each in answers
+            (swatch(Series(name, ()), names, line=False), short[name], view_example(each).answers)
+            for name, each in answers
         ),
         number=_number(own.score.value),
         standing=str(own),
@@ -288,7 +289,7 @@ def _cut(example: ReportExample) -> ReportExample:
     return replace(example, lines=tuple(shortened(line, SHORT) for line in example.lines))
 
 
-def _short_names(gathered: Gathered) -> dict[str, str]:
+def _short_names(gathered: ReportData) -> dict[str, str]:
     """Return the models' names without what comes before the last slash, where that tells them apart."""
     ends = {model.name: model.name.rpartition("/")[2] for model in gathered.models}
     return ends if len(set(ends.values())) == len(ends) and all(ends.values()) else {name: name for name in ends}

@@ -24,7 +24,7 @@ from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
 from unbag.reports.html.charts import WIDE, svg, swatch
-from unbag.reports.html.data import Gathered, Standings, standings, subject_of
+from unbag.reports.html.data import ReportData, Standings, standings, subject_of
 from unbag.reports.html.examples import cards
 from unbag.reports.reproduce import remarks, rerun
 
@@ -103,7 +103,7 @@ class Section:
     note: str
 
 
-def render(gathered: Gathered) -> str:
+def render(gathered: ReportData) -> str:
     """Return the page as text."""
     environment = Environment(
         loader=PackageLoader(__package__, "."), autoescape=True, undefined=StrictUndefined, trim_blocks=True,
@@ -133,17 +133,17 @@ def render(gathered: Gathered) -> str:
     return text + "\n"
 
 
-def names(gathered: Gathered) -> list[str]:
+def names(gathered: ReportData) -> list[str]:
     """Return the names of the report's models."""
     return [model.name for model in gathered.models]
 
 
-def lead(gathered: Gathered, stand: Standings) -> str:
+def lead(gathered: ReportData, stand: Standings) -> str:
     """Return the verdict on the first model."""
     return _sentence(verdict.sentence(list(stand[gathered.subject.name].values())))
 
 
-def profile(stand: Standings, gathered: Gathered) -> Figure:
+def profile(stand: Standings, gathered: ReportData) -> Figure:
     """Return the score beyond words of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
@@ -165,7 +165,7 @@ def profile(stand: Standings, gathered: Gathered) -> Figure:
     )
 
 
-def _title_of(group: Group, gathered: Gathered) -> str:
+def _title_of(group: Group, gathered: ReportData) -> str:
     several = sum(each.set == group.set for each in gathered.groups) > 1
     return challenge_sets.display_name(group.set) + (f", {group.title}" if several else "")
 
@@ -179,7 +179,7 @@ def _reading(result: Result) -> str:
     return reading
 
 
-def _readings(gathered: Gathered) -> dict[str, str]:
+def _readings(gathered: ReportData) -> dict[str, str]:
     """Return the numbers of the subject, or of the first model, in a sentence, by the group's key."""
     return {group.key: _sentence(_reading(subject_of(group, gathered).result)) for group in gathered.groups}
 
@@ -192,7 +192,7 @@ def _sentence(text: str) -> str:
     return text[0].upper() + text[1:]
 
 
-def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
+def _drawn(figure: Figure, gathered: ReportData, *, wide: bool = False) -> Drawn:
     """Return a figure drawn; where `wide`, for wide screens too, and the page shows the one that fits."""
     models = names(gathered)
     legend = tuple((swatch(each, models, line=figure.kind == "curve"), each.name) for each in figure.series)
@@ -200,7 +200,7 @@ def _drawn(figure: Figure, gathered: Gathered, *, wide: bool = False) -> Drawn:
     return Drawn(figure.title, figure.about, pictures, legend, table(figure))
 
 
-def _section(group: Group, gathered: Gathered) -> Section:
+def _section(group: Group, gathered: ReportData) -> Section:
     described = challenge_sets.get(group.set)
     first = group.scored[0].result
     every = (*described.module("figures").figures(group), *beside_papers(group, described))
@@ -247,7 +247,7 @@ def _published(one: papers.PaperTable) -> TextTable:
     return TextTable(f"{one.source}. {one.about}{unit}.{remark}", tuple(columns), tuple(map(tuple, rows)))
 
 
-def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
+def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
     for group, scored in examples.scored(gathered):
         result = scored.result
         data = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
@@ -262,7 +262,7 @@ def _records(gathered: Gathered) -> Iterator[dict[str, Any]]:
         }
 
 
-def _versions(gathered: Gathered) -> list[tuple[str, str]]:
+def _versions(gathered: ReportData) -> list[tuple[str, str]]:
     """Return the versions that the results were computed with; several of a package where they differ."""
     by_package: dict[str, dict[str, None]] = {}
     for _, scored in examples.scored(gathered):

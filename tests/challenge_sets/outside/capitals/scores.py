@@ -2,13 +2,13 @@
 
 from typing import Any
 
-from unbag.data.predictions import Answers, Columns
+from unbag.data.predictions import Columns, SetPredictions
 from unbag.scoring.accuracy import accuracy
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES
 
 
 def capitals_scores(
-    columns: Columns, answers: Answers, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
+    columns: Columns, answers: SetPredictions, *, resamples: int = DEFAULT_RESAMPLES, partial: bool = False
 ) -> dict[str, Any]:
     """Score answers with `scoring.accuracy`."""
     found = accuracy(answers.predicted, answers.gold(columns["label"]), resamples=resamples)
