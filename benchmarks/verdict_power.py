@@ -3,9 +3,9 @@
     python benchmarks/verdict_power.py [--simulations 2000]
 
 Claims: of models without a score above 0, at most 5 % are said to be better on any of their challenge sets, whether
-these are 3 or 60; and the least score that the verdict says a set can show (`verdict.SetVerdict.least`) is shown by two
-in three of the models that have it with 15 sources, and by four in five with 2,000. There is no peer but the truth,
-which a simulation knows.
+these are 3 or 60; and the least score that the verdict says a set can show (`evaluation.verdict.SetVerdict.least`) is
+shown by two in three of the models that have it with 15 sources, and by four in five with 2,000. There is no peer but
+the truth, which a simulation knows.
 
 - `coin`: answers by chance, and its shuffled control by chance again;
 - `bag`: right on six rows of ten, with its control the same answers;

@@ -46,7 +46,7 @@ anonymous EMNLP-IJCNLP 2019 submission, section 3; after [Wang et al. 2019](http
 a superficial weight λ above 0, that of F_L + λ F_G, their second form, by which the branch learns to predict the \
 label. The first steps, a share of all (the warm start), are ordinary fine-tuning. The model itself is the unchanged \
 architecture, whose answer f([h, 0]) is the one that the authors' code evaluates; the paper's text predicts by F_L, \
-which the branch beside the model, in `hex.safetensors`, gives for a single pair (the residual head)."""
+which the branch beside the model, in `models.hex.safetensors`, gives for a single pair (the residual head)."""
 
 RECIPE = Recipe("hex", __doc__, objective, HexConfig, about=ABOUT)
 

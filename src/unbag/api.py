@@ -143,7 +143,8 @@ def evaluate(
         The report; without results in the processes after the first.
 
     Raises:
-        ValueError: if an input is not what is expected, or an option does not fit the model; `labels.LabelError` if
+        ValueError: if an input is not what is expected, or an option does not fit the model; `data.labels.LabelError`
+        if
             the label order is unknown or refuted.
 
     >>> from unbag.data.demo import file

@@ -24,7 +24,7 @@ _EDITS: Final = {labels.NEUTRAL: (30, 50, 20), labels.CONTRADICTION: (10, 30, 35
 
 
 class DemoPair(NamedTuple):
-    """One example; the label is a name of `labels.LABELS`."""
+    """One example; the label is a name of `data.labels.LABELS`."""
 
     id: str
     premise: str

@@ -58,7 +58,7 @@ def contradicts(one: Scene, other: Scene) -> bool:
 
 
 def label(premise: Scene, hypothesis: Scene) -> str:
-    """Return the pair's label, one of `labels.LABELS`."""
+    """Return the pair's label, one of `data.labels.LABELS`."""
     if entails(premise, hypothesis):
         return labels.ENTAILMENT
     return labels.CONTRADICTION if contradicts(premise, hypothesis) else labels.NEUTRAL

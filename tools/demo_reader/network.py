@@ -41,7 +41,7 @@ class Reader(nn.Module):
         self._dropout, self._unknown = dropout, unknown
 
     def forward(self, premises: Tensor, hypotheses: Tensor) -> Tensor:
-        """Return the logits of `labels.LABELS` for n pairs, shape (n, 3), from word numbers, (n, p) and (n, h)."""
+        """Return the logits of `data.labels.LABELS` for n pairs, shape (n, 3), from word numbers, (n, p) and (n, h)."""
         n, length = len(premises), max(premises.shape[1], hypotheses.shape[1])
         both = torch.cat([F.pad(side, (0, length - side.shape[1]), value=PADDING) for side in (premises, hypotheses)])
         is_word, other = (both != PADDING)[..., None], torch.arange(2 * n).roll(n)

@@ -22,7 +22,7 @@ DEFAULT_SAMPLE: Final = 1_000
 """Source examples drawn from a set for the suite, where it does not say how many."""
 
 BEYOND_WORDS: Final = "beyond_words"
-"""Where `scoring.beyond_words` is in the scores of every set; None there where it says nothing."""
+"""Where `scoring.skill` is in the scores of every set; None there where it says nothing."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
 """Where a number is shown: in cards and leaderboards; by `unbag compare`; in the report beside what papers print; and
@@ -38,7 +38,7 @@ class Quantity:
     Attributes:
         name: for machines; unique in its set.
         label: for people, in the terms of the set's paper.
-        path: where it is in the scores (`scoring.paths`); "" where `worked_out` makes it of others.
+        path: where it is in the scores (`scoring.nested`); "" where `worked_out` makes it of others.
         higher_is_better: the direction.
         roles: where it is shown.
         counterparts: the same number in the papers.
@@ -75,7 +75,7 @@ SCORE: Final = Quantity(
     roles=roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # far below 0 where the floor is near 1
 )
-"""What stands for every set where one number is asked for (`scoring.beyond_words`)."""
+"""What stands for every set where one number is asked for (`scoring.skill`)."""
 
 
 class Measured(NamedTuple):
@@ -117,7 +117,7 @@ class ChallengeSet:
         evaluation_order: its place among the sets that are evaluated; those cheap to make and to ask come first.
         report_order: its place in a report.
         shuffled: what the gold label of a pair means when the words of both sentences are shuffled: how to read the
-            model's answers to such pairs (`perturb.shuffled`), which its score is held against.
+            model's answers to such pairs (`challenge_sets.perturbations.shuffled`), which its score is held against.
         has_shuffled_control: whether they are asked; a set whose rows are in no order already needs none.
         is_control: whether it is a corpus as it is, which challenge sets are held against.
         is_accuracy: whether its score is the share of rows answered right, which any harness can compute.
@@ -179,7 +179,8 @@ class ChallengeSet:
             rows: a `datasets.Dataset`.
             answers: of the model.
             lexical: of the lexical baseline, if it was asked.
-            shuffled: of the model to the rows with shuffled words (`perturb.shuffled`), one for each draw.
+            shuffled: of the model to the rows with shuffled words (`challenge_sets.perturbations.shuffled`), one for
+            each draw.
             lexical_model: the record of the lexical baseline.
         """
         from unbag.data.columns import values

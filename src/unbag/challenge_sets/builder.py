@@ -202,7 +202,8 @@ class ChallengeSetBuilder(datasets.ArrowBasedBuilder):
     def read_counts(self) -> Counter[str]:
         """Return how many rows were read when the set was made, how many were left out by reason, and of what kinds.
 
-        A builder that makes its tables in another way than by `tables` keeps them (`noted.keep_read`).
+        A builder that makes its tables in another way than by `tables` keeps them
+        (`challenge_sets.build_stats.keep_read`).
         """
         return build_stats.read(Path(self._output_dir))
 

@@ -21,7 +21,7 @@ class SourceConfig(datasets.BuilderConfig):
         data: a file or Hub data set of the user's own; the fields below say how to read it (`unbag.data.sources`).
         columns: their names of our columns.
         labels: names of its label ids, or what each label means (`E=entailment`).
-        language: one of `corpora.LANGUAGES`.
+        language: one of `data.corpora.LANGUAGES`.
         data_config: the Hub data set's config.
         FILES: the options that may name a file or folder of the user's, whose content decides the rows.
     """

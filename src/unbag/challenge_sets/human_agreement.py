@@ -32,7 +32,7 @@ def people(rows: Any, said: Votes) -> Mapping[str, Any] | None:
     """Return how often one annotator gives the gold label of those pairs of a set that annotators saw, as given.
 
     A row that was made of a pair, permuted or exchanged, is none that they saw: it does not count. The estimate is that
-    of `scoring.annotators.agreement`, with its 95 % interval over pairs.
+    of `scoring.accuracy.agreement`, with its 95 % interval over pairs.
 
     Args:
         rows: a `datasets.Dataset`.

@@ -186,7 +186,7 @@ def load(
         A `datasets.Dataset`, memory-mapped, or an `IterableDataset`.
 
     Raises:
-        ValueError: if there is no such set, config or option; `rows.DataError` if the pairs cannot be read.
+        ValueError: if there is no such set, config or option; `data.readers.DataError` if the pairs cannot be read.
     """
     dataset_builder = builder(name, config, cache_dir=cache_dir, **options)
     if streaming:
@@ -199,7 +199,7 @@ def prepare(dataset_builder: Any) -> Any:
     """Build what a `builder` makes, or take it from the cache, and return the split that models are evaluated on.
 
     Raises:
-        ValueError: `UnfitError` if no pair can be used; `rows.DataError` if the pairs cannot be read.
+        ValueError: `UnfitError` if no pair can be used; `data.readers.DataError` if the pairs cannot be read.
     """
     _download_and_prepare(dataset_builder)
     validate_row_range(dataset_builder, (split.num_examples for split in dataset_builder.info.splits.values()))

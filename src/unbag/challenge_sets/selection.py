@@ -26,7 +26,7 @@ class Pairs:
         data: a file of pairs or a data set of the Hub instead.
         columns: its names of our columns.
         labels: what its label ids 0, 1, 2 are called, or what each label means (`E=entailment`).
-        language: one of `corpora.LANGUAGES`.
+        language: one of `data.corpora.LANGUAGES`.
         examples: how many examples to draw; None for all.
         seed: decides all that is drawn.
         options: of the sets, by name. Each set takes those that it has; `SET.NAME` is for that set alone, and wins over

@@ -233,7 +233,7 @@ def ask(
     engine: "EvaluationEngine | None" = None,
     predictions_csv: Path | None = None,
 ) -> "list[Result]":
-    """Ask models, as `evaluation.evaluate_all` does, and show how it goes.
+    """Ask models, as `evaluation.evaluator.evaluate_all` does, and show how it goes.
 
     Args:
         models: the models.

@@ -282,7 +282,7 @@ def _value(name: str, option: str, text: str) -> Any:
 
 
 ALL: Final = "all"
-"""What stands for the corpora of the papers, where a command takes several (`corpora.OF_PAPERS`)."""
+"""What stands for the corpora of the papers, where a command takes several (`data.corpora.OF_PAPERS`)."""
 
 Sets = Annotated[
     list[str] | None,
@@ -362,7 +362,7 @@ def require(engine: str | None, num_gpus: float | None, shard: str | None) -> No
     """Refuse an engine that does not go with what else is asked for.
 
     Raises:
-        typer.BadParameter: as `engine.require_engine` says it.
+        typer.BadParameter: as `evaluation.backends.validate_backend` says it.
     """
     from unbag.evaluation.backends import validate_backend
 

@@ -62,13 +62,13 @@ class ProgressDisplay:
     """Follows a run of so many sets: told what goes on, it does nothing. `_Display` shows it."""
 
     def on_set(self, name: str) -> None:
-        """Take up a set (`evaluation.OnSet`)."""
+        """Take up a set (`evaluation.evaluator.OnSet`)."""
 
     def on_progress(self, name: str, done: int, total: int) -> None:
-        """Follow its predictions (`evaluation.OnProgress`)."""
+        """Follow its predictions (`evaluation.evaluator.OnProgress`)."""
 
     def on_result(self, result: "Result") -> None:
-        """Take its result (`evaluation.OnResult`)."""
+        """Take its result (`evaluation.evaluator.OnResult`)."""
 
 
 class _Display(ProgressDisplay):

@@ -1,8 +1,9 @@
 """`unbag publish`: what its commands share. Each is a file of its own, `publishing_<what>.py`.
 
 Such a command takes `options: PublishingOptions` (`shared_options.with_shared_options`), makes its publications, each
-named by `options.repo("name if --to does not say one")`, and ends in `carry_out(publications, options)`. It is put into
-`app` where all commands are, in `unbag.cli`. One that publishes things of many kinds hands them all to one `carry_out`.
+named by `utils.options.repo("name if --to does not say one")`, and ends in `carry_out(publications, options)`. It is
+put into `app` where all commands are, in `unbag.cli`. One that publishes things of many kinds hands them all to one
+`carry_out`.
 
 `unbag publish all`.
 

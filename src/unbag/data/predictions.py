@@ -23,7 +23,7 @@ class SetPredictions(NamedTuple):
 
     Attributes:
         probabilities: shape (n, len(label_space)).
-        label_space: the labels of the columns, one of `labels.LABEL_SPACES`.
+        label_space: the labels of the columns, one of `data.labels.LABEL_SPACES`.
         has_probabilities: whether the probabilities say how sure the model is; False where it gave labels only.
         unanswered: where the model gave no answer at all, shape (n,); None where every model of its kind answers.
     """
@@ -74,7 +74,7 @@ class SetPredictions(NamedTuple):
 
     @property
     def folded(self) -> NDArray[np.intp]:
-        """The position in `label_space` of each of `labels.LABELS`, shape (3,)."""
+        """The position in `label_space` of each of `data.labels.LABELS`, shape (3,)."""
         return np.array([self.label_space.index(fold(label, self.label_space)) for label in LABELS])
 
 

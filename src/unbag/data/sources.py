@@ -44,7 +44,7 @@ Spans = tuple[tuple[int, int | None], ...]
 
 
 class Example(NamedTuple):
-    """One labelled pair: an id unique in its source, two sentences, and one of `labels.LABELS`.
+    """One labelled pair: an id unique in its source, two sentences, and one of `data.labels.LABELS`.
 
     `annotators` are the labels that each annotator gave, where the data has a column `annotator_labels` with a list.
     """
@@ -63,7 +63,7 @@ class Source:
     Attributes:
         name: the corpus's name, or the file's or repository's.
         split: the split's name; a file has none.
-        language: one of `corpora.LANGUAGES`.
+        language: one of `data.corpora.LANGUAGES`.
         licence: SPDX id, or `unknown`.
         citation: BibTeX, or nothing.
         origin: where it was read: Hub id and config, or the file's name.
@@ -164,7 +164,7 @@ def open_corpus(
     """Open one split of a published corpus, from the Hub or the local cache.
 
     Args:
-        corpus: one of `corpora.CORPORA`.
+        corpus: one of `data.corpora.CORPORA`.
         split: its default one where None.
         revision: another revision than the pinned one.
         streaming: read over the network row by row instead of downloading first.
@@ -231,7 +231,7 @@ def open_data(
             usual names. An empty name for `id` numbers the rows instead.
         labels: names of the label ids 0, 1, …, for data whose labels are numbers without names; or what each of its
             labels means, as `E=entailment`.
-        language: one of `corpora.LANGUAGES`.
+        language: one of `data.corpora.LANGUAGES`.
         config: of a Hub data set.
         revision: of a Hub data set; by default its latest commit, which is then recorded.
         has_options: whether the user may say `columns` and `labels`, so that messages name these options.

@@ -88,10 +88,11 @@ def evaluate_all(
         predictions: the folder where predictions are kept, which may be one for many runs, or its address; `out`'s own
             by default.
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
-        lexical: hold the scores against a lexical model on the same rows (`word_counter.WordCounter`), fitted to
+        lexical: hold the scores against a lexical model on the same rows
+        (`evaluation.lexical_baseline.LexicalBaseline`), fitted to
             `training` if given.
         shuffled: hold the scores against each model's own answers to the rows with shuffled words too
-            (`perturb.shuffled`), which takes about as many predictions again.
+            (`challenge_sets.perturbations.shuffled`), which takes about as many predictions again.
         left_out: sets that could not even be asked for, for the record.
         on_set: see `OnSet`.
         on_progress: see `OnProgress`.
@@ -100,7 +101,7 @@ def evaluate_all(
         engine: where models are loaded and asked; here by default.
         shard: which of several processes this is that nothing connects but `predictions`.
         predictions_csv: a file for every pair with gold label, prediction and probabilities
-            (`prediction_table.PredictionTable`).
+            (`evaluation.prediction_table.PredictionTable`).
         model_options: see `unbag.evaluation.model_loading.predictor_of`: `revision`, `dtype`, `device`, `label_map`, …
 
     Returns:
@@ -109,7 +110,7 @@ def evaluate_all(
 
     Raises:
         ValueError: if an input is not what is expected, before anything is computed where an option fits none of the
-            models; `labels.LabelError` if the label order is unknown or refuted.
+            models; `data.labels.LabelError` if the label order is unknown or refuted.
     """
     several, engine = len(models) > 1, engine or InProcess()
     if shard is not None and process_group().world > 1:
@@ -248,7 +249,7 @@ def evaluate_file(
 
     Args:
         path: the file, as `unbag.inference.prediction_files` reads it.
-        of: the set that was predicted, to be built or as `request.read_back` has it.
+        of: the set that was predicted, to be built or as `challenge_sets.request.read_back` has it.
         out: the folder.
         predictions: the folder where the lexical model's are kept, or its address; by default in the user's cache
             folder.
@@ -256,7 +257,7 @@ def evaluate_file(
 
     Raises:
         ValueError: if the file does not have one valid prediction for each row of the set, or
-            (`labels.LabelError`) tells contradictions from the rest and the set's labels entailment.
+            (`data.labels.LabelError`) tells contradictions from the rest and the set's labels entailment.
     """
     validate_writable(Path(out), folder=True)
     label_space_of_file(path)  # before anything is built

@@ -150,13 +150,14 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
     """Hold a run against an earlier one, on the same examples, by the paired tests of `comparison`.
 
     It fails where a number is significantly worse (Holm's correction over these gates), and passes where the interval
-    of the difference shows that it is at most `verdict.MARGIN` worse. Of fewer than `verdict.LEAST_SOURCES` source
-    examples it cannot be told.
+    of the difference shows that it is at most `evaluation.verdict.MARGIN` worse. Of fewer than
+    `evaluation.verdict.LEAST_SOURCES` source examples it cannot be told.
 
     Args:
         run: a folder with results, or the file.
         before: that of the model to be no worse than.
-        names: numbers by their paths in results.json, as in `comparison.compare`; by default the score beyond words of
+        names: numbers by their paths in results.json, as in `evaluation.comparison.compare`; by default the score
+        beyond words of
             every set, since the papers' numbers alone would call a guess better.
 
     Returns:

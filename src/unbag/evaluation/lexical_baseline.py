@@ -43,7 +43,8 @@ class LexicalBaseline:
     All of SNLI and MNLI, what the model `lexical` is fitted to where it is named, takes half an hour of tagging.
 
     Args:
-        options: `training`, `pairs` and `pipeline` of `lexical.training.Recipe`, where they are not as by default.
+        options: `training`, `pairs` and `pipeline` of `baselines.lexical.fitting.Recipe`, where they are not as by
+        default.
         on_progress: called with what goes on, and how far that is: the pairs it is fitted to, the rows it is asked.
     """
 

@@ -135,14 +135,16 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
     """Return a predictor and the name to show for it.
 
     Args:
-        model: the name of a built-in model (`lexical.predictors.BASELINES`); a Hub id or a folder, of a classifier
+        model: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); a Hub id or a folder, of a
+        classifier
             (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal language
-            model (`llm.causal`); `endpoint:` and the name of a model behind an API (`llm.endpoint`); `module:function`,
-            a function to import from the current folder or an installed package (`CallablePredictor`); a function
-            itself; a `CrossEncoder` or a text-classification pipeline (`in_memory`); or a predictor.
+            model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
+            (`inference.llm.endpoint`); `module:function`, a function to import from the current folder or an
+            installed package (`CallablePredictor`); a function itself; a `CrossEncoder` or a text-classification
+            pipeline (`in_memory`); or a predictor.
         options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
             `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
-            `lexical.training.Recipe`; for a function: `label_map`, of `CallablePredictor`. None says nothing.
+            `baselines.lexical.fitting.Recipe`; for a function: `label_map`, of `CallablePredictor`. None says nothing.
 
     Raises:
         ValueError: if there is no such model or function, or the options do not fit the kind of model.

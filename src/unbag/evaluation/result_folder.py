@@ -19,7 +19,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.utils.storage import Folder, is_address, local_copy
 
 FILES: Final = (results.FILE, report_examples.FILE)
-"""The files that a later run adds to; `paired_samples.FOLDER` has the others."""
+"""The files that a later run adds to; `evaluation.samples.FOLDER` has the others."""
 
 _VERSION: Final = ("revision", "sha256")
 """Where a model's record names its weights, or the file of its predictions."""

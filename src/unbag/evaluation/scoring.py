@@ -133,7 +133,7 @@ def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -
 
     Args:
         each: the results, in their order.
-        out: the folder (`result_folder.combined` says what of it stays).
+        out: the folder (`evaluation.result_folder.combined` says what of it stays).
         failures: the sets that have none.
 
     Returns:

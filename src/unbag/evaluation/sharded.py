@@ -2,7 +2,8 @@
 
     <predictions>/tasks/000-001.json   what was asked of the first model on the second set, and where the answers are
     <predictions>/claims/scoring.json  who scores
-    <predictions>/<key>/…              the answers (`inference.store`), claimed in pieces (`inference.sharded`)
+    <predictions>/<key>/…              the answers (`inference.prediction_store`), claimed in pieces
+    (`inference.shards`)
 
 Each process makes what is left of each task, waits until all is there, and one of them scores. With the tasks written
 down, `score_tasks` does that without the model.
@@ -54,7 +55,7 @@ class ShardedEvaluation:
         shard: which of the processes this is.
         predictions: the folder of the answers, which all of them see; a path or an address.
         places: of all tasks: the number of a model and of a set, which the results are in the order of.
-        fitted_to: what the lexical model is fitted to (`WordCounter`); None where none is asked.
+        fitted_to: what the lexical model is fitted to (`LexicalBaseline`); None where none is asked.
     """
 
     def __init__(
@@ -126,8 +127,8 @@ class ShardedEvaluation:
         Args:
             out: the folder for the results.
             failures: the sets that have none.
-            on_progress: see `progress.OnProgress`.
-            on_result: see `evaluation.OnResult`.
+            on_progress: see `utils.progress.OnProgress`.
+            on_result: see `evaluation.evaluator.OnResult`.
             on_failure: told of a set, what went wrong with it, and with which model.
 
         Returns:
@@ -230,8 +231,8 @@ def score_tasks(
         only: the names of the tasks that are scored; all by default. Of the others it is known why not, or they are an
             earlier command's.
         built: sets that are built already.
-        on_progress: see `progress.OnProgress`; of the lexical model.
-        on_result: see `evaluation.OnResult`.
+        on_progress: see `utils.progress.OnProgress`; of the lexical model.
+        on_result: see `evaluation.evaluator.OnResult`.
         on_failure: told of each model and set of which answers are missing; without it the first ends it.
 
     Raises:

@@ -83,11 +83,12 @@ class CallablePredictor:
 
             The kinds are told apart by their types and shapes (text; whole numbers, shape (n,); numbers, shape (n, k);
             dicts), and never by their values: [[1, 0, 0]] is a row of probabilities.
-        label_space: the labels of the columns, one of `labels.LABEL_SPACES`; that of `label_map` where there is one.
+        label_space: the labels of the columns, one of `data.labels.LABEL_SPACES`; that of `label_map` where there is
+        one.
         identity: what decides the function's answers, e.g. `{"model": "my-ensemble", "version": "3"}`. Whoever gives
             one promises to change it whenever the answers may change. What the outputs mean, by `label_map`, is added.
             Without one nothing stored is reused.
-        label_map: our name of each label by its id as text, as `labels.parse_label_map` returns it.
+        label_map: our name of each label by its id as text, as `data.labels.parse_label_map` returns it.
 
     Attributes:
         order: the label of each output, by `label_map`; without one `label_space`.
@@ -145,7 +146,7 @@ class CallablePredictor:
 
         Raises:
             ValueError: if the function's answer is not one valid answer a pair; `UserCodeError` if it raises something
-                itself; `labels.LabelError` if it answers with ids and nothing says which labels they are, or
+                itself; `data.labels.LabelError` if it answers with ids and nothing says which labels they are, or
                 (`OutputCountError`) with another number of outputs than there are labels.
         """
         premises, hypotheses = checked_pairs(premises, hypotheses)

@@ -314,7 +314,7 @@ def load_classifier(
         model: a Hub id such as `org/name`, or a folder made by `save_pretrained`.
         revision: the branch, tag or commit of a Hub model.
         dtype: what the weights are cast to.
-        label_map: as in `labels.resolve_order`.
+        label_map: as in `data.labels.resolve_order`.
         threshold: of a model of one output, where entailment begins (`unbag.inference.single_output`).
         trust_remote_code: run code of the repository.
 
@@ -370,7 +370,7 @@ def classifier_of(
         name: as in `LoadedModel`.
         revision: as in `LoadedModel`.
         source: what to call it where it is refused.
-        label_map: as in `labels.resolve_order`.
+        label_map: as in `data.labels.resolve_order`.
         threshold: as `load_classifier`.
 
     Raises:
@@ -422,7 +422,7 @@ def load_to_train(
     Args:
         model: as `load_classifier`.
         revision: as `load_classifier`.
-        label_map: as in `labels.resolve_order`, for a classifier whose config does not tell its labels.
+        label_map: as in `data.labels.resolve_order`, for a classifier whose config does not tell its labels.
         seed: decides the new head.
 
     Raises:

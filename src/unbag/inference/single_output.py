@@ -1,9 +1,10 @@
 """Models of one output (rerankers, fact checkers, hallucination detectors): a score, and where entailment begins.
 
-A score is read as entailment against the rest: `labels.TWO_WAY`; or, of a model that is known to find contradictions,
-as contradiction against the rest: `labels.CONTRADICTION_OR_NOT`. Where that label begins is a threshold that the user
-states, a share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where none is known, the user
-says `ranking`: on each set as many pairs are taken for it as are labelled so, those of the highest scores.
+A score is read as entailment against the rest: `data.labels.TWO_WAY`; or, of a model that is known to find
+contradictions, as contradiction against the rest: `data.labels.CONTRADICTION_OR_NOT`. Where that label begins is a
+threshold that the user states, a share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where
+none is known, the user says `ranking`: on each set as many pairs are taken for it as are labelled so, those of the
+highest scores.
 """
 
 import math

@@ -135,7 +135,7 @@ class TransformerPredictor:
             dtype: what the model computes in. Half precision is faster where the processor has instructions for it,
                 and changes the label of a few pairs in a thousand.
             device: as torch names it; by default this process's GPU, else the CPU.
-            label_map: which output is which label, as in `labels.resolve_order`, where the config does not tell.
+            label_map: which output is which label, as in `data.labels.resolve_order`, where the config does not tell.
             max_length: the most tokens a pair; by default, and at most, what the model and its tokenizer can read.
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
             head: what answers: the model's own head (`plain`; of a model trained by HEX f([h, 0]), by which its

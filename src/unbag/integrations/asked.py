@@ -21,7 +21,7 @@ DEFAULT_EXAMPLES: Final = 100
 
 BEYOND_GUESSING: Final = "beyond_guessing"
 """What the score beyond words is called where no lexical model was asked: 0 is then the best of chance, a constant
-prediction and, in a training loop, the model's own answers to shuffled words (`scoring.beyond_words`)."""
+prediction and, in a training loop, the model's own answers to shuffled words (`scoring.skill`)."""
 
 BOUNDS: Final = ("low", "high")
 """What follows a number's name, after `_`, where its 95 % interval begins and ends."""
@@ -34,8 +34,9 @@ class BuiltChallengeSet:
     Attributes:
         described: the set.
         rows: a `datasets.Dataset`.
-        decisive: which rows the score beyond words rests on (`request.BuiltSet.decisive`), shape (n,).
-        control: these with shuffled words, draw after draw (`request.BuiltSet.control`); None where these are not
+        decisive: which rows the score beyond words rests on (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
+        control: these with shuffled words, draw after draw (`challenge_sets.request.BuiltSet.control`); None where
+        these are not
             asked.
     """
 
@@ -123,7 +124,7 @@ def built(request: Request) -> BuiltChallengeSet:
     """Build a set, or take it from the cache.
 
     Raises:
-        ValueError: as `request.build`.
+        ValueError: as `challenge_sets.request.build`.
     """
     item = build(request)
     return BuiltChallengeSet(challenge_sets.get(request.name), item.rows, item.decisive, item.control)
@@ -139,7 +140,7 @@ def bounded(requests: Sequence[Request], max_rows: int | None) -> list[BuiltChal
         max_rows: the most rows; None for all that the requests ask for.
 
     Raises:
-        ValueError: if not even one example of each set fits; also as `request.build`.
+        ValueError: if not even one example of each set fits; also as `challenge_sets.request.build`.
     """
     found = [built(request) for request in requests]
     if max_rows is None:
@@ -172,7 +173,7 @@ def order_of(network: Any) -> tuple[str, ...]:
     """Return the labels of a classifier's outputs in their order, by its config.
 
     Raises:
-        ValueError: if it has no config that names labels, or (`labels.LabelError`) the names say nothing.
+        ValueError: if it has no config that names labels, or (`data.labels.LabelError`) the names say nothing.
     """
     id2label = getattr(getattr(network, "config", None), "id2label", None)
     if not id2label:

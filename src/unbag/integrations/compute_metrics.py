@@ -26,7 +26,8 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         trainer.evaluate()["eval_p_c"]
 
     The `label` of the rows that the Trainer evaluates must be the output that the model has for it, as the model's loss
-    wants it too: `rows.map(lambda row: {"label": model.config.label2id[…]})` where the model counts labels otherwise.
+    wants it too: `data.readers.map(lambda row: {"label": model.config.label2id[…]})` where the model counts labels
+    otherwise.
 
     Args:
         name: the set.
@@ -39,7 +40,8 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         `beyond_guessing` is 0 for a guess and for the best constant answer, 1 for a perfect reader.
 
     Raises:
-        ValueError: if there is no such set or the rows are another's; `labels.LabelError` if the names say nothing.
+        ValueError: if there is no such set or the rows are another's; `data.labels.LabelError` if the names say
+        nothing.
             Of the function: if the predictions are not of these rows.
     """
     asked = BuiltChallengeSet(challenge_sets.get(name), rows)

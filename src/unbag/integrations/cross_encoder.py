@@ -98,7 +98,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
             steps: likewise.
 
         Raises:
-            ValueError: if the model's answers are no numbers, or the CSV file is of other sets; `labels.LabelError` if
+            ValueError: if the model's answers are no numbers, or the CSV file is of other sets;
+            `data.labels.LabelError` if
                 its config does not say which output is which label.
         """
         order = order_of(model.model)

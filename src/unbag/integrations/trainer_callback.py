@@ -59,8 +59,8 @@ class UnbagCallback(TrainerCallback):
 
     Raises:
         ValueError: if a set cannot be had, the Trainer lacks the tokenizer, or `metric_for_best_model` is no number of
-            these sets or goes the other way than `greater_is_better`; `labels.LabelError` if the config does not say
-            which output is which label.
+            these sets or goes the other way than `greater_is_better`; `data.labels.LabelError` if the config does not
+            say which output is which label.
     """
 
     def __init__(

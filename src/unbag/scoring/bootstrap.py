@@ -27,7 +27,7 @@ class Sample(NamedTuple):
     """The examples behind an estimate, so that it can be computed again from other draws of them.
 
     Attributes:
-        statistic: how sums over the examples become the quantity: a name of `scoring.paired.STATISTICS`.
+        statistic: how sums over the examples become the quantity: a name of `scoring.significance.STATISTICS`.
         columns: what is summed, one row an example, shape (n, m).
     """
 

@@ -66,7 +66,7 @@ def effective_sizes(numerators: Floats, denominators: Floats) -> Floats:
 
     Where each example counts whole or not at all, and all weigh the same, these are the examples. Else p (1 - p) over
     the variance of p between the examples (by linearisation of the ratio: Cochran 1977, "Sampling Techniques", section
-    6.3), less what Student's t takes for few examples (`scoring.student`); no more than the rows there are, where
+    6.3), less what Student's t takes for few examples (`scoring.intervals`); no more than the rows there are, where
     numerators count rows. Where no example differs from the others, which is how all right and all wrong look, each is
     taken for one row: whether rows of one source are alike is then unknown. Of unequal examples that is Kish's number,
     (sum D)² / sum D².

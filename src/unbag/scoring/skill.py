@@ -13,9 +13,10 @@ s = (balanced accuracy - 1/K) / (1 - 1/K): each label weighs alike, so that no c
 frequent.
 
 The shuffled control is the model itself, asked the same rows with the words of both sentences shuffled
-(`perturb.shuffled`). A model that is blind to word order answers these as it answers the rows, so that no such model
-has a score above 0 on any set. What shuffling costs another model may be confusion rather than reading: its control is
-a lower bound on what it gets without word order, and its score an upper bound on what word order gives it.
+(`challenge_sets.perturbations.shuffled`). A model that is blind to word order answers these as it answers the rows,
+so that no such model has a score above 0 on any set. What shuffling costs another model may be confusion rather than
+reading: its control is a lower bound on what it gets without word order, and its score an upper bound on what word
+order gives it.
 """
 
 import math
@@ -32,7 +33,7 @@ from unbag.scoring.intervals import LEVEL, Floats, effective_sizes, widening
 from unbag.scoring.validation import numbered
 
 STATISTIC: Final = "beyond_words"
-"""The name of this statistic in `scoring.paired.STATISTICS`."""
+"""The name of this statistic in `scoring.significance.STATISTICS`."""
 
 LEAST_ROWS: Final = 50
 """Rows of a gold label below which the label is left out: the mean over labels would rest on a few answers."""
@@ -250,8 +251,8 @@ def _interval(
     """Return the 95 % limits and the two-sided p of 0, by draws of the sources, so many of which have rows.
 
     The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). Of few sources a bootstrap is
-    too narrow: the draws are spread by what Student's t has over the normal (`scoring.student`). To the interval comes
-    what no draw can have (`_opposed_rows`).
+    too narrow: the draws are spread by what Student's t has over the normal (`scoring.intervals`). To the interval
+    comes what no draw can have (`_opposed_rows`).
     """
     if not resamples or sources < 2:
         return None, None, None

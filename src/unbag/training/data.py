@@ -33,7 +33,7 @@ class Part:
         name: the corpus's, or the file's.
         examples: the pairs.
         weight: how often each comes in an epoch.
-        language: one of `corpora.LANGUAGES`.
+        language: one of `data.corpora.LANGUAGES`.
         record: where they come from (`origin`, `splits`, `revisions`), and how many there are and were left out.
     """
 
@@ -108,7 +108,7 @@ def gather(
 
     Raises:
         ValueError: if a name is neither a corpus nor a file, there is nothing to train on or to evaluate on, or more
-            pairs are to be drawn than there are; `rows.DataError` if data cannot be read.
+            pairs are to be drawn than there are; `data.readers.DataError` if data cannot be read.
     """
     how = {"language": language, "columns": columns, "labels": labels}
     validate_corpora(corpus, validation, **how)

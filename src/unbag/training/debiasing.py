@@ -235,7 +235,7 @@ class LearnedMixin(DebiasedObjective):
     """
 
     def __init__(self, network: Any, tokenizer: Any, options: LearnedMixinConfig, *, language: str = "en") -> None:
-        """Set out to train `network`; see `Debiased`.
+        """Set out to train `network`; see `DebiasedObjective`.
 
         Args:
             network: a `PreTrainedModel` for sequence classification.
@@ -290,7 +290,7 @@ class Reweighted(DebiasedObjective):
     """Cross-entropy, weighted by how little the biased model knows of the gold label."""
 
     def __init__(self, network: Any, options: ReweightingConfig, *, gamma: float = 1.0, language: str = "en") -> None:
-        """Set out to train `network`; see `Debiased`.
+        """Set out to train `network`; see `DebiasedObjective`.
 
         Args:
             network: a `PreTrainedModel` for sequence classification.

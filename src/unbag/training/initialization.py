@@ -74,7 +74,8 @@ def make(
         name: the kind of model (`models.KINDS`).
         corpora: whose words it knows: corpora, of which the train splits are read, or files of pairs.
         out: the folder, which must not exist.
-        vectors: static embeddings of words, as `lexical.embeddings.find` takes them; without any they are drawn.
+        vectors: static embeddings of words, as `baselines.lexical.embeddings.find` takes them; without any they are
+        drawn.
             Those of word pieces are brought to the scale of word vectors (`vectors_of`).
         dimensions: of vectors that are drawn.
         encoder: a transformer of the Hub or of a folder whose outputs, frozen, stand in the place of word embeddings;

@@ -30,7 +30,7 @@ class PermutedPairs:
         Args:
             permutations: n, of each pair.
             seed: decides them, together with an example's id and the epoch.
-            language: of the sentences, as `text.tokens` knows them.
+            language: of the sentences, as `data.text.tokens` knows them.
         """
         self._permuter = Permuter(q=permutations, seed=seed)
         self._n, self._language = permutations, language

@@ -84,7 +84,7 @@ def word_relations(words: Sequence[str], lexicon: Lexicon) -> tuple[NDArray[np.i
     The features of a pair (w, v), each of the best of their senses:
 
     - synonym: 1 if they share a sense; a word with an entry is a synonym of itself;
-    - antonym: 1 if v is an antonym of w, of adjectives an indirect one too (`wordnet.database`);
+    - antonym: 1 if v is an antonym of w, of adjectives an indirect one too (`baselines.wordnet.database`);
     - hypernym: 1 − n/8 if v is n < 8 edges above w;
     - hyponym: likewise below;
     - co-hyponym: 1 if they share a hypernym right above them, but no sense.

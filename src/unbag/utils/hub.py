@@ -29,7 +29,7 @@ def hub_read(what: str, call: Callable[[], T], *, tries: int = READ_TRIES, unrea
         what: what is read, e.g. `the data set org/name`.
         call: reads it.
         tries: how often at most.
-        unreachable: as `retries.with_retries` takes it.
+        unreachable: as `utils.retries.with_retries` takes it.
 
     Raises:
         HubReadError: if the network fails, the Hub is out of order, or what it answers is something else.

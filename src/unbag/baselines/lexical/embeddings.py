@@ -148,7 +148,8 @@ def load(name: str, *, language: str = "en") -> Table:
 
     Args:
         name: the table.
-        language: of the texts, one of `corpora.LANGUAGES`: how they are cut (`text.tokens`) where the table is one of
+        language: of the texts, one of `data.corpora.LANGUAGES`: how they are cut (`data.text.tokens`) where the table
+        is one of
             words.
 
     Raises:

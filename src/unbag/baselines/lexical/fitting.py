@@ -64,7 +64,7 @@ class Recipe:
 
     Attributes:
         training: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
-        language: one of `corpora.LANGUAGES`; by default that of the corpora it is fitted to, English of files.
+        language: one of `data.corpora.LANGUAGES`; by default that of the corpora it is fitted to, English of files.
         pipeline: which words count (`unbag.baselines.lexical.words.word_reader`); None for the language's own.
         tags: by which tag a word counts: the one it has most often in the training pairs (`BY_TYPE`), or the one it has
             in its sentence (`BY_CONTEXT`), as in the paper. Says nothing where all words count.
@@ -349,7 +349,7 @@ class CrossFitted:
 
         Args:
             examples: the pairs to be scored, with their labels.
-            language: of the sentences, as `text.tokens` knows them.
+            language: of the sentences, as `data.text.tokens` knows them.
             hypothesis_only: whether the words of the premise are left out.
             folds: how many.
             seed: decides in which fold a premise is.
@@ -373,7 +373,7 @@ class CrossFitted:
         self._fit(examples)
 
     def log_probabilities(self, examples: Sequence[Example]) -> NDArray[np.float32]:
-        """Return the logarithms of the probabilities of `labels.LABELS`, each at least `FLOOR`, shape (n, 3)."""
+        """Return the logarithms of the probabilities of `data.labels.LABELS`, each at least `FLOOR`, shape (n, 3)."""
         self._read(examples)
         folds = self._folds_of(examples)
         found = np.empty((len(examples), len(LABELS)), dtype=np.float32)

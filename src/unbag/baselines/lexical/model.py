@@ -57,7 +57,7 @@ class LexicalModel:
         return text_hash([(str(_FORMAT), json.dumps(self.record, sort_keys=True))])
 
     def probabilities(self, pairs: Sequence[tuple[Words, Words]]) -> NDArray[np.float64]:
-        """Return the probabilities of `labels.LABELS` for pairs of content words, shape (n, 3)."""
+        """Return the probabilities of `data.labels.LABELS` for pairs of content words, shape (n, 3)."""
         return self.regression.probabilities(self.vocabulary.matrix(pairs))
 
     def misleading(

@@ -30,7 +30,7 @@ class Score(NamedTuple):
     """What a lexical model says of an example.
 
     Attributes:
-        probabilities: of `labels.LABELS`, rounded, shape (3,).
+        probabilities: of `data.labels.LABELS`, rounded, shape (3,).
         lms: the highest of these of a wrong label.
         misleading: the features that most favour the likeliest wrong label over the gold one, by their rounded logits.
     """

@@ -158,7 +158,7 @@ def word_reader(pipeline: str | None, language: str, tags: str = BY_CONTEXT) -> 
 
     Args:
         pipeline: a spaCy pipeline that tags (`unbag.data.text.tagging.Tagger`), `ALL`, or None for the language's own.
-        language: one of `corpora.LANGUAGES`.
+        language: one of `data.corpora.LANGUAGES`.
         tags: `BY_CONTEXT` or `BY_TYPE` (`TypeWords`, to be given sentences to count first); nothing where all count.
 
     Raises:

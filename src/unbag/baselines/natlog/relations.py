@@ -144,7 +144,7 @@ _NEUTRALS: Final = (Relation.COVER, Relation.INDEPENDENCE)
 
 
 def four_way(relation: Relation) -> str | None:
-    """Return which of `labels.FOUR_WAY` a relation is (Akoju et al. 2023, section 4.1, 2); None for equivalence.
+    """Return which of `data.labels.FOUR_WAY` a relation is (Akoju et al. 2023, section 4.1, 2); None for equivalence.
 
     >>> four_way(Relation.ALTERNATION), four_way(Relation.COVER)
     ('contradiction', 'neutral')

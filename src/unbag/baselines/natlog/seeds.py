@@ -74,7 +74,8 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
 
     Args:
         sentence: an English sentence.
-        tags: its tokens with their universal part-of-speech tags (`text.tags.Tagger`), for sentences whose verb has
+        tags: its tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`), for sentences whose
+        verb has
             no auxiliary; without them these are refused.
 
     Returns:
@@ -197,7 +198,7 @@ def lexicon(premise: Parts, hypothesis: Parts, label: str) -> Lexicon | None:
     Args:
         premise: the premise's parts.
         hypothesis: the hypothesis's parts.
-        label: one of `labels.LABELS`.
+        label: one of `data.labels.LABELS`.
 
     Returns:
         None if the label does not come out of these relations: the words are related in some other way.

@@ -35,7 +35,7 @@ class Verdict:
     """What the labeller says of a pair.
 
     Attributes:
-        label: one of `labels.LABELS`; None for a pair that it cannot read.
+        label: one of `data.labels.LABELS`; None for a pair that it cannot read.
         relation: of the premise to the hypothesis; None likewise. Independence where none is proved.
         steps: the proof.
         unread: what it cannot read, in words; empty where it can.

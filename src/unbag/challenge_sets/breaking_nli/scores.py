@@ -37,7 +37,7 @@ def breaking_nli_scores(
 
 
 def breaking_nli_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which pairs are answered right; those of one premise are drawn together."""
+    """Return for `scoring.skill` which pairs are answered right; those of one premise are drawn together."""
     gold = answers.gold(columns["label"])
     return Credits((answers.predicted == gold) & ~_tied(answers), gold, columns.get("premise", range(len(gold))))
 

@@ -32,7 +32,7 @@ def cs_lambda_scores(
 
 
 def cs_lambda_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which pairs of CS_0.7, the paper's choice of λ, are answered right."""
+    """Return for `scoring.skill` which pairs of CS_0.7, the paper's choice of λ, are answered right."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)), counts=cs_lambda_decisive(columns))
 

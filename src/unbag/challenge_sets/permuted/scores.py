@@ -44,7 +44,7 @@ def permuted_scores(
 
 
 def permuted_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` what of each example's right answer is lost with the order of its words.
+    """Return for `scoring.skill` what of each example's right answer is lost with the order of its words.
 
     The credit is 1 for a right answer in order, less the share of the orders accepted. A bag of words and a constant
     answer have 0 of every example, and a coin has 0 on average; one who reads has 1 in order, and out of order guesses:

@@ -183,8 +183,8 @@ def addamod(
 
     The two nouns are the first pair that shares a fitting adjective, from a pair on that is drawn among all; which of
     the two comes first is drawn too. The adjective is drawn from those that fit both, by the smaller of its two counts.
-    The draw depends on the seed, the sentence and the counted adjectives alone. With `words` (`perturb.halves`) the
-    adjective and the nouns are of one half of the vocabulary.
+    The draw depends on the seed, the sentence and the counted adjectives alone. With `words`
+    (`challenge_sets.perturbations.vocabulary_split`) the adjective and the nouns are of one half of the vocabulary.
     """
     if not determiners_fit(parse):
         return Refusal.DETERMINER

@@ -10,8 +10,8 @@ event. A neutral pair says nothing of the other order, unless the premise tells 
 does not follow from the hypothesis, and the exchanged pair is neutral too. (The swapped set, as its paper has it, takes
 all neutral pairs.) What is entailed need not entail.
 
-`Reversed` takes the pairs whose label natural logic proves in both orders (`natlog.sentences`), and whose own label is
-what it proves of them as they are.
+`Reversed` takes the pairs whose label natural logic proves in both orders (`baselines.natlog.sentences`), and whose
+own label is what it proves of them as they are.
 """
 
 import re
@@ -84,7 +84,7 @@ def drawn(
 
     What they are made of is gone through in an order of the epoch's own until there are enough; if it does not suffice,
     again in another order, with other draws where a maker draws. No pair has a sentence of an official set
-    (`perturb.official`).
+    (`challenge_sets.perturbations.vocabulary_split`).
 
     Args:
         maker: the kind.
@@ -167,7 +167,8 @@ class SoswapAddamod:
             kind: `soswap` or `addamod`.
             adjectives: which adjectives go with which nouns, for AddAmod.
             min_count: how often an adjective must occur with a noun.
-            words: `all`, or the half of the vocabulary that the pairs are made with (`perturb.halves`).
+            words: `all`, or the half of the vocabulary that the pairs are made with
+            (`challenge_sets.perturbations.vocabulary_split`).
 
         Raises:
             ValueError: if there is no such kind, or AddAmod has no adjectives.
@@ -213,7 +214,7 @@ _AT_ONCE: Final = 256  # pairs whose sentences are parsed together
 
 
 class Labeller(Protocol):
-    """What proves labels (`natlog.sentences.Labeller`)."""
+    """What proves labels (`baselines.natlog.sentences.Labeller`)."""
 
     def labels(self, premises: Sequence[str], hypotheses: Sequence[str]) -> Iterator[Verdict]:
         """Yield what it says of n pairs, in order."""

@@ -215,7 +215,7 @@ class Negated:
             premises: distinct sentences.
             parser: parses them, once ever.
             labeller: proves the labels.
-            words: `all`, or the half of the templates that it uses (`perturb.halves`).
+            words: `all`, or the half of the templates that it uses (`challenge_sets.perturbations.vocabulary_split`).
         """
         self._premises, self._parser, self._labeller, self._words = premises, parser, labeller, words
 

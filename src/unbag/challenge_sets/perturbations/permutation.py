@@ -146,7 +146,7 @@ def derangement(tokens: Tokens, stream: tuple[object, ...], draw: int) -> str:
 
     Args:
         tokens: of the sentence.
-        stream: what decides the order, together with the draw (`counter_rng.key`).
+        stream: what decides the order, together with the draw (`utils.rng.key`).
         draw: which order of the stream.
     """
     side = _Shuffler(tokens, key(*stream), BOTH, moves=len(tokens.words) > 1)

@@ -54,7 +54,7 @@ def permuted_tables(
         examples: the pairs.
         permuter: how they are permuted.
         min_words: words that both sentences must have.
-        language: of the sentences, as `text.tokens` knows them.
+        language: of the sentences, as `data.text.tokens` knows them.
         characters: cut Chinese into characters, not into words.
         ratios: with these, the columns `*_minitree` have each sentence's mini-tree overlap β^k, those in order too.
         counts: counts up, while tables are taken, under `TOO_FEW` the examples of enough words that have no q

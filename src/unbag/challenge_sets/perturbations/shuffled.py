@@ -1,7 +1,7 @@
 """The shuffled control: the rows of a set with the words of both sentences in another order.
 
 A model that is blind to word order answers these as it answers the rows themselves, whatever it knows of words. So what
-a model answers here says how far it gets without word order (`scoring.beyond_words`).
+a model answers here says how far it gets without word order (`scoring.skill`).
 """
 
 from collections.abc import Mapping, Sequence
@@ -38,7 +38,7 @@ def shuffled_rows(rows: Any, language: str, draw: int) -> Any:
 
     Args:
         rows: a `datasets.Dataset` with `COLUMNS`; others are left out.
-        language: of the sentences, one that is cut into words here (`text.tokens.require_words`).
+        language: of the sentences, one that is cut into words here (`data.text.tokens.validate_language`).
         draw: which one, from 0.
 
     Returns:

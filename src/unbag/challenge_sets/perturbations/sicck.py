@@ -76,7 +76,7 @@ class Row(NamedTuple):
         seed: SICK's id of the pair it was made from.
         premise: as in the file, but for white space around it.
         hypothesis: likewise.
-        modifier: by its name in `perturb.modifiers`; `none` in a seed itself.
+        modifier: by its name in `challenge_sets.perturbations.modifiers`; `none` in a seed itself.
         type: `universal`, `existential`, `negation`, `adjective/adverb` or `none`.
         position: `premise`, `hypothesis`, `both` or `none`.
         part: `subject`, `verb`, `object` or `none`.
@@ -101,7 +101,7 @@ class Row(NamedTuple):
 
     @property
     def label(self) -> str:
-        """One of `labels.LABELS`; that of the first relation, should two differ."""
+        """One of `data.labels.LABELS`; that of the first relation, should two differ."""
         return three_way(self.relations[0])
 
 

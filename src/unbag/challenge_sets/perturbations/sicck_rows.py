@@ -97,7 +97,7 @@ def source_id(row: Row) -> str:
 
 
 def generated(examples: Iterable[Example], *, combinations: bool, tagger: Tagger | None) -> Iterator[Pair]:
-    """Yield every example that can be read as a seed, as it is and modified (`perturb.modifiers`).
+    """Yield every example that can be read as a seed, as it is and modified (`challenge_sets.perturbations.modifiers`).
 
     Args:
         examples: pairs with their labels.

@@ -2,7 +2,7 @@
 
 The rows of the Breaking NLI set: pairs that differ in one word or phrase (Glockner et al. 2018).
 
-Pairs for training that differ in one word, as those of Breaking NLI do (`perturb.substitution`).
+Pairs for training that differ in one word, as those of Breaking NLI do (`challenge_sets.perturbations.substitution`).
 """
 
 from collections import Counter, defaultdict
@@ -129,7 +129,8 @@ class Substituter:
             not made.
         similarity: the similarity of two words, None where it is not known.
         least_similarity: what WordNet's antonyms must have of it; None for no matter.
-        words: `all`, or the half of the vocabulary that the old and the new word are of (`perturb.halves`).
+        words: `all`, or the half of the vocabulary that the old and the new word are of
+        (`challenge_sets.perturbations.vocabulary_split`).
     """
 
     counts: CorpusCounts

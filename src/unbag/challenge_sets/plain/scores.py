@@ -18,6 +18,6 @@ def plain_scores(
 
 
 def plain_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which pairs are answered right."""
+    """Return for `scoring.skill` which pairs are answered right."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, range(len(gold)))

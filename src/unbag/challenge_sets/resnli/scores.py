@@ -11,7 +11,7 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, named_estimates
 from unbag.scoring.skill import Credits
 from unbag.scoring.uncertainty_partitions import PARTITIONS, uncertainty_partitions
 
-_TRAINING: Final = "train"  # what the names of all corpora's training splits begin with (`corpora.Corpus.train`)
+_TRAINING: Final = "train"  # what the names of all corpora's training splits begin with (`data.corpora.Corpus.train`)
 
 
 def resnli_scores(
@@ -46,7 +46,7 @@ def resnli_scores(
 
 
 def resnli_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which pairs are answered right, of those not from a training split.
+    """Return for `scoring.skill` which pairs are answered right, of those not from a training split.
 
     Where the splits are not known, or none but a training split, all pairs count.
     """
@@ -77,7 +77,7 @@ def join_partitions(partition: NDArray[Any]) -> tuple[NDArray[np.int64], int]:
     """
     numbers = np.asarray(partition, dtype=np.int64)
     present = np.unique(numbers)
-    # A set of fewer than `PARTITIONS` pairs has one pair in each partition (`lexical.rearrangement`).
+    # A set of fewer than `PARTITIONS` pairs has one pair in each partition (`baselines.lexical.rearrangement`).
     is_small_set = len(present) == len(numbers) == present[-1] + 1
     total = len(present) if is_small_set else max(PARTITIONS, int(present[-1]) + 1)
     fewer = next(m for m in range(total, 0, -1) if total % m == 0 and len(np.unique(present * m // total)) == m)

@@ -22,8 +22,8 @@ def sicck_scores(
 
     A two-label model cannot tell contradiction from neutral; its gold labels are three: entailment either way, or not.
     Those of a model that finds contradictions are two, and the reverse rule changes nothing of its answers.
-    Where there is no answer, `answers.NONE` was predicted, a label like another in the macro averages. Of a part of the
-    rows, pairs count that are there both ways round.
+    Where there is no answer, `data.predictions.NONE` was predicted, a label like another in the macro averages. Of a
+    part of the rows, pairs count that are there both ways round.
     """
     predicted = answers.names
     scored, back = _scored(columns, partial=partial)
@@ -43,7 +43,7 @@ def sicck_scores(
 
 
 def sicck_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which pairs get the right label; those of one seed are drawn together."""
+    """Return for `scoring.skill` which pairs get the right label; those of one seed are drawn together."""
     scored, back = _scored(columns)
     answered = answers.names
     predicted = four_way(answered[scored], answered[back])

@@ -30,6 +30,6 @@ def soswap_addamod_scores(
 
 
 def soswap_addamod_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which pairs are answered right; those of one premise are drawn together."""
+    """Return for `scoring.skill` which pairs are answered right; those of one premise are drawn together."""
     gold = answers.gold(columns["label"])
     return Credits(answers.predicted == gold, gold, columns["source_id"])

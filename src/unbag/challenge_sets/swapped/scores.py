@@ -51,7 +51,7 @@ def swapped_decisive(columns: Columns) -> NDArray[np.bool_]:
 
 
 def swapped_credits(columns: Columns, answers: SetPredictions) -> Credits:
-    """Return for `scoring.beyond_words` which neutral pairs and contradictions are answered right when exchanged.
+    """Return for `scoring.skill` which neutral pairs and contradictions are answered right when exchanged.
 
     The gold label stays in these; a pair of another label has no exchanged row, and does not count.
     """

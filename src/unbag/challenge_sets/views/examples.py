@@ -63,7 +63,7 @@ class ReportExample:
         id: of its row.
         lines: its sentences.
         gold: the gold label, in the label space of the answer.
-        answer: the model's label; `answers.NONE` where it gave no answer.
+        answer: the model's label; `data.predictions.NONE` where it gave no answer.
         probability: of the answer; None where the model gave no probabilities.
         note: what else is known of it.
         before: what the model answered before the pair was changed; None where it is not made of another.

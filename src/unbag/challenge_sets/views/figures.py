@@ -52,7 +52,7 @@ class Group:
 
     @property
     def corpus(self) -> str:
-        """What the pairs come from, as `papers.counterparts` names it."""
+        """What the pairs come from, as `challenge_sets.papers.counterparts` names it."""
         return self.scored[0].result.corpus
 
 

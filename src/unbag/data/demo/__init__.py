@@ -19,7 +19,7 @@ _FOLDER: Final = Path(__file__).parent
 VECTORS: Final = _FOLDER / "demo-vectors.txt.gz"
 """The table of word vectors."""
 SOSWAP_ADDAMOD: Final = _FOLDER / "demo-soswap_addamod.parquet"
-"""The SOSwap and AddAmod set of the validation pairs, as `request.export` writes it."""
+"""The SOSwap and AddAmod set of the validation pairs, as `challenge_sets.request.export` writes it."""
 
 
 def file(split: str) -> Path:

@@ -117,7 +117,7 @@ _read: Reader | None = None  # of this process
 
 
 def read_ahead(make: Callable[[], Reader], sentences: Iterable[str]) -> None:
-    """Read sentences by as many processes as may work (`processes.num_proc`); by one it would gain nothing.
+    """Read sentences by as many processes as may work (`utils.parallel.num_proc`); by one it would gain nothing.
 
     Args:
         make: makes a reader, in each process its own.

@@ -82,7 +82,7 @@ def validate_language(language: str) -> None:
     """Refuse a language whose sentences cannot be cut into words here.
 
     Raises:
-        ValueError: if it is none of `corpora.LANGUAGES`, or takes a segmenter that unbag does not have.
+        ValueError: if it is none of `data.corpora.LANGUAGES`, or takes a segmenter that unbag does not have.
     """
     if language in _NO_SEGMENTER:
         raise ValueError(
@@ -124,7 +124,7 @@ def tokenize(sentence: str, language: str = "en", *, characters: bool = False) -
 
     Args:
         sentence: any text.
-        language: one of `corpora.LANGUAGES` that has words here (`require_words`).
+        language: one of `data.corpora.LANGUAGES` that has words here (`require_words`).
         characters: cut Chinese into characters, not into words; nothing to English.
 
     Raises:
