@@ -92,7 +92,7 @@ def bound(text: str, side: Side) -> GateBound:
             on the number's good side, where it would reward what is worse.
 
     >>> bound("swapped:accuracy_after=.6", "min")
-    Bound(set='swapped', number='accuracy_after', side='min', value=0.6)
+    GateBound(set='swapped', number='accuracy_after', side='min', value=0.6)
     """
     parts = _BOUND.fullmatch(text)
     try:

@@ -64,7 +64,7 @@ class ChunkShard(NamedTuple):
         share: which share of it, from 0.
         shares: how many shares there are.
 
-    >>> str(Piece(3)), str(Piece(3, share=1, shares=4))
+    >>> str(ChunkShard(3)), str(ChunkShard(3, share=1, shares=4))
     ('00003', '00003-1of4')
     """
 

@@ -42,7 +42,7 @@ def verdict(checked: Sequence[GateResult], *, strict: bool) -> str:
     """Return what a build is told, in a sentence.
 
     >>> from unbag.scoring.bootstrap import Estimate
-    >>> undecided = Checked("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "cannot be told")
+    >>> undecided = GateResult("plain", "snli", "score", "", "≥ 0.2", Estimate(0.2, 0.1, 0.3, 90), "cannot be told")
     >>> verdict([undecided], strict=False)
     'Passed: no gate fails; of 1 of 1 it cannot be told.'
     >>> verdict([undecided], strict=True)

@@ -242,7 +242,7 @@ def two_sided_p(draws: NDArray[np.float64]) -> float:
 def to_json(value: Any) -> Any:
     """Return scores as JSON and `evaluate` take them: every `Estimate` in dicts, lists and tuples becomes a dict.
 
-    >>> plain({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
+    >>> to_json({"accuracy": Estimate(0.5, 0.4, 0.6, 100), "curve": [(0.0, 1.0)]})
     {'accuracy': {'value': 0.5, 'low': 0.4, 'high': 0.6, 'n': 100}, 'curve': [(0.0, 1.0)]}
     """
     if isinstance(value, Estimate):

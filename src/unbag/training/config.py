@@ -307,7 +307,7 @@ def parse_weighted(entry: str) -> tuple[str, float]:
     Raises:
         ValueError: if the weight is not a number above 0.
 
-    >>> weighted("snli=2"), weighted("mnli"), weighted("my=pairs.csv")
+    >>> parse_weighted("snli=2"), parse_weighted("mnli"), parse_weighted("my=pairs.csv")
     (('snli', 2.0), ('mnli', 1.0), ('my=pairs.csv', 1.0))
     """
     name, equals, text = entry.rpartition("=")
@@ -321,7 +321,7 @@ def parse_weighted(entry: str) -> tuple[str, float]:
 def display_name(text: str, entry: str | None = None) -> str:
     """Return the name of a file or folder without what it lies in, and what follows it in an entry.
 
-    >>> own_name("org/name"), own_name("snli", "snli=2")
+    >>> display_name("org/name"), display_name("snli", "snli=2")
     ('org/name', 'snli=2')
     """
     path = Path(text)

@@ -42,7 +42,7 @@ def validate_config_name(name: str) -> str:
     Raises:
         ValueError: if it is more than letters, digits, - _ + and single dots.
 
-    >>> require_config("snli-test")
+    >>> validate_config_name("snli-test")
     'snli-test'
     """
     if not _CONFIG.fullmatch(name):

@@ -20,7 +20,7 @@ def worker_count(num_proc: int) -> Iterator[None]:
     Raises:
         ValueError: if it is no whole number of at least 1.
 
-    >>> with up_to(2):
+    >>> with worker_count(2):
     ...     num_proc()
     2
     >>> num_proc()

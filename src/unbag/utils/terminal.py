@@ -29,7 +29,7 @@ _IN_JSON: Final = re.compile("[{}]".format("".join(chr(code) for code in _UNSEEN
 def escape_control_chars(text: str) -> str:
     r"""Return a text as a terminal may have it: with a picture of each character that it would obey.
 
-    >>> shown("a\x1b[31mb\x9b")
+    >>> escape_control_chars("a\x1b[31mb\x9b")
     'a␛[31mb�'
     """
     return text.translate(_PICTURES)
