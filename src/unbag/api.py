@@ -88,8 +88,7 @@ def evaluate(
             `endpoint:NAME`, `module:function`, a function, a `CrossEncoder`, a text-classification pipeline, or a
             predictor (`unbag.inference.Predictor`).
         sets: what to evaluate on: a name means all of that set. By default a sample of every set
-        (`unbag.challenge_sets.suite`), of
-            which those that cannot be had are warned of and left out.
+            (`unbag.challenge_sets.suite`), of which those that cannot be had are warned of and left out.
         corpus: what the sets are made from, a corpus that `unbag sets` lists; by default each set's own.
         split: of the corpus; by default the one that the papers evaluate on.
         data: pairs of your own instead: a csv, tsv, jsonl or parquet file, or a data set of the Hub.

@@ -180,7 +180,7 @@ class ChallengeSet:
             answers: of the model.
             lexical: of the lexical baseline, if it was asked.
             shuffled: of the model to the rows with shuffled words (`challenge_sets.perturbations.shuffled`), one for
-            each draw.
+                each draw.
             lexical_model: the record of the lexical baseline.
         """
         from unbag.data.columns import values

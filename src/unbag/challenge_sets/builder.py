@@ -1,7 +1,4 @@
-"""What the builders of all challenge sets share: where the pairs come from, who makes rows of them, what is counted.
-
-What decides a set's rows that `datasets` does not know of, as a part of the cache key.
-"""
+"""The base class of all builders, and the part of the cache key that `datasets` does not know of."""
 
 import hashlib
 import os

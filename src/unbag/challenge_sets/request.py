@@ -47,7 +47,7 @@ class Request:
         name: the set.
         config: one of its configs, e.g. `snli-test-hypothesis`, or a corpus; None where the options name data.
         options: the set's options, and `data`, `columns`, … for data of your own
-        (`unbag.challenge_sets.loading.builder`).
+            (`unbag.challenge_sets.loading.builder`).
         examples: how many of its examples to draw; None for all.
         seed: decides which are drawn.
     """
@@ -99,7 +99,7 @@ class BuiltSet:
 
     @cached_property
     def control(self) -> Any:
-        """The decisive rows with shuffled words, draw after draw (`perturb.shuffled`): a `datasets.Dataset`.
+        """The decisive rows with shuffled words, draw after draw (`perturbations.shuffled`): a `datasets.Dataset`.
 
         None where there is none, where the set is in no order already, and of a language whose sentences are not cut
         into words here.

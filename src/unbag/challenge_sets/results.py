@@ -1,9 +1,10 @@
-"""The result record: what was measured, on which data, of which model, with what software.
+"""The result record, and the validation of records by pydantic.
 
-What records must be that anyone may have written or spoilt, by pydantic: results, examples, trainings.
+A result says what was measured, on which data, of which model, with what software.
 
-A schema says what every reader of a record relies on, and no more: further fields are a later version's or the user's.
-What a set's own tables and figures read of its scores is said nowhere but there, so `whole` stands around those.
+A schema requires what every reader of a record relies on, and no more: further fields belong to a later version or to
+the user. What a set's own tables and figures read of its scores is in no schema, so `whole` guards the code that
+renders it.
 """
 
 import platform

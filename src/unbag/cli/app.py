@@ -1,7 +1,4 @@
-"""Running a command: what goes wrong becomes one line and an exit code.
-
-What the environment says of caches: an empty variable says nothing, and one that names a file is refused at once.
-"""
+"""Run a command: errors become one line and an exit code, and the environment's cache settings are normalized first."""
 
 import logging
 import os

@@ -47,7 +47,7 @@ Shuffled = Annotated[
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """How models are asked; see `shared_options.with_shared_options`."""
+    """How models are asked; see `options.with_shared_options`."""
 
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the model.")] = None
     dtype: Annotated[Dtype | None, typer.Option(metavar="DTYPE", help="float32 (default), bfloat16 or float16.")] = None

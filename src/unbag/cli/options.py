@@ -1,13 +1,4 @@
-"""Options that several commands have: a dataclass whose fields are the options, which a command is handed whole.
-
-The options that say which pairs a set is made from, and how: the same for every command that takes a set.
-
-Which challenge sets a command is about: those that are named, or else all of them.
-
-The options of commands that may leave their work to an engine.
-
-The option of every command that may take several processes.
-"""
+"""Options that several commands share, as dataclasses: which pairs, which sets, which backend, how many processes."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, is_dataclass, replace
@@ -101,7 +92,7 @@ def _complete(ctx: typer.Context, incomplete: str) -> list[tuple[str, str]]:
 
 @dataclass(frozen=True)
 class PairOptions:
-    """Which pairs the sets of a command are made from, and how; see `shared_options.with_shared_options`."""
+    """Which pairs the sets of a command are made from, and how; see `options.with_shared_options`."""
 
     corpus: Annotated[
         list[str] | None,

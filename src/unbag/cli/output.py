@@ -1,7 +1,4 @@
-"""What commands show: progress, tables, files.
-
-How much a command says: `-q` and `-v`, options of every command.
-"""
+"""Output of commands: tables, JSON, files, and how much they print (`-q` and `-v`)."""
 
 import json
 import logging
@@ -94,7 +91,7 @@ def _said(*, quiet: bool, verbose: bool) -> Iterator[None]:
         _logger.setLevel(logging.DEBUG)
     try:
         yield
-    except (ValueError, ImportError, OSError) as error:  # of which `running.run` tells a line
+    except (ValueError, ImportError, OSError) as error:  # of which `app.run` tells a line
         _logger.debug("the error comes from:", exc_info=error)
         raise
     finally:

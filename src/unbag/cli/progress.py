@@ -1,8 +1,7 @@
-"""What is seen while models are evaluated: one display for the whole run, and each result as it comes.
+"""The progress display of an evaluation, and the bar of sets that are built ahead.
 
-The bar of sets that are built ahead, by forks of this process.
-
-No thread draws it, as one does other bars: a fork would have the locks of a drawing thread, and nobody to open them.
+No thread draws the bar of forks of this process: a fork would inherit the locks of a drawing thread, and nothing in the
+fork would release them.
 """
 
 from collections.abc import Iterator

@@ -1,19 +1,7 @@
-"""`unbag publish`: what its commands share. Each is a file of its own, `publishing_<what>.py`.
+"""`unbag publish`: data sets, models, results, metric Spaces, the leaderboard, and all of them at once.
 
-Such a command takes `options: PublishingOptions` (`shared_options.with_shared_options`), makes its publications, each
-named by `utils.options.repo("name if --to does not say one")`, and ends in `carry_out(publications, options)`. It is
-put into `app` where all commands are, in `unbag.cli`. One that publishes things of many kinds hands them all to one
-`carry_out`.
-
-`unbag publish all`.
-
-`unbag publish dataset`.
-
-`unbag publish model`: a folder that `unbag train` left, with a card and results.
-
-`unbag publish results` and `unbag publish results-dataset`: results onto a model, and into a data set of results.
-
-`unbag publish metric`, `unbag publish leaderboard` and `unbag publish pair`: Spaces.
+Each command takes `options: PublishingOptions` (`options.with_shared_options`), builds its publications, each named by
+`options.repo("name if --to names none")`, and ends in `carry_out(publications, options)`. `unbag.cli` adds it to `app`.
 """
 
 import logging

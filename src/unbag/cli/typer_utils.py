@@ -1,9 +1,4 @@
-"""Options that are lists: their values are comma-separated, or the option is given again for each; or both.
-
-Where commands write: refused as soon as the options are read, not when the work is done.
-
-What a shell completes: names of sets, corpora, splits and metrics. The last name of a comma-separated list too.
-"""
+"""Helpers of option parsing: comma-separated lists, output paths that are checked early, and shell completion."""
 
 from collections.abc import Iterable, Sequence
 from pathlib import Path

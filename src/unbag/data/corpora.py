@@ -1,8 +1,6 @@
-"""The base corpora: where they come from, and their pairs as premise, hypothesis and label.
+"""The base corpora: where they come from, their columns, licences and citations.
 
-Each corpus of the Hub is pinned: to a commit, or where its repository has no fixed one to the content of its rows.
-
-What to cite for each base corpus, as BibTeX.
+Each corpus of the Hub is pinned: to a commit, or, if its repository has no fixed one, to the content of its rows.
 """
 
 from collections.abc import Mapping

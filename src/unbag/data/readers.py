@@ -1,17 +1,8 @@
-"""Rows out of files and Hub data sets, each with its number and a name for its place in an error message.
+"""Readers of rows from csv, tsv, jsonl and Parquet files and from Hub data sets.
 
-One row of a table, its number and its place in words, and what columns may be called.
-
-Files of rows: csv, tsv, jsonl and Parquet, told apart by how their names end.
-
-Rows out of csv, tsv and jsonl files, from the first on or from where some later one begins.
-
-Rows out of Parquet files, all of them or a range.
-
-Where the rows of a text file begin, so that several processes can each read a part of it.
-
-The file is passed over once, line by line and without parsing. Where a line of csv has quotation marks, the csv reader
-itself says where the row ends, since a quoted cell may hold ends of lines; so a part begins at a row in any case.
+Each row knows its number and its place for error messages. Several processes can each read a part of a text file: the
+file is passed over once, line by line and without parsing, to find where rows begin. Where a line of csv has quotation
+marks, the csv reader itself finds the end of the row, since a quoted cell may contain line breaks.
 """
 
 import csv

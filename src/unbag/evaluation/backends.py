@@ -22,7 +22,7 @@ RAY: Final = "ray"
 
 
 class Engine(Protocol):
-    """What loads models, and has them answer all rows of a data set; `on_ray.predicting.RayEngine` is another one."""
+    """What loads models, and has them answer all rows of a data set; `ray.predicting.RayEngine` is another one."""
 
     def validate_device(self, dtype: "Dtype | None", device: str | None) -> None:
         """Refuse what this engine can tell not to be there, before anything is computed; None says nothing.

@@ -150,11 +150,11 @@ def compare(
     """Compare the results of two systems or more.
 
     Results of the same set, made from the same data with the same options, are compared example by example: by
-    McNemar's test where each example counts whole or not at all, else by a paired bootstrap over source examples, which
-    also gives every interval (`scoring.significance`, `scoring.significance`). Models whose names differ in a
-    training seed alone (`…seed-1`, `…seed-2`) are one system: its numbers are means, tested over seeds
-    (`scoring.significance`). All p values are corrected together (`scoring.significance`). Runs that kept no examples
-    are compared by their intervals only, taken for independent, without a test.
+    McNemar's test where each example counts whole or not at all, else by a paired bootstrap over source examples.
+    Models whose names differ in a training seed alone (`…seed-1`, `…seed-2`) are one system: its numbers are means,
+    tested over seeds. All p values are corrected together (`scoring.significance`). Differences have the intervals of
+    `scoring.intervals`. Runs that kept no examples are compared by their intervals only, as if they were independent,
+    without a test.
 
     Args:
         paths: results files, folders that `unbag.evaluate` left, trained models with an evaluation in them, or the

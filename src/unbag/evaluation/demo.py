@@ -1,7 +1,4 @@
-"""`unbag demo`: the whole flow on the demonstration's pairs, offline.
-
-Where the bag of words and the one that reads part company, and a pair that shows it.
-"""
+"""`unbag demo`: the whole flow on the demonstration's pairs, offline, and one pair on which its models disagree."""
 
 import json
 import shutil
@@ -164,7 +161,7 @@ def disagreement(out: Path) -> Disagreement:
     """Ask the reader and the bag of words the demonstration's validation pairs, as they are written.
 
     Args:
-        out: the folder that `demo.run.run` filled.
+        out: the folder that `run` filled.
     """
     pairs = list(demo.pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]

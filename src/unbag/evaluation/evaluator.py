@@ -89,8 +89,7 @@ def evaluate_all(
             by default.
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
         lexical: hold the scores against a lexical model on the same rows
-        (`evaluation.lexical_baseline.LexicalBaseline`), fitted to
-            `training` if given.
+            (`evaluation.lexical_baseline.LexicalBaseline`), fitted to `training` if given.
         shuffled: hold the scores against each model's own answers to the rows with shuffled words too
             (`challenge_sets.perturbations.shuffled`), which takes about as many predictions again.
         left_out: sets that could not even be asked for, for the record.

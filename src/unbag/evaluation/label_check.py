@@ -1,9 +1,8 @@
-"""A model as an evaluation asks it: its predictor, what is recorded of it, and whether its labels are what it says.
+"""The label check of an evaluation: whether the labels of a model mean what it says.
 
-The label probe of saved predictions, on the set's own rows: a file has no model to ask further pairs.
-
-Only rows that are pairs of a corpus as they are count. On rows that were altered, or chosen because models fail on
-them, another order may fit a model whose labels are right.
+A model predicts pairs with obvious answers (`inference.label_probe`). A file of predictions has no model to ask, so its
+labels are checked on the set's own rows. Only rows that are unchanged pairs of a corpus count: on rows that were
+altered, or chosen because models fail on them, another order may fit a model whose labels are right.
 """
 
 import logging

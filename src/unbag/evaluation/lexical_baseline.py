@@ -44,7 +44,7 @@ class LexicalBaseline:
 
     Args:
         options: `training`, `pairs` and `pipeline` of `baselines.lexical.fitting.Recipe`, where they are not as by
-        default.
+            default.
         on_progress: called with what goes on, and how far that is: the pairs it is fitted to, the rows it is asked.
     """
 

@@ -1,7 +1,4 @@
-"""From what a user calls a model to a predictor.
-
-What kinds of models there are, by how they are named, and which options each takes.
-"""
+"""The kinds of models by how a user names them, the options that each takes, and the predictor of each."""
 
 import re
 import sys
@@ -136,12 +133,11 @@ def predictor_of(model: Model, **options: Any) -> tuple[Predictor, str]:
 
     Args:
         model: the name of a built-in model (`baselines.lexical.predictors.BASELINES`); a Hub id or a folder, of a
-        classifier
-            (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal language
-            model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
-            (`inference.llm.endpoint`); `module:function`, a function to import from the current folder or an
-            installed package (`CallablePredictor`); a function itself; a `CrossEncoder` or a text-classification
-            pipeline (`in_memory`); or a predictor.
+            classifier (`TransformerPredictor`) or of a lexical model; `causal:` and the Hub id or folder of a causal
+            language model (`inference.llm.causal`); `endpoint:` and the name of a model behind an API
+            (`inference.llm.endpoint`); `module:function`, a function to import from the current folder or an installed
+            package (`CallablePredictor`); a function itself; a `CrossEncoder` or a text-classification pipeline
+            (`in_memory`); or a predictor.
         options: for a Hub id or folder: those of `TransformerPredictor.load`; for a language model: those of
             `CausalPredictor.load` or `EndpointPredictor.load`; for a built-in model: those of
             `baselines.lexical.fitting.Recipe`; for a function: `label_map`, of `CallablePredictor`. None says nothing.

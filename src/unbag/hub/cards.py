@@ -1,11 +1,7 @@
-"""Cards as others may have written them: YAML at the head, text below, and blocks of the text that are ours.
+"""Cards of repositories: YAML front matter, text, blocks of ours in cards of others, and the description of unbag.
 
-A block stands between two HTML comments that nobody sees, so that it can be found and replaced; what stands outside
-belongs to whoever wrote it and stays.
-
-Change one entry of the YAML at the head of a card, and nothing else: not a comment, not a quotation mark.
-
-What unbag is and where it is found, for everything that is read on the Hub: said here, and nowhere else.
+A block stands between two HTML comments, so that it can be found and replaced. Everything outside belongs to the card's
+author and stays, comments and quotation marks of the YAML included.
 """
 
 import re

@@ -1,11 +1,8 @@
-"""The card of a data set repository: what a set is, and for each config in it how it was built and what it holds.
+"""The card of a data set repository: what the set is, and for each config how it was built and what it holds.
 
 A repository holds configs that were published one by one. All that a card must remember of the others is in the card:
-each config has a block with its record, and its entries in the YAML that `load_dataset` goes by.
-
-What the card of a data set repository says of one config: what is in it, and how it was built.
-
-What the rows of a split are like, counted while they are written: labels, unique pairs, lengths.
+each config has a block with its record, and its entries in the YAML that `load_dataset` reads. Statistics of a split
+are counted while its rows are written.
 """
 
 import json

@@ -1,10 +1,8 @@
-"""Which licence a set may be published under: that of what it is made from, and no laxer one.
+"""The licence of what is made from several sources: of a set or of a model.
 
-Under which licence something may be offered that is made of several things, each with a licence of its own.
-
-The rule: what is made keeps every demand of its sources. One source's licence is taken where it meets the demands of
-all the others; where none does (share-alike beside non-commercial, say), or where a source's terms are not known, no
-single licence is claimed: it is `OTHER`, and the card lists the sources' terms, which all hold.
+The result keeps every demand of its sources. One source's licence is taken if it meets the demands of all the others.
+If none does (share-alike beside non-commercial, say), or if a source's terms are not known, no single licence is
+claimed: it is `OTHER`, and the card lists the sources' terms, which all hold.
 """
 
 import re

@@ -45,7 +45,7 @@ def checkpoint(
         results: of this very model, evaluated from the folder; of a HEX model also with its residual head.
         compare_with: of other models, the one it was trained from above all, to be shown next to them.
         organisation: where the challenge sets are published; by default the repository's.
-        base_licence: of the model that was trained (`inherited_licence.of_model`); None if it is not known.
+        base_licence: of the model that was trained (`licences.of_model`); None if it is not known.
         with_code: whether the repository has the code of a model of ours (`model_code.with_code`).
         about_results: as `eval_results.files` takes it.
 

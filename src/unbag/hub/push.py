@@ -1,15 +1,9 @@
-"""Publish to the Hub: one commit a repository, based on what is there, and none where nothing would change.
+"""Publish to the Hub: one commit per repository, based on the present state, and none where nothing would change.
 
-What a person sees at the default revision is the state before or the state after, never one between: large files
-travel first and are nowhere to be seen until the one commit names them. The commit says which commit it is based on, so
-the Hub refuses it if somebody else's came first; then everything is read again and worked out anew. An answer that got
-lost does no harm either: the next look finds the work done.
-
-What is to be published: the files of one repository, as one commit will leave them.
-
-What the Hub or the network says when it does not do what was asked, as one line that says what to do.
-
-What a repository of the Hub holds at one commit.
+What a person sees at the default revision is the state before or the state after, never one between: large files are
+uploaded first and stay invisible until the one commit names them. The commit names its parent, so the Hub rejects it if
+another commit came first; then everything is read and computed again. A lost response does no harm either: the next
+attempt finds the work done. Errors of the Hub and the network become one line that says what to do.
 """
 
 import hashlib

@@ -4,7 +4,7 @@
 use `torchrun --nproc_per_node 2`: `accelerate launch --cpu --num_processes 2` starts one process only.) Without a
 launcher neither torch nor accelerate is touched here, so predictors that need neither run without them.
 
-Whether the processes of a group see the same folder, tried before anything is computed.
+Before anything is computed, the processes of a group check that they see the same folder.
 """
 
 import os

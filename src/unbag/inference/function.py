@@ -84,7 +84,7 @@ class CallablePredictor:
             The kinds are told apart by their types and shapes (text; whole numbers, shape (n,); numbers, shape (n, k);
             dicts), and never by their values: [[1, 0, 0]] is a row of probabilities.
         label_space: the labels of the columns, one of `data.labels.LABEL_SPACES`; that of `label_map` where there is
-        one.
+            one.
         identity: what decides the function's answers, e.g. `{"model": "my-ensemble", "version": "3"}`. Whoever gives
             one promises to change it whenever the answers may change. What the outputs mean, by `label_map`, is added.
             Without one nothing stored is reused.

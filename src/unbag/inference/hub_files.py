@@ -1,8 +1,6 @@
-"""Where a model is: a folder, or a repository of the Hub at one commit.
+"""Where a model is (a folder, or a Hub repository at one commit), what identifies its files, and its own code.
 
-What identifies the files of a model in a folder.
-
-Code that a model's repository brings along: run where the user says so, and recorded; never else.
+Code of a repository runs only where the user allows it, and is recorded.
 """
 
 import hashlib

@@ -119,7 +119,7 @@ def _is_more_than_its_network(model: Any) -> bool:
 
 
 def _revision(network: Any, tokenizer: Any) -> str:
-    """Return `sha256:` and a hash of weights, config and tokenizer, as `revision.folder_revision` does of files."""
+    """Return `sha256:` and a hash of weights, config and tokenizer, as `hub_files.folder_revision` does of files."""
     import torch
 
     digest = hashlib.sha256()

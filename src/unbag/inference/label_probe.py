@@ -1,6 +1,6 @@
-"""Does the model mean what its labels say? Ask it a dozen questions whose answers everyone knows.
+"""The label probe: does the model mean what its labels say? Twelve pairs with obvious answers per language.
 
-The pairs of the label probe: everyday sentences, written for it, that no trained model should find hard.
+The pairs are everyday sentences, written for the probe, that no trained model should find hard.
 """
 
 from collections.abc import Sequence

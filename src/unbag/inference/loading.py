@@ -1,8 +1,7 @@
-"""A classifier of the Hub or of a folder, refused where its answers would mean nothing.
+"""Load a classifier from the Hub or a folder, and reject one whose predictions would mean nothing.
 
-A model's config, network and tokenizer as transformers reads them, and one line of what it cannot read.
-
-What a tokenizer must be able to do for a model's answers to mean something: pad, tell words apart, fit the model.
+Config, network and tokenizer are read by transformers. A tokenizer must be able to pad, to tell words apart, and to fit
+the model's embedding table.
 """
 
 import re

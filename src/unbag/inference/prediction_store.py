@@ -9,8 +9,8 @@
 
 The folder is on this machine or at an address that fsspec reads (`addresses`).
 
-The key is a hash of all that decides the numbers, so what lies under it can be stale only by being damaged; and each
-part carries a hash of its own rows, so damage shows.
+The key is a hash of everything that decides the numbers, so stored predictions are never stale, only possibly
+damaged. Each part carries a hash of its own rows, which reveals damage.
 
 Keys of stored predictions: a hash of all that decides the numbers.
 
@@ -45,7 +45,7 @@ class ChunkRows(NamedTuple):
     """The rows of a part.
 
     Attributes:
-        table: the columns `store.ASKED` of its r rows.
+        table: the columns `ASKED` of its r rows.
         sha256: a hash of them.
     """
 

@@ -1,7 +1,4 @@
-"""What every predictor is: pairs in, one probability for each label out.
-
-What is raised of a model that cannot be had, or whose answers would mean nothing.
-"""
+"""The interface of every predictor: pairs in, one probability for each label out."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Protocol, runtime_checkable

@@ -1,8 +1,6 @@
-"""Predict every row of a data set once, in any number of processes, killed and started again any number of times.
+"""Predict every row of a data set once, in any number of processes, resumable after a kill.
 
-One predictor and one data set: what there is to do, in pieces that any process may make.
-
-How many rows of a run have answers, told while it goes on.
+A job is one predictor and one data set, in chunk shards that any process may predict.
 """
 
 import time
@@ -63,7 +61,7 @@ class PredictionJob:
         predictor: what is asked.
         rows: the data set.
         hashes: of the rows of each part.
-        material: what the store's key is made of (`keys.key_material`).
+        material: what the store's key is made of (`prediction_store.key_material`).
         store: where the predictions go.
     """
 
@@ -335,7 +333,7 @@ def predict_rows(
         folder: where predictions are kept, of any number of predictors and data sets; a path or an address.
         chunk_rows: rows a part; a part of another size may round differently, so it is in the key.
         save_every: seconds between two savings of an unfinished part; no part of the key.
-        progress: see `row_count.Progress`.
+        progress: see `Progress`.
 
     Raises:
         ValueError: if a column is missing, a premise or hypothesis is null, `chunk_rows` is below 1, the predictor's

@@ -34,7 +34,7 @@ class Shard:
     Attributes:
         index: which, from 0.
         of: how many there are to be; fewer or more may come.
-        lease: see `claims.LEASE`.
+        lease: see `leases.LEASE`.
 
     >>> str(Shard.parsed("0/3"))
     '0/3'
@@ -104,7 +104,7 @@ def predict_shard(
         wait: stay until all parts are there, and take over from those who die; else return when nothing is left to be
             claimed.
         save_every: seconds between two savings of an unfinished part.
-        progress: see `row_count.Progress`; of all rows, whoever makes them.
+        progress: see `runner.Progress`; of all rows, whoever makes them.
 
     Raises:
         ValueError: if the predictor's answers are no probabilities.

@@ -1,6 +1,6 @@
-"""Pairs as token ids: one rule for truncation, whatever the tokenizer's files say.
+"""Pairs as token ids, with one rule for truncation whatever the tokenizer's files say, and batches by length.
 
-Batches by length: little padding, and few enough tokens at once to stay in the cache.
+Batches by length need little padding and few enough tokens at a time to stay in the cache.
 """
 
 import inspect

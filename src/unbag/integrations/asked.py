@@ -36,8 +36,7 @@ class BuiltChallengeSet:
         rows: a `datasets.Dataset`.
         decisive: which rows the score beyond words rests on (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
         control: these with shuffled words, draw after draw (`challenge_sets.request.BuiltSet.control`); None where
-        these are not
-            asked.
+            these are not asked.
     """
 
     described: ChallengeSet

@@ -26,7 +26,7 @@ def compute_metrics(name: str, rows: Any, id2label: Mapping[int, str]) -> Callab
         trainer.evaluate()["eval_p_c"]
 
     The `label` of the rows that the Trainer evaluates must be the output that the model has for it, as the model's loss
-    wants it too: `data.readers.map(lambda row: {"label": model.config.label2id[…]})` where the model counts labels
+    wants it too: `rows.map(lambda row: {"label": model.config.label2id[…]})` where the model counts labels
     otherwise.
 
     Args:

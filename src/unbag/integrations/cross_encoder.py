@@ -44,8 +44,8 @@ class CrossEncoderEvaluator(BaseEvaluator):
 
     Args:
         sets: names of challenge sets, a sample of each of its default corpus being asked; a
-        `unbag.challenge_sets.request.Request`
-            says which pairs, options (`{"q": 10}`: ten orders of each permuted example) and how many examples.
+            `unbag.challenge_sets.request.Request` says which pairs, options (`{"q": 10}`: ten orders of each permuted
+            example) and how many examples.
         examples: how many source examples of a set that is named.
         name: what the names of all numbers begin with.
         primary: which of them, as `<set>_<number>`, tells the best model; by default the first set's `beyond_guessing`.

@@ -49,8 +49,8 @@ class UnbagCallback(TrainerCallback):
     Args:
         trainer: the `Trainer`, with `processing_class=tokenizer`.
         sets: names of challenge sets, a sample of each of its default corpus being asked; a
-        `unbag.challenge_sets.request.Request`
-            says which pairs, options (`{"q": 10}`: ten orders of each permuted example) and how many examples.
+            `unbag.challenge_sets.request.Request` says which pairs, options (`{"q": 10}`: ten orders of each permuted
+            example) and how many examples.
         examples: how many source examples of a set that is named.
         max_rows: the most rows that one evaluation asks, of all sets together, those with shuffled words included;
             fewer source examples are drawn where the sets have more. By default there is no bound. What one evaluation

@@ -1,6 +1,6 @@
-"""Tables to paste: Markdown, LaTeX, CSV and JSON of the same numbers, for every command that shows any.
+"""Tables as Markdown, LaTeX, CSV and JSON of the same numbers, for every command that shows any.
 
-Text as LaTeX takes it, with any engine and no package: what is special escaped, our letters as formulas.
+LaTeX text compiles with any engine and without packages: special characters are escaped, our letters are formulas.
 """
 
 import csv

@@ -1,7 +1,4 @@
-"""The command that asks the same again, read off a result: what decided its numbers, less what is so by default.
-
-What is to be said of a model beside its scores on a set: how its output was read, and what code it ran.
-"""
+"""The command that reproduces a result, and remarks on how a model's output was read and what code it ran."""
 
 import shlex
 from typing import Any, Final, NamedTuple

@@ -21,7 +21,7 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
     The tables have the numbers that cards quote; the records have all that a set's description names.
 
     Raises:
-        ValueError: as `gathered.gather`.
+        ValueError: as `html.data.gather`.
     """
     gathered = gather(folders)
     verdicts = {model.name: of_model(_results(gathered, model)) for model in gathered.models}

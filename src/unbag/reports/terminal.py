@@ -1,8 +1,6 @@
-"""Results as tables that fit a terminal.
+"""Results as tables that fit a terminal: per set, the summary with the verdict, and models crossed with corpora.
 
-All sets at a glance: the score beyond words of every model, and the verdict.
-
-The cross-domain table: the accuracy of each model on each corpus (ReSNLI paper, Table 2).
+The cross-domain table has the accuracy of each model on each corpus (ReSNLI paper, Table 2).
 """
 
 from collections.abc import Mapping, Sequence

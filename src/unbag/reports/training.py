@@ -1,8 +1,6 @@
-"""What is shown of a mended model: the comparison with what it was, in a terminal and on its card.
+"""Tables of training protocols: a mended model, cross-validation on SICCK, and training on a rearranged corpus.
 
-Cross-validation on SICCK as a table: Table 9 of Akoju et al. (2023) beside Table 8, and Tables 18-24 below.
-
-Training on a rearranged corpus as a table: Table 3 of the ReSNLI paper, and both ends of its Figure 2.
+Tables 8, 9 and 18-24 of Akoju et al. (2023); Table 3 and both ends of Figure 2 of the ReSNLI paper.
 """
 
 from collections.abc import Mapping

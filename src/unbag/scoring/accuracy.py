@@ -1,7 +1,4 @@
-"""Accuracy, overall and by gold label.
-
-What several annotators of the same examples agree on: with the gold label, and with each other.
-"""
+"""Accuracy overall and by gold label, and the agreement of several annotators."""
 
 from collections.abc import Sequence
 from typing import Final, NamedTuple, TypedDict

@@ -13,8 +13,6 @@ no proportion gets its interval from draws:
   https://doi.org/10.3102/1076998611411915), each as heavy as an effective example is.
 
 `benchmarks/interval_coverage.py` simulates how often each holds the true value.
-
-How much wider an interval must be where it rests on few sources.
 """
 
 import math

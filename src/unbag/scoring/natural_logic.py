@@ -122,8 +122,8 @@ def natural_logic(
 
     Args:
         predictions: names of the predicted labels, shape (n,): four-way (`data.labels.FOUR_WAY`), or any others;
-        three-way
-            where `pair` and `reverse` are given, of which four-way ones are made by the reverse rule (`four_way`).
+            three-way where `pair` and `reverse` are given, of which four-way ones are made by the reverse rule
+            (`four_way`).
         references: names of the gold labels, shape (n,). With `pair` and `reverse`, those of reversed rows are not
             read, and a pair whose label is None, since the four have none for it, is left out.
         pair: which pair each row is, shape (n,).

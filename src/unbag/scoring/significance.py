@@ -1,11 +1,4 @@
-"""The difference between two systems on the same examples: of proportions in closed form, else by resampling both.
-
-McNemar's test: whether two systems are right equally often on the same examples.
-
-Many comparisons at once: p values that hold for all of them together.
-
-Systems that were trained several times, with other seeds: their mean, their spread, and a test of two.
-"""
+"""Significance tests of two systems and of several seeds, corrected for the number of tests."""
 
 import math
 from collections.abc import Callable, Mapping, Sequence
@@ -101,7 +94,7 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
     Proportions, and differences of them, have the limits of `intervals.contrast_limits`. All else has those of the
     paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004, "Statistical
     Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250), the score beyond words
-    with what `beyond_words.interval` adds; where no draw differs from another these tell nothing, and there are no
+    with what `skill.interval` adds; where no draw differs from another these tell nothing, and there are no
     limits. The p value inverts the percentile interval (`bootstrap.two_sided_p`). With fewer than some thirty examples
     (the seeds of SICCK) it is too small.
     """

@@ -1,9 +1,4 @@
-"""What the inputs of every metric must be.
-
-Names as numbers, so that arrays can be summed by them.
-
-Label ids from what a metric was given: ids, or names.
-"""
+"""Validation of the inputs of every metric: lengths, label ids and label names, and names as numbers."""
 
 from collections.abc import Hashable, Sequence
 from typing import Any

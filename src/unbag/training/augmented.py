@@ -31,7 +31,7 @@ class Augmented:
             parts: the training pairs.
             pairs: how many pairs an epoch has of each kind.
             words: the half of the vocabulary that they are made with, or `all`
-            (`challenge_sets.perturbations.vocabulary_split`).
+                (`challenge_sets.perturbations.vocabulary_split`).
             seed: decides the pairs, together with the epoch.
 
         Raises:

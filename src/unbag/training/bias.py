@@ -1,8 +1,8 @@
 """What a biased model says of each training pair: log-probabilities of the labels, by pure functions of the pairs.
 
-What is known of each pair of an epoch beside its label: what a biased model says of it, a teacher, its weight.
+The features of a pair beside its label: what a biased model or a teacher says of it, and its weight.
 
-Groups of pairs by how far their words mislead, and weights by which all groups count alike.
+Groups of pairs by how far their words mislead have weights by which all groups count alike.
 
 The lexically misleading score (LMS, Nie et al. 2019, section 5.3) of a pair is the highest probability that a bag of
 words gives a wrong label. Pairs whose words mislead are few, as the minority groups are of Sagawa et al. 2020

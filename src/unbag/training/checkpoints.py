@@ -1,7 +1,4 @@
-"""Checkpoints of a run: whole or not at all, the last two and the best.
-
-A run's last checkpoint in a Hub repository: left there by one machine, gone on from by another.
-"""
+"""Checkpoints of a run: written whole or not at all, the last two and the best, on disk or in a Hub repository."""
 
 import json
 import logging

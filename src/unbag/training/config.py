@@ -1,10 +1,6 @@
-"""What `--augment` may say: kinds of pairs, and how many of each; nothing heavy is imported here.
-
-The config of a training run: a field's help line is also the command's.
+"""The config of a training run and the options of its objectives. A field's help line is also the command's.
 
 Nothing heavy is imported here, so that `unbag train … --help` answers at once.
-
-The options of the objectives; nothing heavy is imported here, for the help pages' sake.
 """
 
 import math

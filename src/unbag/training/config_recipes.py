@@ -1,14 +1,7 @@
-"""The options of training beside a biased model; nothing heavy is imported here, for the help pages' sake.
+"""The configs of the recipes: debiasing, HEX, cross-validation on SICCK, mending, and training on a rearranged corpus.
 
-The config of HEX; nothing heavy is imported here, for the help pages' sake.
-
-The config of cross-validation on SICCK; nothing heavy is imported here, for the help pages' sake.
-
-The config of `unbag train mend`: the numbers of the recommended recipe are its defaults, and nowhere else.
-
-What protocols of many models leave no choice of; nothing heavy is imported here, for the help pages' sake.
-
-The config of training on a rearranged corpus; nothing heavy is imported here, for the help pages' sake.
+Nothing heavy is imported here, so that the help pages stay fast. The numbers of the recommended recipe `mend` are the
+defaults of its config, and stand nowhere else.
 """
 
 import math
@@ -286,7 +279,7 @@ class MendConfig(DebiasConfig):
 
 @dataclass(frozen=True, kw_only=True)
 class ProtocolConfig(TrainConfig):
-    """The config of a recipe with a `recipe.Protocol`: it says itself what is trained on, and where each model lies.
+    """The config of a recipe with a `recipes.Protocol`: it says itself what is trained on, and where each model lies.
 
     Fields that are no arguments say what the protocol leaves no choice of, and are no options of the command.
 

@@ -1,6 +1,6 @@
-"""What is trained on, and what is held out: the pairs of corpora and files, with where they come from.
+"""The pairs that are trained on and held out, with their sources, and how they change before a model sees them.
 
-What becomes of the training pairs before a model sees them: pure functions of pairs, seed and epoch.
+The changes (shuffled, permuted, hypothesis-only pairs) are pure functions of pairs, seed and epoch.
 """
 
 from collections import Counter

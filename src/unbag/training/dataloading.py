@@ -1,8 +1,7 @@
-"""The batches that one process takes in one epoch, each a pure function of its position.
+"""The batches of one process in one epoch, each a pure function of its position.
 
-Which pairs make a batch, and which process takes which of them.
-
-Pairs as a network takes them: token ids kept in little memory, and padded batches.
+Which pairs make a batch, which process takes which of them, and pairs as token ids in little memory with padded
+batches.
 """
 
 import sys

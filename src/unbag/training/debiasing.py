@@ -1,6 +1,6 @@
-"""What all objectives beside a biased model have in common: its strength, the pairs' weights, and permuted pairs.
+"""Losses beside a biased model, and the objective and factory that they share.
 
-What the recipes beside a biased model are made of, from their configs.
+They share the strength of the bias, the pairs' weights, and permuted pairs.
 
 Confidence regularisation: learn from a teacher, who is made the less sure of a pair, the surer a biased model is.
 
@@ -93,7 +93,7 @@ class DebiasedObjective(Objective):
 
     The strength of the bias goes linearly from `bias_strength` in the first step to `anneal` in the last (Utama et al.
     2020b; in their code from 1 to 0.8). w_i is 1 + balance · (v_i - 1), v_i the weight of the pair's group
-    (`groups.group_weights`). α and the permutations are max-entropy's (`max_entropy`).
+    (`bias.group_weights`). α and the permutations are max-entropy's (`max_entropy`).
     """
 
     def __init__(self, network: Any, options: DebiasConfig, *, language: str = "en") -> None:

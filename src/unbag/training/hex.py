@@ -5,7 +5,7 @@
 Superficial Statistics Out", https://arxiv.org/abs/1903.06256.
 
 h is the input of the network's last linear layer, W_h and b that layer's weight and bias; g = ReLU(W^φ · mean
-embedding) is the superficial branch (`superficial.py`), and f, the layer widened to take both, is
+embedding) is the superficial branch (`unbag.models.hex.superficial`), and f, the layer widened to take both, is
 f([h, g]) = W_h h + W_g g + b. Over a batch of b pairs and k labels:
 
     F_B = f([h, g]) = W_h h + W_g g + b        F_G = f([0, g]) = W_g g + b
@@ -20,16 +20,13 @@ What is published is the network alone: its own logits are f([h, 0]) = W_h h + b
 as logits − b. They are what the authors' released code predicts by (the *plain* head). The paper's text predicts
 argmax F_L: for one pair, with ω* in place of a batch's coefficients, the *residual* head (`unbag.models.hex.residual`).
 
-What one set of outputs does not explain of another: least squares over a batch, of all processes together.
-
-What HEX reads of a network's own weights, read while they are whole.
+The projection is least squares over a batch, of all processes together.
 
 FSDP and DeepSpeed's ZeRO-3 gather the weights of a module for its forward pass and drop them after it. So the last
 layer's bias is read by a hook, in the midst of the network's pass.
 
-The fixed embeddings that the superficial branch of HEX reads (HEX paper, section 3: "a pre-trained embedding").
-
-The last linear layer of a sequence classifier: the decoder f of the HEX paper, section 3.
+The superficial branch reads fixed embeddings (HEX paper, section 3: "a pre-trained embedding"). The decoder f is the
+last linear layer of the sequence classifier.
 """
 
 import math

@@ -1,10 +1,7 @@
-"""From corpora to a folder with a model that is ready to be trained.
+"""Initialize an untrained model from corpora, ready to be trained.
 
 The folder has a tokenizer, a config, and weights of the embeddings alone: to transformers and to `unbag train` it is a
-pre-trained model without a head, and all that is above the embeddings is drawn when it is trained, by the seed of that
-run. So several seeds are several models, and nobody can mistake it for a trained one.
-
-How large a model is.
+pre-trained model without a head. The training run's seed draws all other weights, so several seeds give several models.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -75,8 +72,7 @@ def make(
         corpora: whose words it knows: corpora, of which the train splits are read, or files of pairs.
         out: the folder, which must not exist.
         vectors: static embeddings of words, as `baselines.lexical.embeddings.find` takes them; without any they are
-        drawn.
-            Those of word pieces are brought to the scale of word vectors (`vectors_of`).
+            drawn. Those of word pieces are brought to the scale of word vectors (`vectors_of`).
         dimensions: of vectors that are drawn.
         encoder: a transformer of the Hub or of a folder whose outputs, frozen, stand in the place of word embeddings;
             its tokenizer is the model's, and no corpus is read.

@@ -61,7 +61,7 @@ def cross_validate(
     A three-way classifier keeps its head. It learns pairs of SICCK with three labels (`fold_data`) and predicts both
     rows of each, as it is and with premise and hypothesis exchanged; the reverse rule makes one of four labels of them,
     as it does for the model as it is (`challenge_sets.sicck`), which is scored beside. Which pairs a fold has and what
-    is learnt of the others is the config's `protocol` (`kfold_config.Protocol`): by default the authors', else ours.
+    is learnt of the others is the config's `protocol` (`config_recipes.Protocol`): by default the authors', else ours.
     Folds do not depend on the training seed, which decides all else. Nothing is chosen by the pairs that are predicted:
     a fold is trained to the last step, and that model predicts.
 
@@ -72,7 +72,7 @@ def cross_validate(
         recipe: the recipe.
         config: its config. `out` gets a folder for each seed, with the predictions of each fold, and in the end
             `kfold.json`, what is returned.
-        seeds: the training seeds; none means the authors' five (`kfold_config.SEEDS`).
+        seeds: the training seeds; none means the authors' five (`config_recipes.SEEDS`).
         built: the set; by default the official one.
         on_step: makes the `OnStep` of a fold's run from what to call it.
         on_progress: see `unbag.evaluation.evaluator`; of the model as it is.
@@ -152,7 +152,7 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
     Args:
         built: the set, with its column `fold`.
         fold: the one that is to be predicted.
-        protocol: see `kfold_config.Protocol`; which pairs a fold has is the set's.
+        protocol: see `config_recipes.Protocol`; which pairs a fold has is the set's.
         seed: decides the tenth.
 
     Raises:

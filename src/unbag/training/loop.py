@@ -1,7 +1,4 @@
-"""One loop for all objectives, on accelerate.
-
-How often a model in training is right on the pairs held out.
-"""
+"""One training loop for all objectives, on accelerate, and the evaluation of held-out pairs."""
 
 import logging
 import math

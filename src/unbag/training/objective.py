@@ -68,7 +68,7 @@ class Objective(nn.Module):
             labels: the examples' outputs of the network, shape (b,).
             inputs: what the tokenizer made of the b examples and, after them, of the further pairs: `input_ids`,
                 `attention_mask`, … of shape (b + further, length); and where the recipe asks for it what is known of
-                the examples beside their labels (`known.Known`), in the order of the network's outputs.
+                the examples beside their labels (`bias.PairFeatures`), in the order of the network's outputs.
         """
         raise NotImplementedError
 

@@ -1,6 +1,6 @@
-"""The folder that a run leaves: an ordinary model of transformers, and the record of how it came to be.
+"""The folder that a training run leaves: a transformers model, the training record, and what the training cost.
 
-What a training took, for its card: kept beside the record, which is the same however long it took and where.
+The cost has a file of its own, so that the record does not depend on time and machine.
 """
 
 import json

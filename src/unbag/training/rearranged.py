@@ -1,7 +1,4 @@
-"""Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper.
-
-One of the many models that a protocol trains: what stays of it is a file with its answers, beside its folder.
-"""
+"""Training on a corpus as it is and rearranged, with and without HEX: Table 3 and Figure 2 of the ReSNLI paper."""
 
 import json
 import shutil

@@ -1,6 +1,6 @@
-"""What a file in `trainers/` says of itself; nothing heavy is imported until it runs.
+"""The recipes in `trainers/`.
 
-The recipes in `trainers/`: a file there has one, `RECIPE`, or several, `RECIPES`.
+A file has one, `RECIPE`, or several, `RECIPES`. Nothing heavy is imported until one runs.
 """
 
 from collections.abc import Callable, Mapping

@@ -1,8 +1,7 @@
-"""The vectors of a vocabulary: from a table of static embeddings, or drawn.
+"""Features of a vocabulary's words: vectors, spelling, stem, usual part of speech, and WordNet relations.
 
-The WordNet relations of a vocabulary's words to each other, as KIM reads them (Chen et al. 2018, section 3.1).
-
-What is known of the words of a vocabulary beside their vectors: spelling, stem, usual part of speech, relations.
+Vectors come from a table of static embeddings or are drawn. Relations are as KIM reads them (Chen et al. 2018, section
+3.1).
 """
 
 from collections import Counter, defaultdict

@@ -1,6 +1,6 @@
-"""Disks without room: what their errors look like, whoever raises them, and the line that they become.
+"""Recognize errors that are not exceptions of Python code: a full disk, and panics of libraries written in Rust.
 
-Panics of libraries in Rust: what they raise is no `Exception`, so that whoever catches those lets it through.
+A panic is no `Exception`, so `except Exception` does not catch it.
 """
 
 import errno

@@ -1,6 +1,6 @@
-"""Trying again when the Hub is busy or the network hiccups: bounded, with growing waits that no two clients share.
+"""Retries of requests to the Hub: bounded, with growing random waits.
 
-The HTTP library that huggingface_hub speaks through, whichever it is: httpx of old, httpx2 of late.
+Requests go over httpx or httpx2, whichever huggingface_hub uses.
 """
 
 import importlib

@@ -149,8 +149,7 @@ def load(name: str, *, language: str = "en") -> Table:
     Args:
         name: the table.
         language: of the texts, one of `data.corpora.LANGUAGES`: how they are cut (`data.text.tokens`) where the table
-        is one of
-            words.
+            is one of words.
 
     Raises:
         ImportError: if it takes a package that is not there, saying which.

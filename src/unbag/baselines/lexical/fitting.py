@@ -1,10 +1,9 @@
-"""Lexical models fitted to corpora: once each, kept in the user's cache, and cross-fitted where that is needed.
+"""Fit lexical models to corpora, store them in the user's cache, and cross-fit them.
 
-What a bag of words says of the very pairs that it is fitted to: each is scored by a model that never saw it.
-
-The pairs are put into folds by the words of their premises, and a model is fitted to all folds but one, for each of
-them. So the pairs of one premise are in one fold, as are equal pairs, and pairs whose words stand in another order. A
-pair that was not among them, say one made of a training premise, is scored by the model without its premise's fold.
+In cross-fitting, the pairs are put into folds by the words of their premises, and a model is fitted to all folds but
+one, for each of them. So the pairs of one premise are in one fold, as are equal pairs, and pairs whose words stand
+in another order. A pair that was not among them, say one made of a training premise, is scored by the model without
+its premise's fold.
 """
 
 import hashlib

@@ -1,10 +1,12 @@
-"""L-BFGS: minimise a smooth convex function of millions of variables (Nocedal & Wright 2006, section 7.2).
+"""L-BFGS on whitened variables (Nocedal & Wright 2006, section 7.2).
+
+It minimizes smooth convex functions of millions of variables.
 
 SciPy's own L-BFGS-B takes most of its time to keep books of bounds, of which there are none here. The inverse Hessian
 is applied in its compact form (equation 7.24 as Byrd, Nocedal & Schnabel 1994 have it for the inverse, theorem 2.2):
 two products with one matrix, where the usual two loops read and write a vector four times for each step remembered.
 
-A change of variables after which columns hardly lean on each other.
+Whitening changes the variables so that columns are nearly uncorrelated.
 
 Words come together (a word, and the word pairs it is part of), so that the loss is steep along some sums of their
 weights and flat along others, the more so the more data there are: that is what makes an optimiser take many steps. In

@@ -20,7 +20,7 @@ class LexicalPredictor:
     One whose words count by their tags in context (`Recipe.tags`) sees a little of the order through the tags.
 
     Args:
-        folder: what `lexical.training.fitted` made.
+        folder: what `fitting.fitted` made.
         revision: the commit of the Hub that it is from.
     """
 

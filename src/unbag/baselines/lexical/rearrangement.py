@@ -1,4 +1,6 @@
-"""The model of words alone behind ReSNLI: softmax regression on the mean embedding of a pair's tokens.
+"""ReSNLI's rearrangement, and the model of words alone behind it.
+
+The model is softmax regression on the mean embedding of a pair's tokens.
 
 u(X; β) = softmax(W^β · mean of the embeddings), fitted by plain cross-entropy on all pairs of a corpus; the uncertainty
 of a pair is u' = 1 - u(X; β)_gold ("Refining Models' Inference Ability Independent of Simple Bag-of-Word Statistics",
@@ -8,7 +10,7 @@ No penalty means that the fitted probabilities are the same for embeddings multi
 means are multiplied by one that makes their second moments the identity. That takes L-BFGS from thousands of steps to
 some tens, and lets it converge to the last digits of float64: the same on any processor and any number of threads.
 
-ReSNLI's rearrangement: the pairs that words give away least become the test set (section 4 of the paper).
+The pairs whose labels words give away least become the test set (section 4 of the paper).
 """
 
 from collections.abc import Sequence

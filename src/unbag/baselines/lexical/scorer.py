@@ -1,7 +1,4 @@
-"""Examples scored by lexical models: how far their words mislead (Nie et al. 2019, section 5.3).
-
-The rows of the CS_λ set: examples with what a lexical model says of them (Nie et al. 2019, sections 5.3 and 5.4).
-"""
+"""Lexically misleading scores of examples, and the rows of the CS_λ set (Nie et al. 2019, sections 5.3 and 5.4)."""
 
 from collections.abc import Iterator, Sequence
 from itertools import islice

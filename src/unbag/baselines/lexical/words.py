@@ -1,6 +1,6 @@
 """Which words of a sentence count: content words by their tags, in the sentence or by word type, or all.
 
-Content words: nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2), by their tags.
+Content words are nouns, verbs, adjectives and adverbs (Nie et al. 2019, section 5.2).
 
 For English by the Penn Treebank's, whose verbs have *be* and *have* among them, whose adverbs *not*, and by EX beside:
 in Figure 2 of the paper *not* and *there* are features. Universal tags call them particles and pronouns.

@@ -1,8 +1,6 @@
-"""Which word of the hypothesis stands for which word of the premise, and which of these a word depends on.
+"""The alignment of two sentences' words: matches, what only one sentence has, and the edits between them.
 
-What one of two sentences has and the other has not, and what becomes of the sentence without it.
-
-An edit: one thing that is done to a premise on the way to a hypothesis.
+Each edit is one step from the premise to the hypothesis.
 """
 
 from collections.abc import Callable, Iterator

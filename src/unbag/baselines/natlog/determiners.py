@@ -21,7 +21,7 @@ Neither the relations of determiners to each other nor what becomes of a relatio
 as a determiner can tell apart. Vague words (many, several, few) have a number that stands for whatever number is meant;
 `vague` keeps it from being compared with another number.
 
-Determiners of several words, found before a sentence is parsed, and put as one word that a parser knows.
+Determiners of several words are found before a sentence is parsed, and replaced by one word that a parser knows.
 
 "At least three students", "most of the people", "every one of the two dogs": parsers hang these up in a different way
 each time. Here each is read as a `Determiner`, and `some` (or `no`) stands in its place in the sentence that is parsed,

@@ -3,7 +3,7 @@ r"""A sentence's tree as natural logic sees it: content words, their determiners
 What says nothing of its own (auxiliaries, "that", punctuation, determiners) is set apart: determiners are known by
 their noun, negations and modals by their verb. "There is a dog running" has the tree of "a dog is running".
 
-What natural logic sees of a sentence: quantifier(subject), modifier(verb), quantifier(object).
+A clause is read as quantifier(subject), modifier(verb), quantifier(object).
 
 The readings, all those of section 3.3 of Akoju et al. (2023) where it gives one, and the standard one elsewhere. X is
 the set that the noun phrase names (its adjective taken in), Y what the rest of the clause says of its members; n is

@@ -4,7 +4,7 @@ MacCartney & Manning (2009), "An extended model of natural logic", section 2; as
 Two sets X and Y cut a universe into four parts: what is in both, in X only, in Y only, in neither. Which of the parts
 are empty is the relation. The seven are those of sets that are neither empty nor the whole universe.
 
-Words that turn inclusions round, or keep them from being read, in what depends on them.
+Operators are words that reverse inclusions, or block their reading, in what depends on them.
 
 From what the literature on monotonicity and negative polarity lists (Ladusaw 1980; van der Wouden 1997; Karttunen 2012
 for verbs). The context of a word that is missing here counts as upward.

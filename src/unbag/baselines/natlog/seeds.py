@@ -74,9 +74,8 @@ def parts(sentence: str, tags: Sequence[tuple[str, str]] | None = None) -> Parts
 
     Args:
         sentence: an English sentence.
-        tags: its tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`), for sentences whose
-        verb has
-            no auxiliary; without them these are refused.
+        tags: its tokens with their universal part-of-speech tags (`data.text.tagging.Tagger`), for sentences whose verb
+            has no auxiliary; without them these are refused.
 
     Returns:
         None if it is not of the form that this module knows.

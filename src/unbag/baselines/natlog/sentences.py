@@ -1,8 +1,6 @@
-"""The labeller of ordinary sentences: how a premise is related to a hypothesis and why, or what is not read.
+"""The labeller of ordinary sentences, as a predictor, with proofs in words.
 
-The labeller of sentences as a predictor.
-
-Proofs in words, a line a step: what is done, in which context, what follows from it, and what is known so far.
+A proof has a line per step: the edit, its context, what follows from it, and the relation so far.
 """
 
 from collections.abc import Iterator, Sequence

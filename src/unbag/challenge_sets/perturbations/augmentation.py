@@ -1,9 +1,9 @@
-"""Pairs for training that are made of training pairs: so many an epoch, other ones each epoch.
+"""Pairs for training that are made of training pairs, a fixed number per epoch and different ones in each epoch.
 
 Nie et al. 2019 "add 20,000 adversarial examples into training at each epoch", made from the training set (section 4.2,
 note 6). Each kind of pair has a maker; what is drawn from them, and in which order, is decided here.
 
-Training pairs with premise and hypothesis exchanged, and the labels that are known then.
+Two makers exchange premise and hypothesis, and keep the labels that are known then.
 
 `Swapped` takes the labels that survive. What contradicts, contradicts in both orders, where both sentences tell of one
 event. A neutral pair says nothing of the other order, unless the premise tells what the hypothesis does not: then that
@@ -168,7 +168,7 @@ class SoswapAddamod:
             adjectives: which adjectives go with which nouns, for AddAmod.
             min_count: how often an adjective must occur with a noun.
             words: `all`, or the half of the vocabulary that the pairs are made with
-            (`challenge_sets.perturbations.vocabulary_split`).
+                (`challenge_sets.perturbations.vocabulary_split`).
 
         Raises:
             ValueError: if there is no such kind, or AddAmod has no adjectives.

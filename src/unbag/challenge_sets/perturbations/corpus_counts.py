@@ -1,7 +1,4 @@
-"""Counts of a corpus: its words, its bigrams, and which words meet in its contradictions.
-
-Which word follows which, and how often: in a corpus of pairs, in a text, or by a table of counts.
-"""
+"""Counts of a corpus: its words, its bigrams, and which words meet in its contradictions."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Sequence

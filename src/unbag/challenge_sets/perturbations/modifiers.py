@@ -96,7 +96,7 @@ class Modified(NamedTuple):
 
 @dataclass(frozen=True)
 class Seed:
-    """A pair that can be modified: its sentences' parts and what its label tells of its words (`natlog.seeds`)."""
+    """A pair that can be modified: its sentences' parts and what its label tells of its words (`natlog/seeds.py`)."""
 
     premise: Parts
     hypothesis: Parts
@@ -153,7 +153,7 @@ def modify(seed: Seed, *, combinations: bool = False) -> Iterator[Modified]:
 
 
 def proof(seed: Seed, pair: Modified) -> str:
-    """Return the proof of the relation of a pair made from a seed, in words (`natlog.labeller.prove`).
+    """Return the proof of the relation of a pair made from a seed, in words (`labeller.prove`).
 
     >>> seed = Seed.of("a poodle is chasing a cat", "a dog is chasing a cat", "entailment")
     >>> print(proof(seed, next(pair for pair in modify(seed) if pair.modifier == "no")).splitlines()[2])

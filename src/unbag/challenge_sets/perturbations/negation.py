@@ -1,9 +1,11 @@
-"""A plain sentence negated by one of some templates.
+"""Pairs with a negation, whose labels natural logic proves.
+
+A plain sentence is negated by one of several templates.
 
 Plain are sentences of one clause: a subject, its verb right after it, nothing that denies, restricts or compares.
 Whether the negation is one is left to whoever proves the pair's label.
 
-Pairs with a negation whose label natural logic proves, of all three labels.
+The pairs have all three labels.
 
 Of a plain sentence S ("A man is riding a horse in a field."), a shorter one T that follows from it ("A man is riding a
 horse."), and their negations ("No man …"):
@@ -14,7 +16,7 @@ horse."), and their negations ("No man …"):
 
 So a negation tells no label: it is in the premise or in the hypothesis of each of the three.
 
-A plain sentence with one modifier left out: an adjective, an adverb, or a phrase of place or manner.
+A sentence is shortened by leaving one modifier out: an adjective, an adverb, or a phrase of place or manner.
 
 "A young man is riding a horse in a field." without "in a field" is what follows from it. Left out is only what a
 sentence can do without; whether the shorter one follows is left to whoever proves it.

@@ -1,6 +1,6 @@
-"""The rows of the SICCK set: each pair twice, as it is and with premise and hypothesis exchanged.
+"""The rows of the SICCK set, and how the labeller's relations agree with the labels of the official SICCK.
 
-How the labeller's relations agree with the labels that people gave to the official SICCK.
+Each pair is there twice: as it is, and with premise and hypothesis exchanged.
 """
 
 import re

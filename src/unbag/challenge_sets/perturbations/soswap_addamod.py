@@ -76,7 +76,7 @@ def tables(
         seed: decides the adjectives and where they go.
         min_count: how often an adjective must occur with a noun.
         words: `all`, or the half of the vocabulary that verb, adjective and nouns are of
-        (`challenge_sets.perturbations.vocabulary_split`).
+            (`challenge_sets.perturbations.vocabulary_split`).
         counts: counts up, while tables are taken: `premises`, and for each kind the pairs made (`soswap`) and the
             premises refused (`soswap: a passive`).
     """

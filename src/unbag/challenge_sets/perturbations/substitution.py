@@ -1,8 +1,6 @@
 """One word of a sentence replaced by another that makes it false, or leaves it true (Glockner et al. 2018).
 
-The rows of the Breaking NLI set: pairs that differ in one word or phrase (Glockner et al. 2018).
-
-Pairs for training that differ in one word, as those of Breaking NLI do (`challenge_sets.perturbations.substitution`).
+The operator, the rows of the Breaking NLI set, and pairs for training made in the same way.
 """
 
 from collections import Counter, defaultdict
@@ -130,7 +128,7 @@ class Substituter:
         similarity: the similarity of two words, None where it is not known.
         least_similarity: what WordNet's antonyms must have of it; None for no matter.
         words: `all`, or the half of the vocabulary that the old and the new word are of
-        (`challenge_sets.perturbations.vocabulary_split`).
+            (`challenge_sets.perturbations.vocabulary_split`).
     """
 
     counts: CorpusCounts

@@ -1,7 +1,4 @@
-"""The rows of the swapped set: pairs as given, and with premise and hypothesis exchanged (ReSNLI paper, 5.2).
-
-Sentences met before: each is used once, wherever it comes again.
-"""
+"""The rows of the swapped set: pairs as given, and with premise and hypothesis exchanged (ReSNLI paper, 5.2)."""
 
 from collections.abc import Callable, Iterable, Iterator
 from hashlib import blake2b

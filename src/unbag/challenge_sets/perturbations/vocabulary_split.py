@@ -9,7 +9,8 @@ The half is a bit of a hash of the word's stem, the same on every machine and fo
 Forms of one word (dog, dogs; sits, sitting) are in the same half, whoever cut off their endings; that some different
 words share a stem (universe, university would not; hop, hope do) does no harm.
 
-The sentences of the official sets, Breaking NLI and SICCK, known by their hashes: nothing that trains may have them.
+The sentences of the official sets, Breaking NLI and SICCK, are known by their hashes: no training pair may have
+them.
 
 Their files are their authors' and are downloaded to be evaluated on only; a training run knows their sentences without.
 `python -m tools.official_sentences` writes the hashes, and a test holds them to the files.

@@ -1,7 +1,4 @@
-"""The examples that a report shows of a model's answers: a few of each set.
-
-Where the words that matter are in a sentence.
-"""
+"""The examples that a report shows of each set, and the positions of the words that matter in their sentences."""
 
 import re
 from collections.abc import Iterable, Sequence

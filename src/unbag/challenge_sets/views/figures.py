@@ -1,7 +1,4 @@
-"""Figures as plain numbers: what a chart draws and its table says.
-
-The models that answered the same rows of a set, side by side.
-"""
+"""Figures as plain numbers, which charts draw and tables list, for the models that predicted the same rows of a set."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,4 @@
-"""What tables of results are made of: numbers with intervals, headings, what was left out.
-
-A fall or rise between two accuracies in words, which say no more than its interval does.
-"""
+"""Parts of tables of results: numbers with intervals, headings, excluded rows, and changes of accuracy in words."""
 
 from collections.abc import Mapping
 from typing import Any, Final

@@ -1,26 +1,8 @@
-"""The order of English adjectives before their noun: opinion, size, condition, age, shape, colour, origin, material.
+"""Rules and word lists of English grammar: adjective order, articles, capitals, determiners, plurals, verbs and nouns.
 
-The English indefinite article: `a` or `an`, by the sound of the next word as far as its spelling tells.
-
-The capital that begins a sentence, when its first word moves away.
-
-English determiners and numbers that do not fit their noun: a slip of the writer's, or a misread noun.
-
-Words that deny.
-
-English nouns, as lemmas, by what they are as the object of a verb: mostly no thing that could do what is done to it.
-
-Those that name no thing were read from the objects of verbs in SNLI, by the lexicographer's file of their first sense
-in WordNet (act, event, communication, cognition, attribute, state, time; body): WordNet proposes, a reader disposes.
-They are lists since no set should need WordNet to be built.
-
-Common English nouns for people and animals, as lemmas.
-
-Plurals of English nouns.
-
-What was replaced by what, where two sentences differ in one word or phrase.
-
-English verbs, as lemmas, by what a swap of their subject and object comes to.
+Nouns that name no thing were read from the objects of verbs in SNLI, by the lexicographer's file of their first sense
+in WordNet (act, event, communication, cognition, attribute, state, time; body): WordNet proposes, a reader decides.
+They are lists, so that building a set does not need WordNet.
 """
 
 import re

@@ -1,9 +1,4 @@
-"""Dependency parses of sentences, kept on disk: a sentence is parsed once, ever.
-
-English finite verbs and the subject they agree with; the case of personal pronouns.
-
-Who depends on whom, the other way round: from the token that each depends on to those that depend on each.
-"""
+"""Dependency parses of sentences, stored on disk: subjects of finite verbs, dependents of tokens."""
 
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence

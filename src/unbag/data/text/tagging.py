@@ -1,10 +1,8 @@
-"""Part-of-speech tags of sentences, kept on disk: a sentence is tagged once, ever.
+"""Part-of-speech tags of sentences, and the spaCy pipelines that make them.
 
-spaCy pipelines: how one is found, and what it is called.
+Tags are stored on disk, in one SQLite file per pipeline.
 
-Sentences read by several processes, ahead of whoever needs what is in them: all leave it in one store.
-
-What a pipeline found in sentences, kept on disk: one SQLite file a kind of finding and a pipeline.
+Several processes can tag sentences ahead; all of them write to the same store.
 """
 
 import functools

@@ -1,12 +1,10 @@
-"""Sentences as tokens: spaCy's blank tokenizer of the language, which needs no trained pipeline.
+"""Tokens of sentences by spaCy's blank tokenizer of the language, and words with positions.
 
-Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy knows: the other,
-pkuseg, does not come with its models.
+Neither needs a trained pipeline.
 
-Words and marks of an English sentence with their positions, without any trained pipeline.
-
-Not spaCy's tokens: those cut "don't" in two, and a sentence in which a word is replaced has to be put together again as
-it was.
+Chinese is written without spaces. Its words are cut by jieba, one of the two segmenters that spaCy supports; the other,
+pkuseg, does not come with its models. `words` does not use spaCy's tokens: those cut "don't" in two, and a sentence in
+which a word is replaced has to be put together again as it was.
 """
 
 import re

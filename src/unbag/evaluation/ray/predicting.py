@@ -85,7 +85,7 @@ class RemotePredictor:
 
 
 class RayEngine:
-    """Evaluates on a Ray cluster (`engine.Engine`), within its context; it connects when the first model is named.
+    """Evaluates on a Ray cluster (`backends.Engine`), within its context; it connects when the first model is named.
 
     Args:
         num_gpus: GPUs an actor, of which a share is one too; None for one where the cluster has any, else none.

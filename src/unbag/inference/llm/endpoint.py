@@ -1,8 +1,8 @@
 """Any model behind an OpenAI-compatible endpoint as a predictor: hosted ones, or vLLM, llama.cpp, Ollama, … at home.
 
-Answers of an endpoint on disk, each as soon as it is there: what was paid for once is not asked again.
+Each answer is stored on disk as soon as it arrives, so nothing is paid for twice.
 
-What a run asked of an endpoint, and what that costs.
+Requests, tokens and cost of a run are counted.
 """
 
 import hashlib

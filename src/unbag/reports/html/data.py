@@ -1,7 +1,4 @@
-"""What runs left in their folders, sorted for a report: by set and data, the models on the same rows together.
-
-The profile of models: the score beyond words on all sets, and where each model stands.
-"""
+"""The data of a report: results of run folders grouped by set and corpus, and the scores of each model on all sets."""
 
 import json
 from collections.abc import Mapping, Sequence

@@ -1,8 +1,6 @@
-"""Examples as the page has them: sentences cut at their marks, answers in words.
+"""Examples as the page shows them: marked sentences and answers in words.
 
-The pairs that the page shows of the sets before their numbers: the same for all models, and picked to be telling.
-
-The cards that the page begins with: of each set a telling pair, what the models answered to it, and the score.
+The first cards feature one pair per set.
 """
 
 from collections.abc import Iterator, Mapping

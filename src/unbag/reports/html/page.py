@@ -1,6 +1,6 @@
-"""The page: what `gathered` holds, put into words, tables, pictures and the template.
+"""The page: the report data put into the template, with tables, charts and published figures.
 
-Published figures beside a model's, with their names; hollow where they are of something else than ours.
+A published figure is drawn hollow where it is of other rows or of another training.
 """
 
 import base64

@@ -1,7 +1,4 @@
-"""What stands against swapping a clause's subject and object.
-
-What stands against swapping around a clause's verb.
-"""
+"""Reasons against a swap: in the phrases of subject and object, and around the verb."""
 
 from collections.abc import Sequence
 from typing import Final

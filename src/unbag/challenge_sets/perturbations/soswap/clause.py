@@ -1,9 +1,4 @@
-"""The first clause of a sentence with a subject and a direct object, or what the sentence is instead.
-
-Kinds of nouns and pronouns: who is animate, what is a part of the body.
-
-Why a premise cannot be swapped.
-"""
+"""The first clause of a sentence with a subject and a direct object, or the reason why a premise cannot be swapped."""
 
 from enum import StrEnum
 from typing import Final, NamedTuple

@@ -1,7 +1,4 @@
-"""The tokens of a clause's subject and object: the phrases that change places.
-
-Number: which token of a clause agrees with its subject, and with what a phrase makes it agree.
-"""
+"""The phrases of a clause's subject and object, which change places, and their agreement in number."""
 
 from typing import Final
 
