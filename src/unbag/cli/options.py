@@ -294,9 +294,7 @@ def selected(
     full: bool,
     on_failure: "Callable[[Failure], None]",
 ) -> "list[Request]":
-    """Return what is asked for; of the suite, sets that cannot be made of these pairs are told of and left out.
-
-    With several corpora, a file of the authors' adds their own pairs once; without one, sets are made of corpora alone.
+    """Return the requests of a command; of the suite, sets that do not fit these pairs are reported and skipped.
 
     Args:
         pairs: which pairs.
@@ -306,26 +304,54 @@ def selected(
     """
     from unbag.challenge_sets import suite
 
-    corpora = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
-    if len(corpora) > 1:
-        if pairs.split:
-            raise typer.BadParameter(f"--split: expected one --corpus with it, got {len(corpora)}; leave --split out")
-        for name in corpora:
-            corpus(name)
-        without_file = pairs.without_file()
-        each = [replace(without_file, corpus=[name]) for name in corpora]
+    if len(corpora_of(pairs)) > 1:
         names = list(sets or suite.names())
-        found = [request for one in each for request in one.requests(names, on_failure=on_failure)]
-        if pairs != without_file:  # the authors' own pairs are of no corpus
-            official = replace(pairs, corpus=None).requests(names, on_failure=lambda failure: None)
-            found += [request for request in official if FILE in request.options]
-        # A set of official pairs is the same whatever the corpus.
-        found = [request for place, request in enumerate(found) if request not in found[:place]]
-        return found if full or sets else [suite.sampled(request) for request in found]
-    if sets:
+        requests = of_each_corpus(pairs, names, on_failure=lambda failure, _: on_failure(failure))
+    elif sets:
         return pairs.requests(sets)
-    requests = pairs.requests(suite.names(), on_failure=on_failure)
-    return requests if full else [suite.sampled(request) for request in requests]
+    else:
+        requests = pairs.requests(suite.names(), on_failure=on_failure)
+    return requests if full or sets else [suite.sampled(request) for request in requests]
+
+
+def corpora_of(pairs: PairOptions) -> Sequence[str]:
+    """Return the corpora that `--corpus` names, of a command that takes several."""
+    return OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus or ()
+
+
+def of_each_corpus(
+    pairs: PairOptions, sets: Sequence[str], *, on_failure: "Callable[[Failure, str], None]"
+) -> "list[Request]":
+    """Return the requests for sets of several corpora, equal ones once.
+
+    A file of the authors adds their own pairs once; without one, sets are made of corpora alone.
+
+    Args:
+        pairs: which pairs.
+        sets: the names of the sets.
+        on_failure: called with each set that does not fit, and the corpus that it does not fit.
+
+    Raises:
+        typer.BadParameter: if a split is named too.
+        ValueError: if there is no such set or corpus.
+    """
+    corpora = corpora_of(pairs)
+    if pairs.split:
+        raise typer.BadParameter(f"--split: expected one --corpus with it, got {len(corpora)}; leave --split out")
+    for name in corpora:
+        corpus(name)
+    without_file = pairs.without_file()
+    found = []
+    for name in corpora:
+        unfit: list[Failure] = []
+        found += replace(without_file, corpus=[name]).requests(sets, on_failure=unfit.append)
+        for failure in unfit:
+            on_failure(failure, name)
+    if pairs != without_file:  # the authors' own pairs are of no corpus
+        official = replace(pairs, corpus=None).requests(sets, on_failure=lambda failure: None)
+        found += [request for request in official if FILE in request.options]
+    # A set of official pairs is the same whatever the corpus.
+    return [request for place, request in enumerate(found) if request not in found[:place]]
 
 
 Engine = Annotated[

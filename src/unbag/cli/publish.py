@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from unbag.cli import typer_utils
-from unbag.cli.options import ALL, NumProc, PairOptions, with_shared_options
+from unbag.cli.options import NumProc, PairOptions, corpora_of, of_each_corpus, with_shared_options
 from unbag.cli.output import AsJson, console, echo, print_json
 from unbag.cli.typer_utils import comma_separated, comma_separated_paths
-from unbag.data.corpora import OF_PAPERS
 
 if TYPE_CHECKING:
     from unbag.hub.push import Outcome, Plan, Publication
@@ -521,7 +520,7 @@ def everything(
     with TemporaryDirectory(prefix="unbag-") as folder:
         # A corpus as it is, its authors publish.
         names = [name for name in challenge_sets.names() if not challenge_sets.get(name).is_control]
-        for name, requests in _of_corpora(pairs, names, failures).items():
+        for name, requests in _by_set(pairs, names, failures).items():
             publications += _of_set(requests, options.repo(name), Path(folder) / name, failures)
         publications += [metric_space.metric_space(name, options.repo(name)) for name in scripts.names("metrics")]
         if pair_model:
@@ -543,7 +542,7 @@ def everything(
         raise typer.Exit(1)
 
 
-def _of_corpora(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
+def _by_set(pairs: PairOptions, names: Sequence[str], failures: "list[Failure]") -> "dict[str, list[Request]]":
     """Return the requests for each set by its name, one per corpus; one for sets that are the same of every corpus.
 
     Args:
@@ -551,17 +550,17 @@ def _of_corpora(pairs: PairOptions, names: Sequence[str], failures: "list[Failur
         names: the sets.
         failures: gets the sets that cannot be made from a corpus.
     """
-    corpora = list(OF_PAPERS) if pairs.corpus == [ALL] else list(dict.fromkeys(pairs.corpus or ()))
-    each = [replace(pairs, corpus=[corpus]) for corpus in corpora] or [pairs]
+
+    def unfit(failure: "Failure", corpus: str) -> None:
+        failures.append(replace(failure, set=f"{failure.set} of {corpus}"))
+
+    if len(corpora_of(pairs)) > 1:
+        requests = of_each_corpus(pairs, names, on_failure=unfit)
+    else:
+        requests = pairs.requests(names, on_failure=failures.append)
     found: dict[str, list[Request]] = {}
-    for one in each:
-        unfit: list[Failure] = []
-        for request in one.requests(names, on_failure=unfit.append):
-            same_set = found.setdefault(request.name, [])
-            if request not in same_set:
-                same_set.append(request)
-        where = f" of {corpora[each.index(one)]}" if len(each) > 1 else ""
-        failures += [replace(failure, set=f"{failure.set}{where}") for failure in unfit]
+    for request in requests:
+        found.setdefault(request.name, []).append(request)
     return found
 
 
