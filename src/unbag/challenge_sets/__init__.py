@@ -7,7 +7,6 @@ names is the description.
     my_set = "my_package.my_set:SET"
 """
 
-from difflib import get_close_matches
 from functools import cache
 from importlib import import_module
 from importlib.metadata import EntryPoint, entry_points
@@ -15,6 +14,7 @@ from pathlib import Path
 from typing import Final
 
 from unbag.challenge_sets.base import ChallengeSet
+from unbag.utils.options import did_you_mean
 
 GROUP: Final = "unbag.challenge_sets"
 
@@ -50,8 +50,7 @@ def _meant(name: str) -> str:
     """Return a question after the set that a wrong name may mean, as of its title; nothing where none is like it."""
     key = "_".join(name.strip().lower().replace("-", " ").split())
     parts = [each for each in names() if key and key in each]
-    alike = parts or get_close_matches(key, names(), n=1)
-    return f", did you mean {alike[0]!r}?" if alike else ""
+    return did_you_mean(parts[0] if parts else key, names())
 
 
 def find(name: str) -> ChallengeSet | None:

@@ -4,7 +4,6 @@ import inspect
 import os
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import fields
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
@@ -14,7 +13,7 @@ from unbag.data.corpora import CORPORA, LANGUAGES
 from unbag.data.readers import is_damage
 from unbag.data.sources import LEFT_OUT
 from unbag.utils import parallel
-from unbag.utils.options import Option, described, read, require
+from unbag.utils.options import Option, described, did_you_mean, read, require
 
 DEFAULT_CORPUS: Final = "snli"
 
@@ -75,8 +74,7 @@ def _no_config(name: str, config: str, known: Collection[str]) -> ValueError:
             return UnfitError(
                 f"the {name} set is not made of {LANGUAGES[corpus.language]} pairs, as {asked} is; {others}"
             )
-    alike = get_close_matches(config.strip().lower(), known, n=1)
-    question = f", did you mean {alike[0]!r}?" if alike else ";"
+    question = did_you_mean(config, known) or ";"
     return ValueError(f"the {name} set has no config {config!r}{question} {others}")
 
 

@@ -5,12 +5,12 @@ Each corpus of the Hub is pinned: to a commit, or, if its repository has no fixe
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from difflib import get_close_matches
 from types import MappingProxyType
 from typing import Final
 
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, LABELS, NEUTRAL, NOT_ENTAILMENT, TWO_WAY
 from unbag.utils.advice import first_fitting
+from unbag.utils.options import did_you_mean
 
 SNLI: Final = """@inproceedings{bowman-etal-2015-large,
   title = {A large annotated corpus for learning natural language inference},
@@ -320,17 +320,7 @@ def corpus(name: str) -> Corpus:
     """
     if name not in CORPORA:
         raise ValueError(
-            f"expected a corpus ({', '.join(CORPORA)}), found {name!r}{meant(name)}"
+            f"expected a corpus ({', '.join(CORPORA)}), found {name!r}{did_you_mean(name, CORPORA)}"
             + first_fitting("; pass data of your own with --data")
         )
     return CORPORA[name]
-
-
-def meant(name: str) -> str:
-    """Return a question after the corpus that a wrong name may mean; nothing where none is like it.
-
-    >>> meant("SNLI "), meant("nothing")
-    (", did you mean 'snli'?", '')
-    """
-    alike = get_close_matches(name.strip().lower(), CORPORA, n=1)
-    return f", did you mean {alike[0]!r}?" if alike else ""

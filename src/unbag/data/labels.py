@@ -241,6 +241,21 @@ def two_label_orders() -> list[tuple[str, ...]]:
     return [order for space in (TWO_WAY, CONTRADICTION_OR_NOT) for order in permutations(space)]
 
 
+def candidate_orders(declared: Sequence[str], *, two_too: bool = False) -> list[tuple[str, ...]]:
+    """Return the orders that outputs may be in, the declared one first.
+
+    Args:
+        declared: the order that a model or a file declares.
+        two_too: whether outputs of three labels may be of two as well.
+
+    >>> candidate_orders(("entailment", "not_entailment"))[:2]
+    [('entailment', 'not_entailment'), ('not_entailment', 'entailment')]
+    """
+    others: list[tuple[str, ...]] = list(permutations(declared)) if len(declared) > 2 else []
+    others += two_label_orders() if len(declared) == 2 or two_too else []
+    return [tuple(declared), *(order for order in others if order != tuple(declared))]
+
+
 def label_space_of(order: Sequence[str]) -> tuple[str, ...]:
     """Return the label space, in our order, of which `order` is a permutation.
 

@@ -7,7 +7,6 @@ altered, or chosen because models fail on them, another order may fit a model wh
 
 import logging
 from collections.abc import Mapping, Sequence
-from itertools import permutations
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -17,7 +16,7 @@ from unbag import challenge_sets
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.request import BuiltSet
 from unbag.data.columns import column, numbers
-from unbag.data.labels import LABELS, NOT_ENTAILMENT, fold, label_space_of, two_label_orders
+from unbag.data.labels import LABELS, NOT_ENTAILMENT, candidate_orders, fold, label_space_of
 from unbag.data.predictions import SetPredictions
 from unbag.inference.function import DICTS, NAMES, CallablePredictor
 from unbag.inference.label_probe import PAIRS, MislabelledError, ProbeReport, probe
@@ -188,8 +187,7 @@ def fit(
         declared: the labels as the file names them.
         has_columns: whether the file has a column of probabilities for each, or names labels.
     """
-    others = list(permutations(declared)) if len(declared) > 2 else two_label_orders()
-    orders = [tuple(declared), *(order for order in others if order != tuple(declared))]
+    orders = candidate_orders(declared)
     shares = [_balanced(predicted, labels, order) for order in orders]
     best = max(range(len(orders)), key=shares.__getitem__)  # the file's own order comes first, so it wins a tie
     warning = None

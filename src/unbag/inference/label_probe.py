@@ -5,7 +5,6 @@ The pairs are everyday sentences, written for the probe, that no trained model s
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import permutations
 from typing import Any, Final
 
 import numpy as np
@@ -17,6 +16,7 @@ from unbag.data.labels import (
     LABELS,
     NEUTRAL,
     LabelError,
+    candidate_orders,
     fold,
     label_id,
     label_space_of,
@@ -214,7 +214,7 @@ def probe(predictor: Predictor, language: str = "en") -> ProbeReport:
     if threshold is not None:  # as on a set, by its threshold or by rank
         answers, _ = ranked(answers, [label_id(label) for label in golds], threshold)
     outputs = [declared.index(space[column]) for column in answers.predicted]
-    orders = _orders(declared, two_too=ids and max(outputs) < 2)
+    orders = candidate_orders(declared, two_too=ids and max(outputs) < 2)
     right = {order: _right(outputs, order, golds) for order in orders}
     by = right if couples is None else couples
     best = max(orders, key=by.__getitem__)  # the declared order comes first, so it wins a tie
@@ -257,7 +257,7 @@ def fitting_order(predictor: CallablePredictor, found: int, language: str = "en"
         enough: float = ENOUGH_COUPLES
     else:
         predicted = outputs.argmax(axis=1).tolist()
-        right = {order: float(_right(predicted, order, golds)) for order in _orders(declared)}
+        right = {order: float(_right(predicted, order, golds)) for order in candidate_orders(declared)}
         enough = ENOUGH_OF_TWO if found == 2 else ENOUGH
     best = max(right, key=right.__getitem__)
     return best if right[best] >= enough else None
@@ -272,13 +272,6 @@ def validate_outputs(predictor: CallablePredictor, error: OutputCountError) -> N
     raise error.with_order(fitting_order(predictor, error.found) if error.found <= len(LABELS) else None) from None
 
 
-def _orders(declared: tuple[str, ...], *, two_too: bool = False) -> list[tuple[str, ...]]:
-    """Return the orders that outputs may be in, the declared one first; with `two_too` those of two labels too."""
-    others = list(permutations(declared)) if len(declared) > 2 else []
-    others += two_label_orders() if len(declared) == 2 or two_too else []
-    return [declared, *(order for order in others if order != declared)]
-
-
 def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str]) -> int:
     """Return how many pairs are right, were the outputs in that order."""
     space = label_space_of(order)
@@ -288,7 +281,7 @@ def _right(outputs: Sequence[int], order: tuple[str, ...], golds: Sequence[str])
 def _couples(answers: SetPredictions, golds: Sequence[str], declared: tuple[str, ...]) -> dict[tuple[str, ...], float]:
     """Return how many couples the score of one output ranks right in each reading."""
     odds = scores_of(answers.probabilities, answers.label_space)
-    return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, _orders(declared))
+    return _couples_of(odds if declared == label_space_of(declared) else -odds, golds, candidate_orders(declared))
 
 
 def _couples_of(

@@ -7,8 +7,9 @@ are. What is impossible beyond that, each config says itself.
 import inspect
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields
+from difflib import get_close_matches
 from numbers import Integral, Real
 from pathlib import Path
 from types import NoneType, UnionType
@@ -36,6 +37,16 @@ _FALSE: Final = frozenset({"false", "no", "0"})
 
 COLUMNS_GIVEN: Final = "--columns premise=…,hypothesis=…,label=…"
 """How the columns of data of one's own are written."""
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return a question after a wrong name, with the known name that it is most like; empty if none is like it.
+
+    >>> did_you_mean("SNLI ", ["snli", "mnli"]), did_you_mean("nothing", ["snli"])
+    (", did you mean 'snli'?", '')
+    """
+    alike = get_close_matches(name.strip().lower(), known, n=1)
+    return f", did you mean {alike[0]!r}?" if alike else ""
 
 
 def by_name(parts: Sequence[str], expected: str, lists: frozenset[str] = frozenset()) -> dict[str, str]:
