@@ -9,6 +9,7 @@ import evaluate
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
 from unbag.scoring.nested import returned
+from unbag.scoring.validation import label_names
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
   title = {Synthetic Dataset for Evaluating Complex Compositional Knowledge for Natural Language Inference},
@@ -47,6 +48,5 @@ class NaturalLogic(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predicted = LABELS if options.get("pair") is not None else FOUR_WAY
-        predictions = [predicted[label] if isinstance(label, int) else label for label in predictions]
-        gold: list[Any] = [FOUR_WAY[label] if isinstance(label, int) else label for label in references]
+        predictions, gold = label_names(predictions, predicted), label_names(references, FOUR_WAY)
         return returned(natural_logic(predictions, gold, **options), structured=structured)

@@ -46,3 +46,11 @@ def test_metric_of_an_unknown_name_says_which_it_expects():
     wrong = ["entails", *_named(inputs["predictions"])[1:]]
     with pytest.raises(ValueError, match=r"expected labels entailment, .*, got 'entails'; pass ids"):
         _metric("label_distribution").compute(**inputs | {"predictions": wrong})
+
+
+@pytest.mark.parametrize(("column", "label"), [("predictions", 3), ("predictions", -1), ("references", -1)])
+def test_natural_logic_of_an_id_without_a_label_is_rejected(column, label):
+    inputs = {"predictions": [0, 1, 2], "references": [0, 1, 2]}
+    wrong = inputs | {"pair": ["a", "b", "c"], "reverse": [False] * 3, column: [0, 1, label]}
+    with pytest.raises(ValueError, match=f"expected label ids from 0 to .*, got {label} in row 2"):
+        _metric("natural_logic").compute(**wrong)

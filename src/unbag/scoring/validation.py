@@ -1,6 +1,7 @@
 """Validation of the inputs of every metric: lengths, label ids and label names, and names as numbers."""
 
 from collections.abc import Hashable, Sequence
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,28 @@ def label_ids(labels: Sequence[Any], names: Sequence[str] = LABELS) -> list[Any]
                 "in the order of the ids"
             )
     return [ids[label] if isinstance(label, str) else label for label in labels]
+
+
+def label_names(labels: Sequence[Any], names: Sequence[str]) -> list[Any]:
+    """Return label names; ids become their names, and all else stays as it is.
+
+    Args:
+        labels: Label ids or label names, shape (n,); None is no label.
+        names: Names of the ids 0, 1, …
+
+    Raises:
+        ValueError: If an id is none of `names`.
+
+    >>> label_names([1, "entailment", None], ["entailment", "neutral"])
+    ['neutral', 'entailment', None]
+    """
+    named = []
+    for row, label in enumerate(labels):
+        is_id = isinstance(label, Integral)
+        if is_id and not 0 <= label < len(names):
+            raise ValueError(
+                f"predictions or references: expected label ids from 0 to {len(names) - 1} ({', '.join(names)}), got "
+                f"{label} in row {row}"
+            )
+        named.append(names[label] if is_id else label)
+    return named
