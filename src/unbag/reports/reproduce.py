@@ -155,10 +155,10 @@ def remarks(result: Result) -> list[str]:
         label = positive_of(str(model.get("outputs", "")).split(","))
         said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
-        longest = f" {model['max_length']} tokens" if "max_length" in model else " input"
+        limit = f"{model['max_length']} tokens that" if "max_length" in model else "input that"
         said.append(
-            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than "
-            f"{model['name']}'s longest{longest}; it did not read their ends."
+            f"{percentage(result.truncated_share)} of the pairs ({model['truncated_pairs']:,}) are longer than the "
+            f"{limit} {model['name']} reads at most; they were truncated."
         )
     if "trusted_code" in model:
         said.append(f"{model['name']} ran Python code of its own repository, as asked (--trust-remote-code).")

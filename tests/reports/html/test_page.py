@@ -223,6 +223,20 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
     assert "Right 80.0 % [" in text
 
 
+def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_path):
+    def unscored(name):
+        result = _plain(name, 0.8)
+        nothing = result.scores[BEYOND_WORDS] | {"score": Estimate(None, None, None, 0), "p": None}
+        return replace(result, scores={**result.scores, BEYOND_WORDS: nothing})
+
+    html.write([written(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
+    text = (tmp_path / "none.html").read_text(encoding="utf-8")
+    assert 'id="profile-box"' not in text
+    assert "<small>b –</small>" in text, "nothing stands before the other models"
+    html.write([written(_plain("org/a", 0.8))], tmp_path / "some.html")
+    assert 'id="profile-box"' in (tmp_path / "some.html").read_text(encoding="utf-8")
+
+
 def test_models_and_references_look_different_each():
     charts = pytest.importorskip("unbag.reports.html.charts")
     models = ["a", "b", "c", "d", "e", "f"]

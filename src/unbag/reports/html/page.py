@@ -111,6 +111,7 @@ def render(gathered: ReportData) -> str:
     )  # fmt: skip
     script = _asset("page.js")
     stand = standings(gathered)
+    scores = profile(stand, gathered)
     text = environment.get_template("page.html.jinja").render(
         script=Markup(script),
         style=Markup(_asset("page.css")),
@@ -122,7 +123,7 @@ def render(gathered: ReportData) -> str:
         cards=cards(gathered, stand, _readings(gathered)),
         scale=_sentence(verdict.scale(list(stand[gathered.subject.name].values()))),
         left_out=[(_title(each.set), each.model or "", each.reason) for each in gathered.left_out],
-        profile=_drawn(profile(stand, gathered), gathered, wide=True),
+        profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(examples.gallery(gathered)),
         marks=examples.marks(gathered),
