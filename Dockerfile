@@ -1,5 +1,5 @@
 # unbag on a CPU: `docker build -t unbag . && docker run --rm unbag` shows the demonstration, with no network.
-#   docker run --rm -v "$PWD:/work" unbag build permuted --data pairs.csv --out set.parquet
+#   docker run --rm -v "$PWD:/work" unbag build permuted --data pairs.csv --output set.parquet
 # With models: `docker build --build-arg EXTRAS=[models] -t unbag .`
 FROM python:3.12-slim
 ARG EXTRAS=""

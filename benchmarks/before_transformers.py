@@ -105,7 +105,7 @@ def arguments() -> argparse.Namespace:
     add("--paper-sizes", action="store_true", help="all sizes as the authors have them, but for -o")
     add("--evaluated", type=int, help="examples of swapped, SOSwap and Breaking NLI each (default all)")
     add("--permuted", type=int, default=200, help="sentence pairs to permute (default %(default)s)")
-    add("--training", nargs="+", help="what CS's lexical model is fitted to (default: the suite's)")
+    add("--train-data", nargs="+", help="what CS's lexical model is fitted to (default: the suite's)")
     add("--files", help="folder with the authors' files of Breaking NLI and SICCK (default: downloaded)")
     return parser.parse_args()
 
@@ -132,7 +132,7 @@ def finished(args: argparse.Namespace, name: str, order: str, seed: int) -> Run:
         out = args.out / "evaluations" / folder
         store = args.out / "predictions"
         found = evaluator.evaluate_all(
-            [model], requests(args), out=out, predictions=store, lexical=False, shuffled=False
+            [model], requests(args), output_dir=out, predictions=store, lexical_baseline=False, shuffled=False
         )
         predictor, _ = predictor_of(model)
         network = predictor.model  # type: ignore[attr-defined]
@@ -216,7 +216,7 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
         learning_rate=asked["learning_rate"],
         seed=asked["seed"],
         precision=args.precision,
-        out=out,
+        output_dir=out,
     )
     record = run(scripts.file("trainers", "finetune").RECIPE, config, on_step=on_step)
     seconds = [end - begin for begin, end in pairwise(steps)]
@@ -227,12 +227,12 @@ def requests(args: argparse.Namespace) -> list[Request]:
     """Return the sets."""
     corpus, file = args.corpus, {"file": args.files} if args.files else {}
     lexical = suite.sampled(suite.request("cs_lambda")).options
-    training = {"training": tuple(args.training)} if args.training else dict(lexical)
+    training = {"train_data": tuple(args.training)} if args.training else dict(lexical)
     return [
         Request("cs_lambda", corpus, training),
-        Request("permuted", corpus, examples=args.permuted),
-        Request("swapped", corpus, examples=args.evaluated),
-        Request("soswap_addamod", corpus, examples=args.evaluated),
+        Request("permuted", corpus, max_examples=args.permuted),
+        Request("swapped", corpus, max_examples=args.evaluated),
+        Request("soswap_addamod", corpus, max_examples=args.evaluated),
         Request("breaking_nli", suite.request("breaking_nli").config, file, args.evaluated),
         Request("sicck", suite.request("sicck").config, file),
     ]
@@ -240,7 +240,7 @@ def requests(args: argparse.Namespace) -> list[Request]:
 
 def answered(args: argparse.Namespace, predictor: Any) -> float:
     """Return the pairs of the corpus that a model answers in a second."""
-    rows = build(Request("plain", args.corpus, examples=TIMED)).rows
+    rows = build(Request("plain", args.corpus, max_examples=TIMED)).rows
     pairs = [column(rows, side).to_pylist() for side in ("premise", "hypothesis")]
     predictor.predict(*(side[:32] for side in pairs))
     begun = clock()

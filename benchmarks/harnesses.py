@@ -57,7 +57,7 @@ def pairs() -> str:
 
 def ours(model: str, requests: list[Request], folder: Path, **options: Any) -> Scores:
     """Return what `unbag evaluate` says, as the harnesses name it."""
-    evaluate(model, requests, out=folder, **options)
+    evaluate(model, requests, output_dir=folder, **options)
     found = results.read(folder / results.FILE)
     scores: Scores = {}
     for each in found:

@@ -153,8 +153,8 @@ def main() -> None:
         "tokens_per_pair": round(tokens, 1),
         "peer_batch_size": peers.BATCH,
         "batch_tokens": full.batch_tokens,
-        "shortcut": full.identity["shortcut"],
-        "layout": full.identity["layout"],
+        "last_layer": full.identity["last_layer"],
+        "weight_layout": full.identity["weight_layout"],
         "pairs_per_second": {name: round(value, 1) for name, value in speed.items()},
         "times_cross_encoder": {name: against(name, CROSS_ENCODER) for name in systems},
         "times_openvino": {

@@ -73,8 +73,8 @@ def summary(found: Mapping[str, Mapping[int, Measures]]) -> dict[str, Any]:
     z = norm.isf(LEVEL / 2 / max(len(tested), 1))
     for each in tested:
         each["corrected"] = [each["value"] - z * each["error"], each["value"] + z * each["error"]]
-    left_out = sorted(set.union(*numbers_of) - shared)
-    return {"compared_with": PLAIN, "differences": len(tested), "left_out": left_out, "measures": table}
+    excluded = sorted(set.union(*numbers_of) - shared)
+    return {"compared_with": PLAIN, "differences": len(tested), "excluded": excluded, "measures": table}
 
 
 def differences(measure: str, found: Mapping[str, Mapping[int, Measures]]) -> dict[str, dict[str, Any]]:
@@ -109,8 +109,8 @@ def show(record: Mapping[str, Any]) -> None:
                 continue
             cells = (f"{_cell(row[name]):>{_WIDTH}}" for name in some)
             print(f"{measure:30}{row.get('n', ''):>7}" + "".join(cells), file=sys.stderr)
-    if record["left_out"]:
-        print(f"\nnot of every model, so left out: {', '.join(record['left_out'])}", file=sys.stderr)
+    if record["excluded"]:
+        print(f"\nnot of every model, so left out: {', '.join(record['excluded'])}", file=sys.stderr)
     print(f"\n* below {LEVEL:g} by Holm among {record['differences']} differences", file=sys.stderr)
 
 

@@ -1,7 +1,7 @@
 """What does each way to train change? Trained models on the corpora and challenge sets, beside plain fine-tuning.
 
     for seed in 1 2 3; do unbag train finetune --model ORG/MODEL --seed $seed --out runs/plain-$seed; …; done
-    python benchmarks/recipes.py plain=runs/plain-* hex=runs/hex-* --examples 2000 --permuted 200
+    python benchmarks/recipes.py plain=runs/plain-* hex=runs/hex-* --max-examples 2000 --permuted 200
 
 The first name is what the others are compared with. A line a number: mean and standard deviation over a recipe's
 models, which differ in their seed, and, of accuracies, the difference in points from the first recipe on the same
@@ -84,9 +84,9 @@ def add_columns(parser: argparse.ArgumentParser) -> None:
     """Add what says which pairs models are asked."""
     parser.add_argument("--corpus", default="snli", help="what they were trained on (default snli)")
     parser.add_argument("--elsewhere", nargs="*", default=["mnli-validation_matched", "sick-test"], metavar="CONFIG")
-    parser.add_argument("--examples", type=int, help="pairs of each other corpus, and swapped ones (default all)")
+    parser.add_argument("--max-examples", type=int, help="pairs of each other corpus, and swapped ones (default all)")
     parser.add_argument("--permuted", type=int, help="sentence pairs to permute (default all)")
-    parser.add_argument("--training", nargs="*", help="what CS's lexical model is fitted to (its default)")
+    parser.add_argument("--train-data", nargs="*", help="what CS's lexical model is fitted to (its default)")
     parser.add_argument("--embeddings", help="table of embeddings for ReSNLI's measure (its default)")
     parser.add_argument(
         "--official",
@@ -102,7 +102,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
     corpus: str = args.corpus
     own = build(Request("plain", corpus))
     ids = column(own.rows, "source_id")
-    cs = build(Request("cs_lambda", corpus, {"training": args.training} if args.training else {})).rows
+    cs = build(Request("cs_lambda", corpus, {"train_data": args.training} if args.training else {})).rows
     misleading = column(cs, "source_id").filter(pa.array(numbers(cs, "lms") >= LAMBDA))
     uncertainty = _uncertainty(corpus, args.embeddings, own.data["split"], ids)
     order = np.argsort(uncertainty, kind="stable")
@@ -112,13 +112,13 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
         f"{corpus}, words tell most": _mask(order[:size], len(order)),
         f"{corpus}, words tell least": _mask(order[-size:], len(order)),
     }
-    exchanged = build(Request("swapped", corpus, examples=args.examples))
+    exchanged = build(Request("swapped", corpus, max_examples=args.examples))
     adversaries = build(Request("soswap_addamod", corpus))
     kind = column(adversaries.rows, "kind")
     found: dict[str, tuple[BuiltSet, dict[str, Bools]]] = {corpus: (own, parts)}
     found["swapped, both orders"] = (exchanged, {"swapped": numbers(exchanged.rows, "swapped")})
     for config in args.elsewhere:
-        found[config] = (build(Request("plain", config, examples=args.examples)), {})
+        found[config] = (build(Request("plain", config, max_examples=args.examples)), {})
     found["soswap and addamod"] = (
         adversaries,
         {name: pc.equal(kind, name).to_numpy(zero_copy_only=False) for name in ("soswap", "addamod")},
@@ -132,7 +132,7 @@ def asked(args: argparse.Namespace) -> tuple[dict[str, tuple[BuiltSet, dict[str,
             {name: rows.to_numpy(zero_copy_only=False) for name, rows in of_each.items()}
             | {"held-out words of Breaking NLI": _of_held_out_words(breaking.rows)},
         )
-    others = [build(Request("permuted", corpus, examples=args.permuted))]
+    others = [build(Request("permuted", corpus, max_examples=args.permuted))]
     return found, [*others, *([build(_official("sicck", args))] if "sicck" in args.official else [])]
 
 

@@ -52,7 +52,7 @@ def main() -> None:
         to = args.to or str(here / "runs")
         (here / "coin.py").write_text(COIN)
         write_pairs(here / "pairs.parquet", args.rows)
-        command = ["coin:coin", "--sets", args.set, "--data", "pairs.parquet", "--no-lexical", "--json"]
+        command = ["coin:coin", "--sets", args.set, "--data", "pairs.parquet", "--no-lexical-baseline", "--json"]
         begun = time.perf_counter()
         one = Run(here, "one", [*command, "--out", f"{to}/one"], args.seconds)
         one.ended()

@@ -25,7 +25,7 @@ import numpy as np
 
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, of_model
-from unbag.scoring.skill import Credits, beyond_words
+from unbag.scoring.skill import Credits, skill_score
 
 LABELS = 3
 CONTROL = 0.3  # s of the shuffled control of the models whose score is known
@@ -82,8 +82,8 @@ def verdicts(credits: list[tuple[Credits, Credits]], resamples: int, seed: int) 
     data = {"name": "simulated", "split": ""}
     results = []
     for number, (own, control) in enumerate(credits):
-        scores = beyond_words(own, shuffled=control, resamples=resamples, seed=seed * 1000 + number)
-        results.append(Result(f"set {number}", {}, {"name": "m"}, data, {"beyond_words": scores}, {}))
+        scores = skill_score(own, shuffled=control, resamples=resamples, seed=seed * 1000 + number)
+        results.append(Result(f"set {number}", {}, {"name": "m"}, data, {"skill": scores}, {}))
     return of_model(results)
 
 

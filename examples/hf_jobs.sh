@@ -22,7 +22,7 @@ job=$1 to=$2
 shift 2
 case $job in
 build) on cpu-performance publish dataset "$@" --to "$to" --num-proc 8 --yes ;;
-evaluate) on l4x1 evaluate "$@" --out /tmp/run --num-proc 4 --push-results "$to" ;;
-train) on l4x1 train "$@" --out /tmp/model --push-checkpoints "$to-checkpoints" --push-results "$to" ;;
+evaluate) on l4x1 evaluate "$@" --output-dir /tmp/run --num-proc 4 --push-results "$to" ;;
+train) on l4x1 train "$@" --output-dir /tmp/model --push-checkpoints "$to-checkpoints" --push-results "$to" ;;
 *) echo "expected build, evaluate or train, found $job" >&2 && exit 2 ;;
 esac

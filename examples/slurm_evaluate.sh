@@ -17,7 +17,7 @@ set -euo pipefail
 shards=$1 out=$2
 shift 2
 if [[ -n ${SLURM_ARRAY_TASK_ID:-} ]]; then
-    exec srun unbag evaluate "$@" --shard "$SLURM_ARRAY_TASK_ID/$shards" --out "$out"
+    exec srun unbag evaluate "$@" --shard "$SLURM_ARRAY_TASK_ID/$shards" --output-dir "$out"
 fi
 array=$(sbatch --parsable --array="0-$((shards - 1))" "$0" "$shards" "$out" "$@")
 # The last shard scores. This scores again, however the shards ended: or it names the parts that are missing.

@@ -5,11 +5,11 @@ from pathlib import Path
 import numpy as np
 
 from unbag.challenge_sets import results
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation import samples
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import Credits, beyond_words
+from unbag.scoring.skill import Credits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 ROWS = 300
@@ -21,14 +21,14 @@ def result(name="model", right=0.8, *, set_name="plain", rows=ROWS, seed=0, kind
     lots = np.random.default_rng(seed).random(rows)
     predicted = np.where(lots < right, gold, (gold + 1) % 3)
     scores = accuracy(predicted, gold) if set_name == "plain" else swap_consistency_of_pairs(predicted, gold, predicted)
-    beyond = beyond_words(Credits(predicted == gold, gold, range(rows)))
+    beyond = skill_score(Credits(predicted == gold, gold, range(rows)))
     return Result(
         set=set_name,
         config={},
         model={"name": name, "kind": kind, "options": {}},
-        data={"name": data, "split": "", "origin": data, "revision": "sha256:0", "rows": rows, "left_out": {}}
+        data={"name": data, "split": "", "origin": data, "revision": "sha256:0", "rows": rows, "excluded": {}}
         | {"sha256": f"{data} {rows}"},
-        scores={**scores, BEYOND_WORDS: beyond and {**beyond, "lexical_model": None}},
+        scores={**scores, SKILL: beyond and {**beyond, "lexical_model": None}},
         environment={"python": "3", "unbag": "0"},
     )
 

@@ -48,7 +48,7 @@ from unbag import scripts
 metric = evaluate.load(str(scripts.ROOT / "metrics" / "swap_consistency"))
 print(metric.compute(predictions=[0, 1], references=[0, 1], source_id=["a", "a"], swapped=[False, True]))
 """
-_ASKED: Final = ("--data", "pairs.csv", "--sets", "plain", "--no-lexical")
+_ASKED: Final = ("--data", "pairs.csv", "--sets", "plain", "--no-lexical-baseline")
 
 
 class Use(NamedTuple):
@@ -63,15 +63,15 @@ def uses(endpoint: str) -> tuple[Use, ...]:
     """Return what is tried in every environment, in an order in which the later may use what the earlier leave."""
     tuned = ("unbag", "train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv")
     tuned += ("--max-steps", "2")
-    asked = ("unbag", "evaluate", "endpoint:tiny", "--base-url", endpoint, *_ASKED, "--examples", "3")
+    asked = ("unbag", "evaluate", "endpoint:tiny", "--base-url", endpoint, *_ASKED, "--max-examples", "3")
     return (
         Use(
             "build, ask a function, score, report",
             frozenset(),
             (
-                ("unbag", "build", "swapped", "--data", "pairs.csv", "--out", "swapped.parquet"),
-                ("unbag", "evaluate", "yes:says", *_ASKED, "--out", "said"),
-                ("unbag", "report", "said", "--out", "said.html"),
+                ("unbag", "build", "swapped", "--data", "pairs.csv", "--output", "swapped.parquet"),
+                ("unbag", "evaluate", "yes:says", *_ASKED, "--output-dir", "said"),
+                ("unbag", "report", "said", "--output", "said.html"),
             ),
         ),
         Use("the demonstration", frozenset(), (("unbag", "demo"),)),
@@ -79,30 +79,42 @@ def uses(endpoint: str) -> tuple[Use, ...]:
             "make, train and ask a model",
             frozenset({"models"}),
             (
-                ("unbag", "models", "make", "dan", "--corpus", "pairs.csv", "--out", "dan"),
-                (*tuned, "--out", "tuned"),
-                ("unbag", "evaluate", "./tuned", *_ASKED, "--out", "asked"),
+                ("unbag", "models", "make", "dan", "--corpus", "pairs.csv", "--output-dir", "dan"),
+                (*tuned, "--output-dir", "tuned"),
+                ("unbag", "evaluate", "./tuned", *_ASKED, "--output-dir", "asked"),
             ),
         ),
         Use(
             "train under trackers",
             frozenset({"models", "trackers"}),
-            ((*tuned, "--trackers", "tensorboard", "--trackers", "trackio", "--out", "tracked"),),
+            ((*tuned, "--trackers", "tensorboard", "--trackers", "trackio", "--output-dir", "tracked"),),
         ),
         Use(
             "permute Chinese",
             frozenset({"zh"}),
-            (("unbag", "build", "permuted", "--data", "chinese.csv", "--language", "zh", "--out", "chinese.parquet"),),
+            (
+                (
+                    "unbag",
+                    "build",
+                    "permuted",
+                    "--data",
+                    "chinese.csv",
+                    "--language",
+                    "zh",
+                    "--output",
+                    "chinese.parquet",
+                ),
+            ),
         ),
         Use(
             "ask WordNet",
             frozenset({"wordnet"}),
             (
                 ("python", "-m", "unbag.baselines.wordnet.install"),
-                ("unbag", "evaluate", "wordnet", *_ASKED, "--out", "known"),
+                ("unbag", "evaluate", "wordnet", *_ASKED, "--output-dir", "known"),
             ),
         ),
-        Use("ask an endpoint", frozenset({"llm"}), ((*asked, "--out", "answered"),)),
+        Use("ask an endpoint", frozenset({"llm"}), ((*asked, "--output-dir", "answered"),)),
         Use("compute a metric by evaluate", frozenset({"metrics"}), (("python", "-c", _METRIC),)),
     )
 

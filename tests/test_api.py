@@ -29,7 +29,9 @@ def ids(premises, hypotheses):
 
 
 def asked(model=by_length, sets=("plain", "swapped"), **options):
-    return unbag.evaluate(model, sets, **{"data": DATA, "examples": 90, "lexical": False, "progress": False} | options)
+    return unbag.evaluate(
+        model, sets, **{"data": DATA, "max_examples": 90, "lexical_baseline": False, "progress": False} | options
+    )
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -46,7 +48,7 @@ def report():
 
 
 def test_without_a_folder_the_numbers_are_the_same_and_the_temporary_one_goes_with_the_report(tmp_path):
-    named, unnamed = asked(out=tmp_path / "out"), asked()
+    named, unnamed = asked(output_dir=tmp_path / "out"), asked()
     assert unnamed.results == named.results == results.read(tmp_path / "out" / results.FILE)
     assert named.folder == tmp_path / "out"
     folder = unnamed.folder
@@ -91,12 +93,12 @@ def test_predictions_of_what_is_recognised_are_kept_in_the_users_cache(monkeypat
 
 def test_a_saved_report_is_a_run_like_any_other(report, tmp_path):
     folder = report.save(tmp_path / "run")
-    asked(out=tmp_path / "out")
+    asked(output_dir=tmp_path / "out")
     for file in (tmp_path / "out").rglob("*"):
         if file.is_file() and "predictions" not in file.parts:
             assert (folder / file.relative_to(tmp_path / "out")).read_bytes() == file.read_bytes()
     assert (folder / "table.txt").read_text().rstrip().splitlines()[-1].strip() in str(report)
-    other = unbag.evaluate(lambda p, h: ["neutral"] * len(p), "plain", data=DATA, examples=90, progress=False)
+    other = unbag.evaluate(lambda p, h: ["neutral"] * len(p), "plain", data=DATA, max_examples=90, progress=False)
     assert unbag.compare(folder, other.save(tmp_path / "other")).differences
     assert report.save(report.folder) == report.folder, "in its own folder nothing is copied over itself"
 
@@ -163,8 +165,8 @@ def test_a_notebook_shows_verdict_scores_and_numbers_and_no_name_is_markup():
 
 
 def test_a_report_without_results_says_why():
-    left_out = results.SkippedSet("sicck", None, "no such file")
-    empty = unbag.Report((), demo.file("train").parent, [left_out])
+    skipped = results.SkippedSet("sicck", None, "no such file")
+    empty = unbag.Report((), demo.file("train").parent, [skipped])
     assert repr(empty) == str(empty) == "Left out: sicck (no such file)"
     assert "sicck (no such file)" in empty._repr_html_()
     with pytest.raises(ValueError, match=r"found none: sicck \(no such file\)"):
@@ -186,11 +188,20 @@ def test_ids_without_an_order_are_refused_before_a_set_is_made(monkeypatch):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"model": "org/model", "shots": 3}, "shots is for causal:ORG/LM or endpoint:NAME; org/model is a classifier"),
-        ({"model": "org/model", "chat": True}, "chat is for causal:ORG/LM; org/model is a classifier"),
+        (
+            {"model": "org/model", "num_fewshot": 3},
+            "num_fewshot is for causal:ORG/LM or endpoint:NAME; org/model is a classifier",
+        ),
+        (
+            {"model": "org/model", "apply_chat_template": True},
+            "apply_chat_template is for causal:ORG/LM; org/model is a classifier",
+        ),
         ({"model": "causal:org/lm", "base_url": "http://x/v1"}, "base_url is for endpoint:NAME; causal:org/lm is"),
-        ({"model": "endpoint:name", "chat": False}, "chat is for causal:ORG/LM; endpoint:name is a model behind"),
-        ({"model": "org/model", "training": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
+        (
+            {"model": "endpoint:name", "apply_chat_template": False},
+            "apply_chat_template is for causal:ORG/LM; endpoint:name is a model behind",
+        ),
+        ({"model": "org/model", "train_data": ["snli"]}, "training is for lexical, hypothesis-only or majority; org"),
         ({"device": "cpu"}, "device is for a Hub id or a folder or causal:ORG/LM; by_length is a function"),
         ({"corpus": "snli"}, "either a corpus or data of your own, not both"),
         ({"data": None, "labels": list(LABELS)}, "labels says how data of your own is read, and no data is named"),
@@ -217,9 +228,9 @@ def test_evaluate_with_an_out_that_no_folder_can_be_is_refused_before_anything_i
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "out", str(tmp_path / "file" / "a" / "b")):
         with pytest.raises(ValueError, match=rf"{out}: expected a folder to write, but {tmp_path}/file is no folder"):
-            asked(out=out)
+            asked(output_dir=out)
     with pytest.raises(ValueError, match="expected out to be the path of a folder, found ''"):
-        asked(out="")
+        asked(output_dir="")
 
 
 class Thing:
@@ -256,7 +267,9 @@ def test_evaluate_with_a_corpus_of_another_spelling_suggests_the_name():
         with pytest.raises(ValueError, match=r"expected a corpus .*did you mean 'snli'\?"):
             asked(data=None, corpus=corpus)
         with pytest.raises(ValueError, match=r"no config '.*did you mean 'snli-.*'\?"):
-            unbag.evaluate(by_length, [unbag.Request("plain", f"{corpus}-validation")], lexical=False, progress=False)
+            unbag.evaluate(
+                by_length, [unbag.Request("plain", f"{corpus}-validation")], lexical_baseline=False, progress=False
+            )
 
 
 def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, tmp_path):
@@ -269,8 +282,8 @@ def test_a_file_that_cannot_be_found_is_told_before_the_first_set(monkeypatch, t
 
 def test_of_several_models_each_takes_its_own_options_and_what_none_takes_is_refused():
     models = ["org/model", "causal:org/lm"]
-    model_loading.check(models, {"shots": 3, "head": "residual", "dtype": None})
-    assert model_loading.fitting("org/model", {"shots": 3, "head": "residual"}) == {"head": "residual"}
+    model_loading.check(models, {"num_fewshot": 3, "head": "residual", "dtype": None})
+    assert model_loading.fitting("org/model", {"num_fewshot": 3, "head": "residual"}) == {"head": "residual"}
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME"):
         model_loading.check(models, {"base_url": "http://localhost/v1"})
 
@@ -308,7 +321,7 @@ def test_public_names_are_listed_and_there():
 
 def test_progress_is_told_as_asked():
     told = []
-    asked(sets="plain", on_progress=lambda *each: told.append(each))
+    asked(sets="plain", progress_callback=lambda *each: told.append(each))
     assert told[0] == ("plain", 0, 90)
     assert ("plain", 90, 90) in told
     assert told[-1] == ("plain, words shuffled", 450, 450)
@@ -319,8 +332,8 @@ def test_progress_of_the_lexical_model_is_told_too(monkeypatch, tmp_path):
     told = {}
     training = [str(demo.file("train"))]
     unbag.evaluate(
-        "lexical", "plain", data=DATA, examples=90, training=training, pairs=900, pipeline="all",
-        on_progress=lambda name, done, total: told.setdefault(name, []).append((done, total)),
+        "lexical", "plain", data=DATA, max_examples=90, train_data=training, max_train_pairs=900, pipeline="all",
+        progress_callback=lambda name, done, total: told.setdefault(name, []).append((done, total)),
     )  # fmt: skip
     assert told["plain, lexical"] == [(0, 90), (90, 90)]
     assert "plain" in told

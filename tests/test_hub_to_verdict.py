@@ -18,7 +18,7 @@ main()
 """
 COMMAND = [
     *("-c", IN_SMALL_PARTS, "evaluate", "nli-fixtures/minilm-l6-snli", "--sets", "permuted"),
-    *("--corpus", "snli", "--examples", "60", "-o", "q=19"),  # 1,200 rows: five parts
+    *("--corpus", "snli", "--max-examples", "60", "-o", "q=19"),  # 1,200 rows: five parts
 ]
 
 
@@ -31,15 +31,15 @@ def environment(shared_hub, tmp_path_factory):
 def unbroken(environment, tmp_path_factory):
     """Give the folder of a run that nobody disturbed."""
     folder = tmp_path_factory.mktemp("unbroken")
-    PYTHON.run(*COMMAND, "--out", folder, env=environment, check=True)
+    PYTHON.run(*COMMAND, "--output-dir", folder, env=environment, check=True)
     return folder
 
 
 @pytest.mark.nightly
 def test_the_verdict_of_the_fixture(unbroken):
     [result] = results.read(unbroken / "results.json")
-    assert result.data["left_out"] == {"unlabelled": 158, "too short to permute": 6145, "not drawn": 3637}
-    assert result.model["outputs"] == "contradiction,entailment,neutral"
+    assert result.data["excluded"] == {"unlabelled": 158, "too short to permute": 6145, "not drawn": 3637}
+    assert result.model["label_order"] == "contradiction,entailment,neutral"
     assert len(result.model["revision"]) == 40
     # On all 3,697 examples: A .785, P^c .90. Sixty examples are within four standard errors of that.
     assert result.scores["accuracy"].value == pytest.approx(0.785, abs=0.21)
@@ -53,7 +53,7 @@ def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken,
     assert len(list(unbroken.glob("predictions/*/part-*.parquet"))) == 5
     killed = 0
     for moment in rng.uniform(0.2, 2, size=3):
-        process = PYTHON.start(*COMMAND, "--out", tmp_path, env=environment)
+        process = PYTHON.start(*COMMAND, "--output-dir", tmp_path, env=environment)
         while process.poll() is None and not list(tmp_path.glob("predictions/*/manifest.json")):
             time.sleep(0.05)  # until it predicts
         time.sleep(moment)
@@ -63,7 +63,7 @@ def test_a_killed_run_goes_on_and_leaves_the_same_results(environment, unbroken,
         process.wait()
     assert killed, "no run was killed, so this test would show nothing"
     assert not (tmp_path / "results.json").exists()
-    PYTHON.run(*COMMAND, "--out", tmp_path, env=environment, check=True)
+    PYTHON.run(*COMMAND, "--output-dir", tmp_path, env=environment, check=True)
     assert (tmp_path / "results.json").read_bytes() == (unbroken / "results.json").read_bytes()
 
 
@@ -74,7 +74,9 @@ def test_nothing_goes_elsewhere_and_no_token_is_in_a_url(unbroken, shared_hub):
 
 
 def test_a_missing_model_is_one_line(environment, tmp_path):
-    done = PYTHON.run("-m", "unbag", "evaluate", "nobody/no-such-model", "--out", tmp_path / "out", env=environment)
+    done = PYTHON.run(
+        "-m", "unbag", "evaluate", "nobody/no-such-model", "--output-dir", tmp_path / "out", env=environment
+    )
     assert done.returncode == 1
     assert "nobody/no-such-model" in done.stderr.splitlines()[-1]
     assert "Traceback" not in done.stderr

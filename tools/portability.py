@@ -125,7 +125,7 @@ def make(shared: Path | None, *, quick: bool) -> Found:
     here = Path("demo")
     if quick:
         fill(here)
-        some = [replace(each, examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
+        some = [replace(each, max_examples=_EXAMPLES) for each in requests(here) if each.name in _FRACTIONS]
         some = [replace(each, options={**each.options, **_QUICK.get(each.name, {})}) for each in some]
         results = evaluate_all((ReaderPredictor(), "majority"), some, out=here, lexical=False, **fitted_to(here))
     else:

@@ -84,13 +84,13 @@ class BreakingNliConfig(OfficialConfig):
     """Which pairs are made, and what is known of their words.
 
     Attributes:
-        training: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
+        train_data: corpora, whose train splits are taken, and files of pairs: what the words and bigrams of a generated
             pair must occur in, and where `pair_frequency` is counted. By default the corpus the pairs are made from, or
             your own data; the official config then counts nothing.
         embeddings: word embeddings for the column `similarity`: a model of the Hub or a folder, a spaCy pipeline, or a
             text file of word vectors (`unbag.baselines.lexical.embeddings.find`); none by default.
         wordnet: whether WordNet's antonyms, synonyms and hypernyms come in beside the word lists.
-        least_similarity: the least cosine, by `embeddings`, of a word and an antonym that WordNet has for it; a word
+        min_similarity: the least cosine, by `embeddings`, of a word and an antonym that WordNet has for it; a word
             that the table lacks has none. The paper has such a threshold, by GloVe, and does not say which.
         neutral: whether nouns are replaced by such as are below them too (dog for animal), whose label is neutral.
         prepositions: whether a preposition of place is adapted (in the kitchen, on the balcony), as in the paper; else
@@ -98,7 +98,7 @@ class BreakingNliConfig(OfficialConfig):
         bigrams: corpora, whose train splits are taken, files of pairs, and texts (`.txt`, `.txt.gz`: a sentence a line,
             or a table of two words and their count a line), which must have each bigram that a replacement makes. By
             default the training corpus; the paper's are Wikipedia's.
-        least_bigrams: how often they must have it: by default 10 times where `bigrams` are named, as in the paper, and
+        min_bigrams: how often they must have it: by default 10 times where `bigrams` are named, as in the paper, and
             once in a training corpus, which is far smaller than Wikipedia.
         q: replacements of each premise at most.
         seed: decides what is replaced and by what.
@@ -106,16 +106,16 @@ class BreakingNliConfig(OfficialConfig):
             `unbag train … --augment` makes no pair with; or `training`, those of the half that it does.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "training", "embeddings", "bigrams")
+    FILES: ClassVar[tuple[str, ...]] = (*OfficialConfig.FILES, "train_data", "embeddings", "bigrams")
 
-    training: Sequence[str] | None = None
+    train_data: Sequence[str] | None = None
     embeddings: str | None = None
     wordnet: bool = False
-    least_similarity: float | None = None
+    min_similarity: float | None = None
     neutral: bool = False
     prepositions: bool = True
     bigrams: Sequence[str] | None = None
-    least_bigrams: int | None = None
+    min_bigrams: int | None = None
     q: int = DEFAULT_Q
     seed: int = DEFAULT_SEED
     words: str = vocabulary_split.ALL
@@ -140,10 +140,10 @@ class BreakingNliConfig(OfficialConfig):
             raise ValueError(f"the config {OFFICIAL!r} has the authors' words, found words={self.words!r}")
         if self.is_official and (taken := [name for name in ("wordnet", "neutral", "bigrams") if getattr(self, name)]):
             raise ValueError(f"the config {OFFICIAL!r} replaces nothing, so it takes no {' or '.join(taken)}")
-        least = self.least_similarity
+        least = self.min_similarity
         if least is not None and not (self.wordnet and self.embeddings and -1 <= least <= 1):
             raise ValueError(
-                "expected least_similarity from -1 to 1 beside wordnet=true and embeddings, of whose antonyms and by "
+                "expected min_similarity from -1 to 1 beside wordnet=true and embeddings, of whose antonyms and by "
                 f"which it is, found {least:g} with wordnet={self.wordnet} and embeddings={self.embeddings}"
             )
         Substituter(CorpusCounts(Counter(), Counter(), Counter()), self.q, self.bigrams_at_least)  # refuses what cannot
@@ -151,9 +151,9 @@ class BreakingNliConfig(OfficialConfig):
     @property
     def bigrams_at_least(self) -> int:
         """How often each bigram must be attested."""
-        if self.least_bigrams is None:
+        if self.min_bigrams is None:
             return PAPERS_LEAST_BIGRAMS if self.bigrams else 1
-        return self.least_bigrams
+        return self.min_bigrams
 
 
 class BreakingNli(OfficialSet):
@@ -216,7 +216,7 @@ class BreakingNli(OfficialSet):
                 *({"origin": path.name, "split": "", "revision": file_hash(path)} for path in self._bigram_texts()),
             ]
         if not self.config.is_official:
-            options["least_bigrams"] = self.config.bigrams_at_least
+            options["min_bigrams"] = self.config.bigrams_at_least
         if self.config.embeddings:
             options["embeddings"] = embeddings.identity_of(self.config.embeddings)
         if self.config.wordnet:
@@ -231,7 +231,7 @@ class BreakingNli(OfficialSet):
         """Yield the pairs, what their words must be attested in, and what is known of the words."""
         yield from super().requirements()
         config = self.config
-        yield from requirements.of_corpora(config.training or ([config.corpus] if config.corpus else []))
+        yield from requirements.of_corpora(config.train_data or ([config.corpus] if config.corpus else []))
         yield from requirements.of_corpora(config.bigrams or [])
         if config.embeddings:
             yield requirements.embeddings(config.embeddings)
@@ -246,8 +246,8 @@ class BreakingNli(OfficialSet):
     def _training(self) -> list[Source]:
         """Open the training corpus; nothing for the official pairs where none is named."""
         config = self.config
-        if config.training or config.corpus:
-            names = tuple(config.training or (config.corpus,))
+        if config.train_data or config.corpus:
+            names = tuple(config.train_data or (config.corpus,))
             return training_sources(Recipe(names, config.language))
         return [] if config.is_official else self.sources()
 
@@ -294,7 +294,7 @@ class BreakingNli(OfficialSet):
             bigrams=self._bigrams,
             prepositions=config.prepositions,
             similarity=self._similarity,
-            least_similarity=config.least_similarity,
+            min_similarity=config.min_similarity,
             words=config.words,
         )
 
@@ -305,7 +305,7 @@ class BreakingNli(OfficialSet):
     def _counts(self, old: str, new: str) -> bool:
         """Tell whether contradictions with two words were counted: WordNet's words are too many."""
         if self.config.is_official:
-            return bool(self.config.training)
+            return bool(self.config.train_data)
         return {old, new} <= _LISTED
 
     @cached_property

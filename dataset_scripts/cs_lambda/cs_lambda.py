@@ -39,25 +39,25 @@ class CsLambdaConfig(SourceConfig):
     """Which lexical model scores the pairs, and which of them are kept.
 
     Attributes:
-        training: corpora, whose train splits are taken, and files of pairs: what the lexical model is fitted to. By
+        train_data: corpora, whose train splits are taken, and files of pairs: what the lexical model is fitted to. By
             default SNLI and MNLI, for Chinese OCNLI.
         lexical: a fitted model instead: a folder or Hub repository.
         pipeline: which words count: those that a spaCy pipeline tags as nouns, verbs, adjectives, adverbs or *there* in
             their sentence, by default the language's own one, or `all`.
-        pairs: how many training pairs to draw; None for all.
+        max_train_pairs: Number of training pairs to draw; None for all.
         folds: into how many parts the training pairs are cut, where the pairs to score are among them.
-        least_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
+        min_lms: λ: the LMS that an example must have. The `lms` column makes any other a filter.
         seed: decides what is drawn, held out, and in which fold a pair is.
     """
 
-    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "training", "lexical", "pipeline")
+    FILES: ClassVar[tuple[str, ...]] = (*SourceConfig.FILES, "train_data", "lexical", "pipeline")
 
-    training: Sequence[str] | None = None
+    train_data: Sequence[str] | None = None
     lexical: str | None = None
     pipeline: str | None = None
-    pairs: int | None = None
+    max_train_pairs: int | None = None
     folds: int = FOLDS
-    least_lms: float = 0.0
+    min_lms: float = 0.0
     seed: int = DEFAULT_SEED
 
     def check(self) -> None:
@@ -68,14 +68,14 @@ class CsLambdaConfig(SourceConfig):
         """
         super().check()
         validate_language(self.sentences_in)
-        if self.pairs is not None:
-            check_int("the number of training pairs", self.pairs, least=1)
-        if not 0 <= self.least_lms <= 1:
-            raise ValueError(f"expected a least LMS (λ) from 0 to 1, found {self.least_lms}")
+        if self.max_train_pairs is not None:
+            check_int("the number of training pairs", self.max_train_pairs, least=1)
+        if not 0 <= self.min_lms <= 1:
+            raise ValueError(f"expected a least LMS (λ) from 0 to 1, found {self.min_lms}")
         if self.folds < _LEAST_FOLDS:
             raise ValueError(f"expected at least {_LEAST_FOLDS} folds, found {self.folds}")
-        if self.lexical and (self.training or self.pipeline or self.pairs):
-            raise ValueError("expected either a fitted lexical model or how to fit one (training, pipeline, pairs)")
+        if self.lexical and (self.train_data or self.pipeline or self.max_train_pairs):
+            raise ValueError("expected either a fitted lexical model or how to fit one (train_data, pipeline, pairs)")
 
 
 class CsLambda(ChallengeSetBuilder):
@@ -94,7 +94,7 @@ class CsLambda(ChallengeSetBuilder):
     def tables(self, source: Source, examples: Iterator[Example]) -> Iterator[pa.Table]:
         """Yield each example that has the least LMS, with its scores."""
         scorer = _scorer(self._models(source), self.config.seed)
-        return scored_tables(examples, scorer, least_lms=self.config.least_lms)
+        return scored_tables(examples, scorer, min_lms=self.config.min_lms)
 
     def warm_caches(self, source: Source) -> None:
         """Fit the lexical models."""
@@ -121,7 +121,7 @@ class CsLambda(ChallengeSetBuilder):
             if is_hub_id(config.lexical):
                 yield Requirement(f"the lexical model {config.lexical}", lambda: open_lexical_model(config.lexical))
             return
-        yield from requirements.of_corpora(config.training or DEFAULT_TRAINING[config.sentences_in])
+        yield from requirements.of_corpora(config.train_data or DEFAULT_TRAINING[config.sentences_in])
         pipeline = config.pipeline or PIPELINES[config.sentences_in]
         if pipeline != ALL:
             yield requirements.pipeline(pipeline)
@@ -130,8 +130,15 @@ class CsLambda(ChallengeSetBuilder):
         config = self.config
         if config.lexical:
             return (open_lexical_model(config.lexical, unseen=source),)
-        training = tuple(config.training) if config.training else None
-        recipe = Recipe(training, source.language, config.pipeline, BY_CONTEXT, pairs=config.pairs, seed=config.seed)
+        train_data = tuple(config.train_data) if config.train_data else None
+        recipe = Recipe(
+            train_data,
+            source.language,
+            config.pipeline,
+            BY_CONTEXT,
+            max_train_pairs=config.max_train_pairs,
+            seed=config.seed,
+        )
         return tuple(scorer_folders(recipe, source, folds=config.folds))
 
 

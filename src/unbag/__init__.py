@@ -6,7 +6,8 @@ A model is a name of the Hub, a folder, a classifier in memory, or any function 
 >>> from unbag.data.demo import file  # pairs of ours; `corpus="snli"` takes those of SNLI
 >>> def model(premises, hypotheses):
 ...     return ["neutral" for _ in premises]
->>> report = unbag.evaluate(model, "swapped", data=file("validation"), examples=300, lexical=False, progress=False)
+>>> options = {"max_examples": 300, "lexical_baseline": False, "progress": False}
+>>> report = unbag.evaluate(model, "swapped", data=file("validation"), **options)
 >>> print(report.verdict)
 Better than the baseline on 0 of 1 challenge set. No better: Swapped.
 >>> report.to_pandas()[["number", "value", "n", "direction"]].round(3).head(2)

@@ -44,14 +44,14 @@ def evaluate(
     columns: Mapping[str, str] | None = None,
     labels: Sequence[str] | None = None,
     language: str | None = None,
-    examples: int | None = None,
+    max_examples: int | None = None,
     seed: int | None = None,
     options: Mapping[str, Any] | None = None,
     full: bool = False,
-    out: Path | str | None = None,
+    output_dir: Path | str | None = None,
     shard: str | None = None,
     predictions_csv: Path | str | None = None,
-    lexical: bool = True,
+    lexical_baseline: bool = True,
     shuffled: bool = True,
     num_proc: int = 1,
     engine: Literal["ray"] | None = None,
@@ -61,21 +61,21 @@ def evaluate(
     device: str | None = None,
     head: "Head | None" = None,
     label_map: Mapping[str, str] | Sequence[str] | str | None = None,
-    threshold: float | Literal["ranking"] | None = None,
+    threshold: float | Literal["break-even"] | None = None,
     trust_labels: bool = False,
     trust_remote_code: bool = False,
     max_length: int | None = None,
     batch_tokens: int | None = None,
-    shots: int | None = None,
-    chat: bool | None = None,
+    num_fewshot: int | None = None,
+    apply_chat_template: bool | None = None,
     base_url: str | None = None,
     concurrency: int | None = None,
     retries: int | None = None,
-    training: Sequence[str] | None = None,
-    pairs: int | None = None,
+    train_data: Sequence[str] | None = None,
+    max_train_pairs: int | None = None,
     pipeline: str | None = None,
     progress: bool = True,
-    on_progress: OnProgress | None = None,
+    progress_callback: OnProgress | None = None,
 ) -> Report:
     """Evaluate a model on challenge sets.
 
@@ -95,25 +95,24 @@ def evaluate(
         columns: its names of our columns, `{"premise": "text", …}`, where they are unusual.
         labels: what its label ids 0, 1, 2 are called, or what each of its labels means (`E=entailment`).
         language: its language: `en` (default), `zh`, or another of XNLI's by its code.
-        examples: how many examples to draw of each set; by default all, or of the suite its samples.
+        max_examples: Maximum number of source examples of each set; by default all, or the sample of the suite.
         seed: decides all that is drawn; 13 by default.
         options: of the sets, `{"q": 10}`; each set takes those that it has (`unbag sets NAME` lists them).
         full: all examples of every set, where none is named.
-        out: the folder for results and predictions, or its address (`s3://…`), where a run that was stopped goes on.
-            Without one, results are
-            kept with the report, until it is saved; and predictions in `predictions` in the user's cache folder
-            (`UNBAG_CACHE`), or, where nothing says what decides them, as with a function, nowhere. The numbers are the
+        output_dir: the folder for results and predictions, or its address (`s3://…`). A run that was stopped resumes
+            there. Without one, results are kept with the report until it is saved. Predictions are stored in the user's
+            cache folder (`UNBAG_CACHE`), except those of a function, which cannot be identified. The numbers are the
             same. A folder with results of the same model keeps them beside these; one of another model is rejected.
-        shard: which of several processes this is that share the work without being connected, all with the same `out`
-            that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
+        shard: which of several processes this is that share the work without being connected, all with the same
+            `output_dir` that all see: `0/3`, `1/3` or `2/3`. The first that finds all of it done has the results.
         predictions_csv: a csv file to write every pair to: `model`, `set`, `data`, `id`, `premise`, `hypothesis`,
             `gold`, `prediction`, and the probability of each label. Stored predictions are read, not made again.
-        lexical: hold the scores against a lexical model on the same rows.
+        lexical_baseline: hold the scores against a lexical model on the same rows.
         shuffled: hold them against the model's own answers to the rows with shuffled words too; this takes about as
             many predictions again.
         num_proc: processes that build the sets and tag sentences; the results do not depend on it.
-        engine: `ray` leaves the work to a Ray cluster, or to one on this machine (`pip install 'unbag[ray]'`). `out` is
-            a place that all its nodes see; what comes out does not depend on it.
+        engine: `ray` leaves the work to a Ray cluster, or to one on this machine (`pip install 'unbag[ray]'`).
+            `output_dir` is a place that all its nodes see. Results do not depend on it.
         num_gpus: of `ray`: the share of a GPU that each copy of the model takes; by default 1 if there are any.
         revision: branch, tag or commit of a Hub model.
         dtype: float32 (default), bfloat16 or float16.
@@ -122,21 +121,21 @@ def evaluate(
         label_map: which output, or which id, is which label: names in order, as a list or with commas between, or our
             name by the model's.
         threshold: of a model of one output (a reranker, a fact checker): from which share of its sigmoid on a pair is
-            entailed; or `ranking`, where none is known: as many pairs as are labelled so, those it scores highest.
+            entailed; or `break-even`, where none is known: as many pairs as are labelled so, those it scores highest.
         trust_labels: go on although another order of the labels fits the model clearly better.
         trust_remote_code: run the Python code that the model's repository brings; the results name it.
         max_length: the most tokens a pair; by default what the model reads.
         batch_tokens: the most tokens a batch; by default what is fast.
-        shots: of a language model: worked examples before each pair, 0 (default), 3 or 6.
-        chat: of `causal:`: whether to ask by the chat template; by default where there is one.
+        num_fewshot: of a language model: worked examples before each pair, 0 (default), 3 or 6.
+        apply_chat_template: of `causal:`: whether to ask by the chat template; by default where there is one.
         base_url: of `endpoint:`: its address up to `/v1`.
         concurrency: of `endpoint:`: requests at a time; 8 by default.
         retries: of `endpoint:`: how often a request is sent again.
-        training: what a built-in model is fitted to: corpora or files.
-        pairs: of a built-in model: how many training pairs to draw.
+        train_data: what a built-in model is fitted to: corpora or files.
+        max_train_pairs: Of a built-in model: how many training pairs to draw.
         pipeline: of a built-in model: what tells which words count.
         progress: show progress bars, on standard error.
-        on_progress: called instead with a set's name, and how many of how many rows are predicted.
+        progress_callback: called instead with a set's name, and how many of how many rows are predicted.
 
     Returns:
         The report; without results in the processes after the first.
@@ -149,7 +148,8 @@ def evaluate(
     >>> from unbag.data.demo import file
     >>> def model(premises, hypotheses):
     ...     return ["entailment" if len(h) < len(p) else "neutral" for p, h in zip(premises, hypotheses)]
-    >>> report = evaluate(model, "swapped", data=file("validation"), examples=60, lexical=False, progress=False)
+    >>> options = {"max_examples": 60, "lexical_baseline": False, "progress": False}
+    >>> report = evaluate(model, "swapped", data=file("validation"), **options)
     >>> report.results[0].scores["n_examples"]
     60
     """
@@ -160,7 +160,7 @@ def evaluate(
         columns=columns,
         labels=labels,
         language=language,
-        examples=examples,
+        max_examples=max_examples,
         seed=seed,
         options=options or {},
     )
@@ -173,15 +173,20 @@ def evaluate(
     for name, text in {"revision": revision, "device": device, "base_url": base_url, "pipeline": pipeline}.items():
         if not (text is None or isinstance(text, str)):
             raise ValueError(f"expected {name} to be text, found {text!r}")
-    numbers = {"max_length": max_length, "batch_tokens": batch_tokens, "concurrency": concurrency, "pairs": pairs}
+    numbers = {
+        "max_length": max_length,
+        "batch_tokens": batch_tokens,
+        "concurrency": concurrency,
+        "max_train_pairs": max_train_pairs,
+    }
     for name, number in numbers.items():
         if number is not None:
             check_int(name, number, least=1)
-    for name, number in {"shots": shots, "retries": retries}.items():
+    for name, number in {"num_fewshot": num_fewshot, "retries": retries}.items():
         if number is not None:
             check_int(name, number)
-    if not (out is None or isinstance(out, str | PathLike)) or out == "":
-        raise ValueError(f"expected out to be the path of a folder, found {out!r}")
+    if not (output_dir is None or isinstance(output_dir, str | PathLike)) or output_dir == "":
+        raise ValueError(f"expected output_dir to be the path of a folder, found {output_dir!r}")
     if isinstance(label_map, str) or not (label_map is None or isinstance(label_map, Mapping)):
         label_map = parse_label_map(label_map if isinstance(label_map, str) else ",".join(map(str, label_map)))
     validate_backend(engine, num_gpus, shard)
@@ -202,32 +207,32 @@ def evaluate(
             raise ValueError(f"expected a set or more ({', '.join(suite.names())}), found none; leave sets out for all")
         requests = _named([sets] if isinstance(sets, str | Request) else sets, asked, full=full)
     before = tuple(failures)  # `evaluate_all` notes those that come on its own
-    if out is None and process_group().world > 1:
-        raise ValueError("several processes share a folder that they all see; name one (out=…)")
-    if shard is not None and out is None:
-        raise ValueError("shards share a folder that they all see, or an address; name one (out=…)")
-    address = str(out) if out is not None and is_address(out) else None
-    temporary = out is None or address is not None
-    folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(out))
+    if output_dir is None and process_group().world > 1:
+        raise ValueError("several processes share a folder that they all see; pass output_dir=…")
+    if shard is not None and output_dir is None:
+        raise ValueError("shards share a folder that they all see, or an address; pass output_dir=…")
+    address = str(output_dir) if output_dir is not None and is_address(output_dir) else None
+    temporary = output_dir is None or address is not None
+    folder = Path(tempfile.mkdtemp(prefix="unbag-")) if temporary else Path(str(output_dir))
     predictions: Path | str = folder / PREDICTIONS
     if address is not None:
         predictions = str(Folder(address) / PREDICTIONS)
         result_folder.receive(address, folder)
-    elif out is None and is_recognised(model):
+    elif output_dir is None and is_recognised(model):
         predictions = cache_folder(PREDICTIONS)
     report = Report((), folder, temporary=temporary)  # whatever comes, the temporary folder goes with it
-    visible = progress and on_progress is None and process_group().rank == 0
+    visible = progress and progress_callback is None and process_group().rank == 0
     with bars(visible=visible) as shown, parallel.worker_count(num_proc), open_backend(engine, num_gpus) as asking:
         report.results = evaluator.evaluate_all(
             [model],
             requests,
-            out=folder,
+            output_dir=folder,
             predictions=predictions,
             trust_labels=trust_labels,
-            lexical=lexical,
+            lexical_baseline=lexical_baseline,
             shuffled=shuffled,
-            left_out=before,
-            on_progress=on_progress or shown,
+            skipped=before,
+            progress_callback=progress_callback or shown,
             on_failure=failed if sets is None else None,
             shard=None if shard is None else Shard.parsed(shard),
             engine=asking,
@@ -241,18 +246,18 @@ def evaluate(
             trust_remote_code=trust_remote_code or None,
             max_length=max_length,
             batch_tokens=batch_tokens,
-            shots=shots,
-            chat=chat,
+            num_fewshot=num_fewshot,
+            apply_chat_template=apply_chat_template,
             base_url=base_url,
             concurrency=concurrency,
             retries=retries,
-            training=tuple(map(str, training)) if training else None,
-            pairs=pairs,
+            train_data=tuple(map(str, train_data)) if train_data else None,
+            max_train_pairs=max_train_pairs,
             pipeline=pipeline,
         )
     if address is not None:
         send(folder, address, last=results.FILE)
-    report.left_out = [SkippedSet(each.set, each.model, each.reason) for each in failures]
+    report.skipped = [SkippedSet(each.set, each.model, each.reason) for each in failures]
     return report
 
 
@@ -262,6 +267,6 @@ def _named(sets: Sequence[str | Request], asked: Pairs, *, full: bool) -> list[R
         raise ValueError("full is for all sets; of a set that is named, all is taken anyway")
     if made := [each.name for each in sets if isinstance(each, Request)]:
         if asked.is_given():
-            raise ValueError(f"the request for {made[0]} says which pairs; leave out corpus, data, examples, …")
+            raise ValueError(f"the request for {made[0]} says which pairs; leave out corpus, data, max_examples, …")
         return [each if isinstance(each, Request) else suite.request(each) for each in sets]
     return asked.requests([str(each) for each in sets])

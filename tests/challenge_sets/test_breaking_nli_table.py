@@ -29,7 +29,7 @@ def _result(entailment, contradiction, n=100, names=("entailment", "neutral", "c
         "unanswered": 0,
         **more,
     }
-    data = {"name": "official", "split": "", "rows": 2 * n, "left_out": {}}
+    data = {"name": "official", "split": "", "rows": 2 * n, "excluded": {}}
     return Result("breaking_nli", {}, {"name": "a model"}, data, scores, {})
 
 

@@ -97,7 +97,7 @@ def test_names_of_corpora_and_of_what_is_on_the_hub_are_no_files(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     (tmp_path / "snli").mkdir()
     (tmp_path / "snli/notes.txt").write_text("The corpus of this name is read all the same.")
-    assert _hash("cs_lambda", training=["snli", "mnli"]) == _hash("cs_lambda")
+    assert _hash("cs_lambda", train_data=["snli", "mnli"]) == _hash("cs_lambda")
     assert _hash("cs_lambda", lexical="org/words", data="org/pairs", pipeline=None) == _hash("cs_lambda")
     assert _hash("cs_lambda", lexical="snli") != _hash("cs_lambda"), "a model may be called so"
 

@@ -48,7 +48,7 @@ def test_swapped_pairs_count_neutral_ones_as_not_contradicting():
         swapped=[False, True, False, True, False],
     )
     assert (scores["accuracy_before"].value, scores["accuracy_after"].value) == (1.0, 0.5)
-    assert (scores["agreement"].value, scores["n_left_out"]) == (0.5, 1)
+    assert (scores["agreement"].value, scores["n_excluded"]) == (0.5, 1)
 
 
 def test_sicck_asks_whether_a_pair_contradicts_and_no_reverse_rule_applies():

@@ -64,7 +64,7 @@ def runs(installed, tmp_path_factory):
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
         requests = [Request("plain", options=data), Request("capitals", options=data | {"marks": 2})]
         for model in (letters, neutral):
-            evaluate_all([model], requests, out=folder / model.__name__)
+            evaluate_all([model], requests, output_dir=folder / model.__name__)
         export_tasks("lm-eval", requests, folder / "tasks")
     return folder
 
@@ -80,7 +80,7 @@ def test_it_is_listed_with_its_options_and_is_in_the_suite(installed):
     assert "Pairs in capitals." in _command("sets")
     assert "exclamation marks after each hypothesis" in " ".join(_command("sets", "capitals").split())
     assert suite.names()[-1] == "capitals", "sets that ask for no place come last"
-    assert suite.sampled(suite.request("capitals")).examples == 5
+    assert suite.sampled(suite.request("capitals")).max_examples == 5
 
 
 def test_it_is_evaluated_and_shown_in_the_terminal(runs):

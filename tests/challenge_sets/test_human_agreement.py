@@ -7,7 +7,7 @@ import pytest
 
 from unbag.challenge_sets.human_agreement import people
 from unbag.challenge_sets.request import Request, build
-from unbag.challenge_sets.views.tables import left_out
+from unbag.challenge_sets.views.tables import exclusions
 
 PAIRS = [
     ("entailment", ["entailment"] * 4 + ["neutral"]),
@@ -34,7 +34,7 @@ def pairs(tmp_path):
 
 @pytest.mark.parametrize(("name", "options"), [("plain", {}), ("permuted", {"q": 3}), ("swapped", {})])
 def test_only_pairs_as_annotators_saw_them_count(pairs, name, options):
-    estimate = build(Request(name, options={"data": pairs, **options})).data["people"]
+    estimate = build(Request(name, options={"data": pairs, **options})).data["human"]
     assert estimate["pairs"] == 3
     assert estimate["share"] == pytest.approx((4 / 5 + 2 / 3 + 1) / 3, abs=5e-5)
     assert estimate["low"] < estimate["share"] < estimate["high"]
@@ -43,7 +43,7 @@ def test_only_pairs_as_annotators_saw_them_count(pairs, name, options):
 def test_data_without_annotators_has_none(tmp_path):
     path = tmp_path / "pairs.csv"
     path.write_text(f"premise,hypothesis,label\n{PREMISE},{HYPOTHESIS},neutral\n")
-    assert "people" not in build(Request("plain", options={"data": path})).data
+    assert "human" not in build(Request("plain", options={"data": path})).data
 
 
 def test_a_pair_that_was_made_of_another_does_not_count():
@@ -60,10 +60,10 @@ def test_a_set_that_has_the_labels_in_its_rows_tells_of_them_itself():
 
 
 def test_every_table_says_what_one_annotator_gets():
-    data = {"rows": 5, "left_out": {"unlabelled": 1}}
+    data = {"rows": 5, "excluded": {"unlabelled": 1}}
     estimate = {"share": 0.8, "low": 0.7, "high": 0.9, "pairs": 3}
-    assert left_out(data) == "5 rows; left out 1 unlabelled"
-    assert left_out({**data, "people": estimate}) == (
+    assert exclusions(data) == "5 rows; left out 1 unlabelled"
+    assert exclusions({**data, "human": estimate}) == (
         "5 rows; left out 1 unlabelled. One annotator gives the gold label of 0.800 [0.700, 0.900] of the 3 pairs as "
         "they were"
     )

@@ -5,7 +5,7 @@ import pytest
 
 from unbag import challenge_sets
 from unbag.challenge_sets import papers
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.builder import ChallengeSetBuilder
 from unbag.challenge_sets.permuted.scores import permuted_credits
 from unbag.data.predictions import of_labels
@@ -16,7 +16,7 @@ from unbag.scoring.label_distribution import label_distribution
 from unbag.scoring.natural_logic import natural_logic
 from unbag.scoring.nested import estimates
 from unbag.scoring.permutation_acceptance import permutation_acceptance
-from unbag.scoring.skill import Credits, beyond_words
+from unbag.scoring.skill import Credits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 from unbag.scoring.uncertainty_partitions import uncertainty_partitions
 
@@ -31,7 +31,7 @@ def permuted(predictions, q):
 
 
 def credits(predictions, q):
-    """Return what the answers to the same examples are worth beyond words."""
+    """Return what the answers to the same examples are worth skill score."""
     rows = np.asarray(predictions)
     n = len(rows)
     columns = {
@@ -65,7 +65,7 @@ def test_order_is_worth_0_to_what_knows_none(kind):
     }[kind]
     # A guess's standard error: sqrt(2/9 / 2000) / (2/3) = .016.
     close = 0.06 if kind == "a guess" else 1e-12
-    assert beyond_words(credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
+    assert skill_score(credits(answers, q), resamples=0)["score"].value == pytest.approx(0, abs=close)
 
 
 def test_a_number_without_any_example_is_left_out():
@@ -83,7 +83,7 @@ def _scored():
     kinds = ["soswap", "addamod"] * 30
     few = {"resamples": 20}
     words = ["contradiction", "neutral", "forward_entailment"]
-    beyond = {BEYOND_WORDS: beyond_words(Credits(predicted == gold, gold, range(60)), **few)}
+    beyond = {SKILL: skill_score(Credits(predicted == gold, gold, range(60)), **few)}
     scores = {
         "permuted": permuted(rng.integers(0, 3, (60, 5)), q=4),
         "cs_lambda": compositionality_sensitivity(predicted, gold, rng.random(60), **few) | {"labels": names},

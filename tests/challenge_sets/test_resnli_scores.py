@@ -33,7 +33,7 @@ def _answers(predicted, label_space=LABELS):
 def test_partitions_are_scored_and_what_was_trained_on_told_apart():
     scores = challenge_sets.get("resnli").score_rows(ROWS, _answers(PREDICTED))
     unseen = scores.pop("unseen")
-    assert scores.pop("beyond_words") is None, "one label has not ten pairs"
+    assert scores.pop("skill") is None, "one label has not ten pairs"
     assert scores == uncertainty_partitions(PREDICTED, [0, 1, 2, 0], [0, 1, 2, 3])
     assert (scores["accuracy"].value, scores["drop"].value) == (0.5, 1.0)
     assert (unseen.value, unseen.n) == (0.5, 2)  # the second and the fourth
@@ -116,7 +116,7 @@ def _scores(easiest, hardest, low=0.1, n=491):
 
 def _result(scores, **model):
     data = {"name": "snli", "split": "train+validation+test", "rows": 570_152}
-    data["left_out"] = {"unlabelled": 785, "in the other splits": 559_543}
+    data["excluded"] = {"unlabelled": 785, "in the other splits": 559_543}
     return Result("resnli", {}, {"name": "an-organisation/a-model-with-quite-a-long-name"} | model, data, scores, {})
 
 

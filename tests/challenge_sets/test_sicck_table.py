@@ -40,7 +40,7 @@ RESULT = Result(
     set="sicck",
     config={"space": "four_way"},
     model={"name": "an-organisation/a-model-with-quite-a-long-name"},
-    data={"name": "official", "split": "", "rows": 15, "left_out": {}},
+    data={"name": "official", "split": "", "rows": 15, "excluded": {}},
     scores=_scores(),
     environment={},
 )

@@ -30,7 +30,7 @@ RESULT = Result(
         "name": "snli",
         "split": "validation",
         "rows": 10_000,
-        "left_out": {"whose premise was met before or makes no pair": 8_000},
+        "excluded": {"whose premise was met before or makes no pair": 8_000},
     },
     scores=_scores(),
     environment={},

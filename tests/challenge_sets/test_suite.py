@@ -55,7 +55,7 @@ def requests(data):
     return [
         Request("plain", options={"data": data}),
         Request("permuted", options={"data": data, "min_words": 40}),
-        Request("swapped", options={"data": data}, examples=20),
+        Request("swapped", options={"data": data}, max_examples=20),
     ]
 
 
@@ -67,11 +67,11 @@ def test_every_set_is_in_the_suite_once_and_the_cheap_come_first():
 
 def test_what_is_asked_for_stays_and_the_rest_is_sampled():
     asked = suite.request("permuted")
-    assert suite.sampled(asked) == replace(asked, examples=240)
-    assert suite.sampled(replace(asked, examples=7)).examples == 7
+    assert suite.sampled(asked) == replace(asked, max_examples=240)
+    assert suite.sampled(replace(asked, max_examples=7)).max_examples == 7
     scored = suite.sampled(suite.request("cs_lambda"))
-    assert dict(scored.options) == {"training": ("snli",), "pairs": 20_000}
-    for options in ({"training": ("mnli",)}, {"lexical": "org/model"}, {"pairs": 5}):
+    assert dict(scored.options) == {"train_data": ("snli",), "max_train_pairs": 20_000}
+    for options in ({"train_data": ("mnli",)}, {"lexical": "org/model"}, {"max_train_pairs": 5}):
         own = suite.sampled(Request("cs_lambda", "snli-validation", options))
         assert dict(own.options) == options
     assert not suite.sampled(Request("cs_lambda", "ocnli-validation")).options
@@ -83,7 +83,7 @@ def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
     found = evaluate_all(
         [letters],
         requests,
-        out=tmp_path / "out",
+        output_dir=tmp_path / "out",
         on_set=taken_up.append,
         on_result=lambda result: seen.append(result.set),
         on_failure=failures.append,
@@ -95,7 +95,7 @@ def test_a_set_that_fails_does_not_cost_the_others(tmp_path, requests):
     assert "none of the pairs can be used" in failure.reason
     assert [result.set for result in results.read(tmp_path / "out" / "results.json")] == ["plain", "swapped"]
     with pytest.raises(ValueError, match="none of the pairs can be used"):
-        evaluate_all([letters], requests, out=tmp_path / "strict")
+        evaluate_all([letters], requests, output_dir=tmp_path / "strict")
 
 
 def test_a_model_that_fails_does_not_cost_the_other(tmp_path, requests):
@@ -103,7 +103,7 @@ def test_a_model_that_fails_does_not_cost_the_other(tmp_path, requests):
         raise RuntimeError("out of\nmemory")
 
     failures = []
-    found = evaluate_all([breaks, letters], requests[::2], out=tmp_path / "out", on_failure=failures.append)
+    found = evaluate_all([breaks, letters], requests[::2], output_dir=tmp_path / "out", on_failure=failures.append)
     assert [(result.model["name"], result.set) for result in found] == [("letters", "plain"), ("letters", "swapped")]
     assert [failure.set for failure in failures] == ["plain", "swapped"]
     assert "breaks: expected an answer for each of 48 pairs, got RuntimeError: out of memory at " in failures[0].reason
@@ -118,7 +118,7 @@ def test_results_come_set_by_set_and_are_kept_model_by_model(tmp_path, requests)
     evaluate_all(
         [letters, constant],
         requests[::2],
-        out=tmp_path / "out",
+        output_dir=tmp_path / "out",
         on_result=lambda result: came.append((result.set, result.model["name"].rsplit(".", 1)[-1])),
     )
     assert came == [("plain", "letters"), ("plain", "constant"), ("swapped", "letters"), ("swapped", "constant")]
@@ -144,11 +144,11 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
     model = CallablePredictor(counted, identity={"name": "letters", "version": "1"})
     sound = [requests[0], requests[2]]
     with pytest.raises(KeyboardInterrupt):
-        evaluate_all([model], sound, out=tmp_path / "a", on_result=stop)
+        evaluate_all([model], sound, output_dir=tmp_path / "a", on_result=stop)
     assert not (tmp_path / "a" / "results.json").exists()
-    evaluate_all([model], sound, out=tmp_path / "a")
+    evaluate_all([model], sound, output_dir=tmp_path / "a")
     stopped, asked[:] = sum(asked), []
-    evaluate_all([model], sound, out=tmp_path / "b")
+    evaluate_all([model], sound, output_dir=tmp_path / "b")
     probed = len(label_probe.PAIRS["en"])
     assert stopped == sum(asked) + probed, "only the obvious pairs are asked again, by the second run"
     assert (tmp_path / "a" / "results.json").read_bytes() == (tmp_path / "b" / "results.json").read_bytes()
@@ -156,18 +156,18 @@ def test_a_suite_that_was_stopped_goes_on(tmp_path, requests):
 
 def test_python_evaluates_the_suite_by_default_and_warns(tmp_path, data, monkeypatch, caplog):
     monkeypatch.setattr(suite, "names", lambda: ["plain", "permuted", "swapped"])
-    report = evaluate(letters, data=data, examples=20, options={"min_words": 40}, out=tmp_path / "out")
+    report = evaluate(letters, data=data, max_examples=20, options={"min_words": 40}, output_dir=tmp_path / "out")
     assert [result.set for result in report] == ["plain", "swapped"]
-    assert [each.set for each in report.left_out] == ["permuted"]
-    assert results.read_whole(tmp_path / "out" / results.FILE)[1] == report.left_out
+    assert [each.set for each in report.skipped] == ["permuted"]
+    assert results.read_whole(tmp_path / "out" / results.FILE)[1] == report.skipped
     assert "permuted is left out: none of the pairs" in caplog.text
 
 
 def test_what_is_not_at_hand_is_no_failure():
-    assert Failure("soswap_addamod", ImportError("needs spaCy")).is_left_out
-    assert Failure("sicck", MissingFileError("could not be downloaded")).is_left_out
-    assert Failure("sicck", loading.UnfitError("none of the pairs can be used")).is_left_out
-    assert not Failure("sicck", ValueError("another file")).is_left_out
+    assert Failure("soswap_addamod", ImportError("needs spaCy")).is_skipped
+    assert Failure("sicck", MissingFileError("could not be downloaded")).is_skipped
+    assert Failure("sicck", loading.UnfitError("none of the pairs can be used")).is_skipped
+    assert not Failure("sicck", ValueError("another file")).is_skipped
 
 
 def test_a_set_that_was_named_is_required_and_one_of_the_suite_may_be_left_out(capsys):
@@ -201,7 +201,17 @@ def test_exit_code_of_a_download_that_fails_follows_the_rule(tmp_path, data, mon
     monkeypatch.setattr(
         "unbag.evaluation.evaluator.build", lambda request: absent() if request.name == "swapped" else build(request)
     )
-    line = ["evaluate", "majority", "--data", str(data), "--training", str(data), "--no-lexical", "--out", "out"]
+    line = [
+        "evaluate",
+        "majority",
+        "--data",
+        str(data),
+        "--train-data",
+        str(data),
+        "--no-lexical-baseline",
+        "--output-dir",
+        "out",
+    ]
     done = CliRunner().invoke(cli.app, [*line, *(["--sets", "plain,swapped"] if sets_named else [])])
     assert done.exit_code == (1 if sets_named else 0), done.output
     assert f"swapped: {'failed' if sets_named else 'left out'}: could not be downloaded" in done.output
@@ -230,7 +240,7 @@ def offline(tmp_path, data):
 
 
 def test_the_command_shows_each_set_and_names_what_failed(offline):
-    done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--out", "out", cwd=offline)
+    done = _run("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--output-dir", "out", cwd=offline)
     assert done.returncode == 1, "the Hub was not to be reached, and that is a failure"
     kept = results.read(offline / "out" / "results.json")
     assert {"plain", "swapped", "permuted"} <= {result.set for result in kept}
@@ -245,7 +255,7 @@ def test_the_command_shows_each_set_and_names_what_failed(offline):
 @pytest.mark.nightly
 def test_offline_the_suite_is_what_is_there_and_the_rest_is_told(offline):
     asked = ("evaluate", "always:predict", "--data", "ours.jsonl", "-o", "q=2", "--offline")
-    done = _run(*asked, "--out", "out", cwd=offline)
+    done = _run(*asked, "--output-dir", "out", cwd=offline)
     assert done.returncode == 0, done.stderr
     assert {"plain", "swapped"} <= {result.set for result in results.read(offline / "out" / "results.json")}
     assert "cs_lambda: left out, offline and without the corpus snli, split train" in done.stderr
@@ -257,8 +267,10 @@ def test_two_processes_evaluate_a_suite_as_one_does(offline):
     pytest.importorskip("accelerate")
     named = ("--sets", "plain", "--sets", "resnli", "--sets", "swapped")
     options = ("evaluate", "always:predict", *named, "--data", "ours.jsonl", "-o", "embeddings=./none.txt")
-    group = PYTHON.start_group(2, "-m", "unbag", *options, "--out", "two", cwd=offline, env=_environment(offline))
-    one = _run(*options, "--out", "one", cwd=offline)
+    group = PYTHON.start_group(
+        2, "-m", "unbag", *options, "--output-dir", "two", cwd=offline, env=_environment(offline)
+    )
+    one = _run(*options, "--output-dir", "one", cwd=offline)
     assert max(process.wait() for process in group) == 1
     assert one.returncode == 1
     two = ["".join(said) for said in zip(*(process.communicate() for process in group), strict=True)]

@@ -21,7 +21,7 @@ def test_accuracy_exchanged_is_that_of_the_exchanged_pairs_and_the_whole_set_has
 
 
 def test_no_two_numbers_of_the_table_share_row_and_column():
-    data = {"name": "snli", "split": "test", "rows": 4, "left_out": {}}
+    data = {"name": "snli", "split": "test", "rows": 4, "excluded": {}}
     console = Console(width=80, highlight=False)
     with console.capture() as capture:
         terminal.show([table.table(Result("swapped", {}, {"name": "m"}, data, SCORES, {}))], console)

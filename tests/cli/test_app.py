@@ -55,7 +55,7 @@ def folder(tmp_path):
         "demo",
         "lexical",
         "natlog",
-        "people",
+        "human-study",
         "train",
         "papers",
         "report",
@@ -95,7 +95,7 @@ def test_start_up_imports_nothing_heavy():
     assert done.stdout.strip() == "[]"
 
 
-ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --out out".split()
+ASKED = "evaluate always:predict --sets permuted --data pairs.csv -o q=3 --output-dir out".split()
 
 
 @pytest.mark.slow
@@ -127,18 +127,18 @@ def test_json_is_the_results_file_with_every_number_by_name_direction_interval_a
 @pytest.mark.slow
 def test_a_built_set_is_predicted_elsewhere_and_scored(folder):
     options = ("--data", "pairs.csv", "-o", "q=3")
-    built = run("build", "permuted", *options, "--out", "set.parquet", cwd=folder)
+    built = run("build", "permuted", *options, "--output", "set.parquet", cwd=folder)
     assert built.returncode == 0, built.stderr
     assert "9 examples, 36 rows" in built.stdout
     import pyarrow.parquet as pq
 
     ids = pq.read_table(folder / "set.parquet")["id"].to_pylist()
     (folder / "mine.csv").write_text("id,prediction\n" + "".join(f"{name},entailment\n" for name in ids))
-    scored = run("score", "mine.csv", *options, "--out", "scored", cwd=folder)
+    scored = run("score", "mine.csv", *options, "--output-dir", "scored", cwd=folder)
     assert scored.returncode == 0, scored.stderr
     [result] = results.read(folder / "scored" / "results.json")
     assert result.scores["accuracy"].value == pytest.approx(1 / 3)
-    of_file = run("score", "mine.csv", "--set", "set.parquet", "--out", "of-file", cwd=folder)
+    of_file = run("score", "mine.csv", "--set", "set.parquet", "--output-dir", "of-file", cwd=folder)
     assert of_file.returncode == 0, of_file.stderr
     there = [folder / where / "results.json" for where in ("scored", "of-file")]
     assert there[0].read_bytes() == there[1].read_bytes(), "the file says which set, of which pairs, made how"
@@ -197,11 +197,11 @@ def test_a_mistake_in_the_data_is_one_line_and_exit_code_1(folder):
     [
         ["evaluate"],
         ["evaluate", "m", "--sets", "permuted", "-o", "q=many"],
-        ["evaluate", "m", "--cross", "--full"],
+        ["evaluate", "m", "--cross-domain", "--full"],
         ["evaluate", "m", "--sets", "swapped", "-o", "q=3"],
         ["compare"],
-        ["evaluate", "m", "--training", "snli"],
-        ["prefetch", "--training", "snli"],
+        ["evaluate", "m", "--train-data", "snli"],
+        ["prefetch", "--train-data", "snli"],
         ["evaluate", "m", "--dtype", "float8"],
         ["evaluate", "m", "--corpus", "snli", "--data", "a.csv"],
         ["evaluate", "m", "--data", "a.csv", "--columns", "premise"],
@@ -246,7 +246,7 @@ def test_the_sets_are_listed(folder):
 
 @pytest.mark.slow
 def test_a_lexical_model_is_fitted_and_asked(folder):
-    options = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine")
+    options = ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
     made = run(*options, cwd=folder, env=environment)
     assert made.returncode == 0, made.stderr
@@ -267,7 +267,7 @@ def test_a_lexical_model_is_fitted_and_asked(folder):
     shown = run(*asked, cwd=folder, env=environment).stdout
     assert max(map(len, shown.splitlines())) <= 80
     assert re.search(r"car\S* (… )?→ contradiction", shown), shown
-    as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--out", "out", cwd=folder)
+    as_model = run("evaluate", "./mine", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out", cwd=folder)
     assert as_model.returncode == 0, as_model.stderr
     assert results.read(folder / "out" / "results.json")[0].scores["accuracy"].value == 1
 
@@ -275,9 +275,9 @@ def test_a_lexical_model_is_fitted_and_asked(folder):
 def test_training_is_named_with_commas_or_again(folder):
     for name in ("more.csv", "most.csv"):
         shutil.copy(folder / "pairs.csv", folder / name)
-    options = ("lexical", "fit", "--pipeline", "all", "--l2", "1", "--out", "mine", "--json")
+    options = ("lexical", "fit", "--pipeline", "all", "--l2", "1", "--output-dir", "mine", "--json")
     environment = os.environ | {"XDG_CACHE_HOME": str(folder / "cache")}
-    named = ("--training", "pairs.csv, more.csv", "--training", "most.csv")
+    named = ("--train-data", "pairs.csv, more.csv", "--train-data", "most.csv")
     made = run(*options, *named, cwd=folder, env=environment)
     assert made.returncode == 0, made.stderr
     found = [Path(part["origin"]).name for part in json.loads(made.stdout)["training"]]
@@ -310,7 +310,7 @@ def test_sets_and_corpora_without_commas_are_no_models(asked, message):
 
 
 def test_an_option_of_another_set_is_wrong_usage(folder):
-    done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--out", "a.parquet", cwd=folder)
+    done = run("build", "swapped", "--data", "pairs.csv", "-o", "q=3", "--output", "a.parquet", cwd=folder)
     assert done.returncode == 2
     assert "no option 'q'; swapped has none; `unbag sets swapped` says" in said(done)
 
@@ -322,7 +322,7 @@ def said(done):
 
 @pytest.mark.slow
 def test_any_option_of_a_set_can_be_named(folder):
-    done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--out", "a.parquet", "--json", cwd=folder)
+    done = run("build", "permuted", "--data", "pairs.csv", "-o", "q=2", "--output", "a.parquet", "--json", cwd=folder)
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)
     assert record["rows"] == 3 * record["examples"] > 0  # as it is, and two permutations
@@ -332,22 +332,22 @@ def test_any_option_of_a_set_can_be_named(folder):
         ("size=3", "seed; `unbag sets permuted` says what each is"),
         ("q", "expected --option NAME=VALUE; found 'q'"),
     ]:
-        refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--out", "b.parquet", cwd=folder)
+        refused = run("build", "permuted", "--data", "pairs.csv", "-o", given, "--output", "b.parquet", cwd=folder)
         assert refused.returncode != 0
         assert words in said(refused)
-    twice = ("-o", "q=2", "-o", "q=3", "--out", "b.parquet")
+    twice = ("-o", "q=2", "-o", "q=3", "--output", "b.parquet")
     assert "q: given twice" in said(run("build", "permuted", "--data", "pairs.csv", *twice, cwd=folder))
-    twice = ("-o", "file=a.csv", "--file", "b.csv", "--out", "b.parquet")
+    twice = ("-o", "file=a.csv", "--file", "b.csv", "--output", "b.parquet")
     assert "file: given twice" in said(run("build", "sicck", *twice, cwd=folder))
 
 
 def test_an_option_is_read_by_its_type():
     made = request_options.PairOptions(
-        corpus=["sick"], seed=7, option=["wordnet=true", "training=snli, mnli", "least_lms=.5", "mode=hypothesis"]
+        corpus=["sick"], seed=7, option=["wordnet=true", "train_data=snli, mnli", "min_lms=.5", "mode=hypothesis"]
     )
     breaking, cs, permuted = made.requests(["breaking_nli", "cs_lambda", "permuted"])
-    assert breaking.options == {"wordnet": True, "training": ("snli", "mnli"), "seed": 7}
-    assert cs.options == {"training": ("snli", "mnli"), "least_lms": 0.5, "seed": 7}
+    assert breaking.options == {"wordnet": True, "train_data": ("snli", "mnli"), "seed": 7}
+    assert cs.options == {"train_data": ("snli", "mnli"), "min_lms": 0.5, "seed": 7}
     assert permuted.config == "sick-test-hypothesis", "an option that is part of a config's name selects it"
     own = request_options.PairOptions(seed=7, option=["seed=3"])
     [request] = own.requests(["permuted"])
@@ -382,7 +382,7 @@ def test_the_options_of_a_set_are_listed(folder):
 @pytest.mark.slow
 def test_two_processes_share_a_run_and_one_reports(folder):
     pytest.importorskip("accelerate")
-    options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--out")
+    options = ("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "-o", "q=3", "--output-dir")
     alone = run(*options, "one", cwd=folder)
     launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone", "--nproc_per_node", "2", "-m", "unbag"]
     two = subprocess.run([*launcher, *options, "two"], cwd=folder, capture_output=True, text=True)
@@ -411,14 +411,14 @@ def test_lists_take_their_values_in_a_row_or_with_commas(monkeypatch):
 
     monkeypatch.setattr(training_commands, "_run", record)
     arguments = ["train", "finetune", "--model", "org/model", "--corpus", "snli=2", "mnli", "--hypothesis-only"]
-    done = CliRunner().invoke(cli.app, [*arguments, "--out", "a", "--seeds=1,2", "3", "--evaluate", "permuted"])
+    done = CliRunner().invoke(cli.app, [*arguments, "--output-dir", "a", "--seeds=1,2", "3", "--evaluate", "permuted"])
     assert done.exit_code == 0, done.output
     assert told == {"corpus": ("snli=2", "mnli"), "seeds": (1, 2, 3), "sets": ("permuted",), "only": True}
-    assert CliRunner().invoke(cli.app, [*arguments, "--out", "a", "--seeds", "one"]).exit_code == 2
+    assert CliRunner().invoke(cli.app, [*arguments, "--output-dir", "a", "--seeds", "one"]).exit_code == 2
 
 
 def test_an_impossible_config_is_one_line(folder):
-    done = run("train", "finetune", "--model", "m", "--out", "o", "--epochs", "0", "--warmup", "2", cwd=folder)
+    done = run("train", "finetune", "--model", "m", "--output-dir", "o", "--epochs", "0", "--warmup", "2", cwd=folder)
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
     assert "found epochs = 0; expected a warm-up" in done.stderr

@@ -76,7 +76,7 @@ def test_a_run_leaves_what_it_was_asked_and_gives_the_same_when_that_is_given(he
         "data": "pairs.jsonl",
         "seed": 3,
         "option": ["q=2"],
-        "lexical": False,  # by the environment of the tests
+        "lexical_baseline": False,  # by the environment of the tests
         "shuffled": True,
     }
     before = (folder / results.FILE).read_bytes()
@@ -99,7 +99,7 @@ def test_the_command_line_wins(here, asked):
     assert requests[1].options["q"] == 4
     assert options["trust_labels"] is True
     assert options["label_map"] == {"0": "neutral", "1": "entailment", "2": "contradiction"}
-    models, requests, _ = asked("other:predict", "--config", "run.yaml", "--examples", "7", "--sets", "permuted")
+    models, requests, _ = asked("other:predict", "--config", "run.yaml", "--max-examples", "7", "--sets", "permuted")
     assert models == ["other:predict"]
     assert [(each.name, each.examples) for each in requests] == [("permuted", 7)]
 
@@ -113,7 +113,7 @@ def test_the_command_line_wins(here, asked):
         ("split: [a, b]", "expected one value for split, found ['a', 'b']"),
         ("sets: [plain", "expected a YAML file of options, found bad.yaml: while parsing"),
         ("- plain", "expected options with values, such as corpus: snli, found ['plain']"),
-        ("examples: many", "--examples"),
+        ("examples: many", "--max-examples"),
     ],
 )
 def test_what_cannot_be_read_is_wrong_usage_and_said_in_a_line(here, text, words):
@@ -134,7 +134,7 @@ SAMPLES = {  # values of options whose kind alone does not say one
     "dtype": "bfloat16",
     "head": "residual",
     "sets": "plain,permuted",
-    "training": "snli,mnli",
+    "train_data": "snli,mnli",
 }
 
 
@@ -161,7 +161,7 @@ EVALUATE, OPTIONS = _options()
 )
 def test_config_takes_every_option_of_evaluate_from_a_file_and_from_the_file_of_a_run(tmp_path, param, monkeypatch):
     monkeypatch.setattr("unbag.utils.offline.go_offline", lambda: None)
-    monkeypatch.delenv("UNBAG_LEXICAL", raising=False)
+    monkeypatch.delenv("UNBAG_LEXICAL_BASELINE", raising=False)
     assert len(OPTIONS) > 30
     for line in _lines(param):
         ctx = EVALUATE.make_context("evaluate", ["majority", *line])
@@ -186,16 +186,16 @@ def test_config_does_not_switch_on_code_of_others_without_the_command_line(here)
 
 
 def test_a_gate_asks_as_the_run_before_was_asked(here):
-    asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --out before -q".split()
+    asked = "--data pairs.jsonl --sets plain,permuted -o q=2 --output-dir before -q".split()
     assert unbag("evaluate", "always_neutral:predict", *asked).exit_code == 0
     gate = (
         "check",
         "always_entailment:predict",
         "--no-worse-than",
         "before",
-        "--number",
+        "--metric",
         "accuracy",
-        "--out",
+        "--output-dir",
         "after",
         "--json",
     )

@@ -51,13 +51,13 @@ def test_a_list_is_the_same_however_it_is_given(tmp_path):
 
 
 def test_a_sets_own_list_may_be_repeated_and_what_is_none_may_not():
-    made = PairOptions(corpus=["sick"], option=["training=snli", "training=mnli,sick", "least_lms=.5"])
+    made = PairOptions(corpus=["sick"], option=["train_data=snli", "train_data=mnli,sick", "min_lms=.5"])
     [request] = made.requests(["cs_lambda"])
-    assert request.options["training"] == ("snli", "mnli", "sick")
-    done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--out", "a.parquet")
+    assert request.options["train_data"] == ("snli", "mnli", "sick")
+    done = unbag("build", "permuted", "-o", "q=2", "-o", "q=3", "--output", "a.parquet")
     assert done.exit_code == 2
     assert "q: given twice" in done.output
-    several = unbag("build", "permuted", "--corpus", "snli,mnli", "--out", "a.parquet")
+    several = unbag("build", "permuted", "--corpus", "snli,mnli", "--output", "a.parquet")
     assert several.exit_code == 2
     assert "expected one --corpus, found snli, mnli" in several.output
 
@@ -70,7 +70,7 @@ def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatc
 
     monkeypatch.setattr("unbag.cli.train._run", record)
     labels = ("--label-map", "neutral", "--label-map", "entailment,contradiction")
-    base = ["train", "finetune", "--model", "org/model", "--out", "a", *labels]
+    base = ["train", "finetune", "--model", "org/model", "--output-dir", "a", *labels]
     for more in (
         ["--corpus", "snli=2", "mnli", "--seeds", "1", "2", "3"],
         ["--corpus", "snli=2,mnli", "--seeds=1,2,3"],
@@ -92,7 +92,7 @@ def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatc
         ("build res", {"resnli"}),
         ("score f --set cs", {"cs_lambda"}),
         ("sets per", {"permuted"}),
-        ("lexical fit --training o", {"ocnli"}),
+        ("lexical fit --train-data o", {"ocnli"}),
         ("publish metric swap", {"swap_consistency"}),
         ("check m --min swapped:sc", {"swapped:score="}),
         ("export lm-eval --sets plain,permuted,sw", {"plain,permuted,swapped"}),

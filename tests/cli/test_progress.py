@@ -33,7 +33,7 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
     monkeypatch.setattr(request, "check", lambda asked: asked)
     monkeypatch.setattr(request.loading, "prepare", prepare)
     with progress.watch(2, visible=True) as watched:
-        build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.on_progress(BUILDING, *each))
+        build_ahead([Request("plain"), Request("swapped")], lambda *each: watched.progress_callback(BUILDING, *each))
         (first, *drawing), (second, *drawing_on) = told
         assert drawing == drawing_on == [threads]
         assert first.count("building the sets") == first.count("0/2 sets") > 0
@@ -47,8 +47,8 @@ def test_sets_that_are_built_ahead_are_seen_to_be_and_no_thread_draws_them(termi
 def test_what_goes_on_is_called_what_it_is_told_as(terminal):
     with progress.watch(1, visible=True) as watched:
         watched.on_set("plain")
-        watched.on_progress(FITTING, 1, 2)
-        watched.on_progress("plain, lexical", 1, 2)
+        watched.progress_callback(FITTING, 1, 2)
+        watched.progress_callback("plain, lexical", 1, 2)
     with output.progress(visible=True) as moved:
         moved(FITTING, 1, 2)
     for verb in ("asking", "predicting"):

@@ -6,6 +6,7 @@ from unbag import cli
 from unbag.cli import run_folder
 from unbag.evaluation import evaluator
 
+CHAT = ("--apply-chat-template", "--no-apply-chat-template")
 HOME = "org__model/"
 
 
@@ -13,7 +14,7 @@ HOME = "org__model/"
 def folder(monkeypatch, tmp_path):
     """Return a function that says where a command leaves its results, beneath `runs`."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("UNBAG_LEXICAL")
+    monkeypatch.delenv("UNBAG_LEXICAL_BASELINE")
     found = []
 
     def keep(*_, out, **__):
@@ -42,21 +43,21 @@ def folder(monkeypatch, tmp_path):
         ("--sets permuted -o mode=hypothesis", HOME + "permuted-snli-validation-hypothesis"),
         ("--sets cs_lambda --sets swapped --split test", HOME + "cs_lambda+swapped-snli-test"),
         ("--sets permuted --data pairs.csv", HOME + "permuted-pairs.csv"),
-        ("--sets permuted -o q=5 --examples 9", HOME + "permuted-snli-validation-q=5-examples=9"),
+        ("--sets permuted -o q=5 --max-examples 9", HOME + "permuted-snli-validation-q=5-max_examples=9"),
         (
             f"--sets permuted -o q=5 --revision {'a' * 40} --dtype bfloat16",
             HOME + "permuted-snli-validation-q=5-dtype=bfloat16-f926ae6f",  # of the revision
         ),
-        ("--no-lexical", HOME + "suite-snli-validation-lexical=False"),
+        ("--no-lexical-baseline", HOME + "suite-snli-validation-lexical_baseline=False"),
         ("--dtype bfloat16", HOME + "suite-snli-validation-dtype=bfloat16"),
         ("--dtype float32 --head plain", HOME + "suite-snli-validation"),
         ("--head residual --revision v1.0", HOME + "suite-snli-validation-revision=v1.0-head=residual"),
         ("--corpus all", HOME + "all-corpora-suite"),
         ("--corpus snli,sick --sets plain", HOME + "plain-snli-validation-with=sick-test"),
         ("--corpus all --file folder", HOME + "all-corpora-suite-with=official"),
-        ("--cross", HOME + "cross"),
-        ("--cross --examples 9", HOME + "cross-examples=9"),
-        ("--cross --corpus snli,sick", HOME + "cross-snli+sick"),
+        ("--cross-domain", HOME + "cross-domain"),
+        ("--cross-domain --max-examples 9", HOME + "cross-domain-max_examples=9"),
+        ("--cross-domain --corpus snli,sick", HOME + "cross-domain-snli+sick"),
     ],
 )
 def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
@@ -68,19 +69,19 @@ def test_the_name_says_what_is_not_as_by_default(folder, command, expected):
     "commands",
     [
         [f"org/model {more}" for more in (
-            "", "--head residual", "--dtype float16", "--revision main", "--revision refs/pr/1", "--examples 9",
-            "--examples 9 --seed 1", "--sets permuted", "--sets permuted -o q=9", "--sets permuted --seed 9",
+            "", "--head residual", "--dtype float16", "--revision main", "--revision refs/pr/1", "--max-examples 9",
+            "--max-examples 9 --seed 1", "--sets permuted", "--sets permuted -o q=9", "--sets permuted --seed 9",
             "--sets permuted -o q=8", "--device cpu", "--label-map entailment,neutral,contradiction",
-            "--label-map neutral,entailment,contradiction", "-o training=snli", "-o training=mnli",
-            "-o training=snli -o folds=3", "-o folds=3", "-o mode=hypothesis", "--corpus snli", "--full",
+            "--label-map neutral,entailment,contradiction", "-o train_data=snli", "-o train_data=mnli",
+            "-o train_data=snli -o folds=3", "-o folds=3", "-o mode=hypothesis", "--corpus snli", "--full",
         )],
         ["../a/m", "a/m", "/a/m", "b/a/m", "a__m", "a--m", "a:m", "a_/m", "a/_m", "~/a/m"],
         [f"org/model --data {data}" for data in (
             "pairs.csv", "pairs.jsonl", "a/pairs.csv", "b/pairs.csv", "pairs.csv --columns label=gold",
             "pairs.csv --language zh", "org/pairs --split a", "org/pairs --split b",
         )],
-        [f"lexical --sets plain {more}" for more in ("", "--training snli", "--training a.csv")],
-        [f"causal:org/lm {more}" for more in ("", "--shots 3", "--chat", "--no-chat")],
+        [f"lexical --sets plain {more}" for more in ("", "--train-data snli", "--train-data a.csv")],
+        [f"causal:org/lm {more}" for more in ("", "--num-fewshot 3", *CHAT)],
         [f"endpoint:a --base-url {url}" for url in ("http://a/v1", "http://b/v1")],
         ["a b", "b a", "a+b", " ".join(f"org{i}/{'long' * 12}" for i in range(9))],
     ],

@@ -125,14 +125,14 @@ def test_two_labels_are_scored_on_entailment_against_the_rest(tmp_path):
             ["plain", "permuted"],
             corpus="rte",
             options={"q": 2},
-            lexical=False,
+            lexical_baseline=False,
             progress=False,
         )
         plain, permuted = report.results
         assert plain.scores["accuracy"].value == 0.5, answer  # one pair of each label, whichever way it is refused
-        assert permuted.data["left_out"] == {"unlabelled": 1}
+        assert permuted.data["excluded"] == {"unlabelled": 1}
     right = unbag.evaluate(
-        lambda premises, hypotheses: ["entailment"] * len(premises), "plain", corpus="scitail", lexical=False
+        lambda premises, hypotheses: ["entailment"] * len(premises), "plain", corpus="scitail", lexical_baseline=False
     )
     assert right.results[0].scores["accuracy"].value == 0.5  # whose pairs have the annotators' labels too
     rows = loading.load("plain", "rte-validation")
@@ -218,4 +218,4 @@ def test_set_from_a_corpus_with_a_file_of_the_authors_is_refused(tmp_path, name)
 def test_set_that_a_corpus_is_not_fit_for_is_left_out_and_no_failure(name, config, said):
     with pytest.raises(loading.UnfitError, match=said) as unfit:
         check(Request(name, config))
-    assert Failure(name, unfit.value).is_left_out
+    assert Failure(name, unfit.value).is_skipped

@@ -96,7 +96,7 @@ def test_what_is_attested_comes_from_the_training_corpus(pairs, tmp_path):
     training.write_text(
         json.dumps({"premise": "Three dogs run.", "hypothesis": "Two dogs.", "label": "neutral"}) + "\n"
     )
-    rows = loading.load("breaking_nli", data=pairs, training=(str(training),))
+    rows = loading.load("breaking_nli", data=pairs, train_data=(str(training),))
     assert rows["hypothesis"][:] == ["Three dogs run in a park."]
 
 
@@ -112,7 +112,7 @@ def test_the_record_says_what_was_not_made_and_why(pairs):
     assert first.config == again.config
     assert first.config["rejected"]["word not in the training corpus"] >= 1
     assert first.config["attested_in"][0]["origin"] == "pairs.jsonl"
-    assert first.data["left_out"] == {"with a premise met before or no word to replace": 3}
+    assert first.data["excluded"] == {"with a premise met before or no word to replace": 3}
 
 
 def test_the_authors_pairs_come_with_category_and_annotators(official):
@@ -130,7 +130,7 @@ def test_pair_frequencies_of_the_authors_pairs_where_a_training_corpus_is_named(
     training = tmp_path / "training.jsonl"
     row = {"premise": "A red hat.", "hypothesis": "A blue hat.", "label": "contradiction"}
     training.write_text((json.dumps(row) + "\n") * 2)
-    rows = loading.load("breaking_nli", "official", file=official, training=(str(training),))
+    rows = loading.load("breaking_nli", "official", file=official, train_data=(str(training),))
     assert rows["pair_frequency"][:] == [2, 0, 0, 0]
 
 
@@ -146,9 +146,9 @@ def test_bigrams_of_a_text_must_be_there_ten_times(pairs, tmp_path):
     text.write_text("A woman plays.\n" * 10 + "Three dogs.\n" * 9)
     made = build(Request("breaking_nli", options={"data": pairs, "bigrams": (str(text),)}))
     assert set(made.rows["hypothesis"][:]) == {"A woman plays a guitar.", "A woman plays an accordion."}
-    assert made.config["least_bigrams"] == 10
+    assert made.config["min_bigrams"] == 10
     assert made.config["bigrams_of"][0]["origin"] == "text.txt"
-    fewer = loading.load("breaking_nli", data=pairs, bigrams=(str(text),), least_bigrams=9)
+    fewer = loading.load("breaking_nli", data=pairs, bigrams=(str(text),), min_bigrams=9)
     assert "Three dogs run in a park." in fewer["hypothesis"][:]
 
 
@@ -156,7 +156,7 @@ def test_bigrams_of_pairs_and_of_another_content_are_another_set(pairs, tmp_path
     other = tmp_path / "other.jsonl"
     row = {"premise": "Three dogs run in a park.", "hypothesis": "-", "label": "neutral"}
     other.write_text(json.dumps(row) + "\n")
-    options = {"bigrams": (str(other),), "least_bigrams": 1}
+    options = {"bigrams": (str(other),), "min_bigrams": 1}
     assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Three dogs run in a park."]
     other.write_text(json.dumps({**row, "premise": "Two animals run in a park."}) + "\n")
     assert loading.load("breaking_nli", data=pairs, **options)["hypothesis"][:] == ["Two animals run in a park."]
@@ -186,7 +186,7 @@ def test_antonyms_of_wordnet_below_a_threshold_are_not_made(wordnet, tmp_path):
     def made(cosine, least):
         vectors.write_text(f"beautiful 1 0\nugly {cosine} {(1 - cosine**2) ** 0.5}\n")
         try:
-            rows = loading.load("breaking_nli", least_similarity=least, **options)
+            rows = loading.load("breaking_nli", min_similarity=least, **options)
         except loading.UnfitError:
             return []
         return [row["replacement"] for row in rows if row["category"] == "antonyms_wordnet"]
@@ -211,7 +211,7 @@ def test_another_file_is_refused(official, tmp_path):
         ("official", {"words": "held_out"}, "has the authors' words, found words='held_out'"),
         ("snli-test", {"words": "new"}, "expected words of all, training, held_out, found 'new'"),
         ("official", {"neutral": True, "bigrams": ("snli",)}, "takes no neutral or bigrams"),
-        (None, {"data": "pairs.csv", "least_similarity": 0.5}, "found 0.5 with wordnet=False and embeddings=None"),
+        (None, {"data": "pairs.csv", "min_similarity": 0.5}, "found 0.5 with wordnet=False and embeddings=None"),
         (None, {"data": "pairs.csv", "file": "a.zip"}, "expected a file with the config 'official' only"),
         (None, {"data": "pairs.csv", "language": "zh"}, "expected English pairs"),
         (None, {"data": "pairs.csv", "q": 0}, "found q = 0"),
@@ -229,7 +229,7 @@ def test_a_model_is_scored_by_category_and_a_tie_is_wrong(official, tmp_path):
         return [[0, 0, 1] if "kite" in premise else [1 / 3] * 3 for premise in premises]
 
     request = Request("breaking_nli", "official", {"file": official})
-    [result] = evaluate(half_sure, [request], out=tmp_path / "out")
+    [result] = evaluate(half_sure, [request], output_dir=tmp_path / "out")
     assert {row["category"]: row["accuracy"].value for row in result.scores["by_category"]} == {
         "colors": 1.0,
         "drinks": 0.0,
@@ -259,7 +259,7 @@ def test_the_official_counts(shared):
 def test_the_wordnet_baseline_on_the_official_pairs(shared, wordnet, tmp_path):
     path = shared / "data" / "breaking_nli" / "breaking_nli_dataset.zip"
     request = Request("breaking_nli", "official", {"file": str(path)})
-    [result] = evaluate("wordnet", [request], out=tmp_path / "out")
+    [result] = evaluate("wordnet", [request], output_dir=tmp_path / "out")
     ours = {row["category"]: round(100 * row["accuracy"].value, 1) for row in result.scores["by_category"]}
     theirs = {  # Table 4
         **{"antonyms": 95.5, "cardinals": 98.6, "nationalities": 78.5, "drinks": 94.8, "antonyms_wordnet": 94.5},
@@ -282,7 +282,9 @@ def test_the_official_pairs_have_the_people_of_table_2(shared, tmp_path):
     def contradicts(premises, hypotheses):
         return [[0, 0, 1]] * len(premises)
 
-    [result] = evaluate(contradicts, [Request("breaking_nli", "official", {"file": str(path)})], out=tmp_path / "out")
+    [result] = evaluate(
+        contradicts, [Request("breaking_nli", "official", {"file": str(path)})], output_dir=tmp_path / "out"
+    )
     kappa = result.scores["kappa"]
     assert round(100 * result.scores["human"].value, 1) == 94.1
     assert [round(each.value, 2) for each in (kappa["overall"], *(row["kappa"] for row in kappa["by_label"]))] == [

@@ -41,7 +41,7 @@ def _write(path, n, seed, mislabelled=0):
 @pytest.fixture
 def options(tmp_path):
     train, test = _write(tmp_path / "train.jsonl", 150, 1), _write(tmp_path / "test.jsonl", 30, 2, mislabelled=6)
-    return {"data": test, "training": (train,), "pipeline": "all"}
+    return {"data": test, "train_data": (train,), "pipeline": "all"}
 
 
 def test_every_example_is_scored_and_the_misled_ones_are_found(options):
@@ -61,14 +61,14 @@ def test_every_example_is_scored_and_the_misled_ones_are_found(options):
 
 
 def test_lambda_is_a_filter(options):
-    kept = loading.load("cs_lambda", **options, least_lms=0.6)
+    kept = loading.load("cs_lambda", **options, min_lms=0.6)
     scored = loading.load("cs_lambda", **options)
     assert kept["id"][:] == [row["id"] for row in scored if row["lms"] >= 0.6]
-    assert build(Request("cs_lambda", options=options | {"least_lms": 0.6})).data["left_out"] == {"below λ": 24}
+    assert build(Request("cs_lambda", options=options | {"min_lms": 0.6})).data["excluded"] == {"below λ": 24}
 
 
 def test_pairs_that_were_trained_on_are_cross_fitted(options):
-    own = options | {"data": options["training"][0], "folds": 3}
+    own = options | {"data": options["train_data"][0], "folds": 3}
     built = build(Request("cs_lambda", options=own))
     assert len(built.config["lexical_models"]) == 3
     assert {record["without_fold"] for record in built.config["lexical_models"]} == {f"{n} of 3" for n in range(3)}
@@ -87,7 +87,9 @@ def test_processes_and_streams_give_the_same_rows(options):
 
 def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
     request = Request("cs_lambda", options=options)
-    [result] = evaluate("lexical", [request], out=tmp_path / "out", training=options["training"], pipeline="all")
+    [result] = evaluate(
+        "lexical", [request], output_dir=tmp_path / "out", train_data=options["train_data"], pipeline="all"
+    )
     whole, *subsets = result.scores["subsets"]
     assert whole["accuracy"].value == pytest.approx(24 / 30)
     assert [subset["accuracy"].value for subset in subsets] == [0, 0, 0]
@@ -97,7 +99,7 @@ def test_a_model_of_words_fails_where_words_mislead(options, tmp_path):
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"least_lms": 1.5}, "from 0 to 1, found 1.5"),
+        ({"min_lms": 1.5}, "from 0 to 1, found 1.5"),
         ({"folds": 1}, "at least 2 folds, found 1"),
         ({"lexical": "a"}, "either a fitted lexical model or how to fit one"),
     ],

@@ -131,21 +131,21 @@ def few_orders(tmp_path):
 
 
 def test_examples_dropped_in_a_mode_are_counted_and_told(few_orders, tmp_path, own_cache):
-    def left_out(**options):
-        return build(Request("permuted", options={"data": str(few_orders), "q": 70, **options})).data["left_out"]
+    def excluded(**options):
+        return build(Request("permuted", options={"data": str(few_orders), "q": 70, **options})).data["excluded"]
 
-    assert left_out() == {"too short to permute": 1}
+    assert excluded() == {"too short to permute": 1}
     reasons = {"too short to permute": 1, "with fewer than 70 different permutations": 2}
-    assert left_out(mode="clumped_75") == reasons
-    assert left_out(mode="clumped_75") == reasons, "from the cache"
+    assert excluded(mode="clumped_75") == reasons
+    assert excluded(mode="clumped_75") == reasons, "from the cache"
     out = tmp_path / "set.parquet"
     options = ["-o", "mode=clumped_75", "-o", "q=70"]
-    built = CliRunner().invoke(app, ["build", "permuted", "--data", str(few_orders), *options, "--out", str(out)])
+    built = CliRunner().invoke(app, ["build", "permuted", "--data", str(few_orders), *options, "--output", str(out)])
     assert built.exit_code == 0
     told = "1 examples, 71 rows (4 rows; left out 1 too short to permute, 2 with fewer than 70 different permutations)"
     assert told in " ".join(built.output.split())
     record = json.loads(pq.read_schema(out).metadata[b"unbag"])
-    assert record["data"]["left_out"] == reasons
+    assert record["data"]["excluded"] == reasons
 
 
 def test_drops_are_counted_in_all_processes(few_orders, tmp_path, monkeypatch):

@@ -104,7 +104,7 @@ def test_the_evaluated_split_is_test_and_the_record_counts_the_others(pairs, wor
     built = build(Request("resnli", None, {"data": str(pairs), "embeddings": str(words)}))
     n = len(_labelled(pairs))
     assert set(built.rows["partition"]) == set(range(20))
-    assert built.data["left_out"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
+    assert built.data["excluded"] == {"unlabelled": 400 - n, "in the other splits": n - n // 10}
     assert built.config["embeddings"] == embeddings.find(str(words)).identity
 
 
@@ -120,7 +120,9 @@ def test_resnli_of_two_labels_names_the_missing_one(tmp_path, words, missing):
 
 @pytest.mark.parametrize("n", [2, 5, 50])
 def test_resnli_of_few_drawn_examples_can_be_scored(pairs, words, n):
-    built = build(Request("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, examples=n))
+    built = build(
+        Request("resnli", None, {"data": str(pairs), "embeddings": str(words), "test_size": 100}, max_examples=n)
+    )
     probabilities = np.eye(3)[built.rows["label"]]
     scores = challenge_sets.get("resnli").score_rows(
         built.rows, SetPredictions(probabilities, LABELS, has_probabilities=True)
@@ -244,8 +246,8 @@ def test_all_splits_are_exported_and_load_with_plain_datasets(pairs, words, tmp_
         assert record["splits"][split] == {"examples": len(rows), "rows": len(rows)}
         metadata = pq.read_schema(tmp_path / "resnli" / f"{split}.parquet").metadata
         data = json.loads(metadata[b"unbag"])["data"]
-        assert data["left_out"] == {"unlabelled": 400 - labelled, "in the other splits": labelled - len(rows)}
+        assert data["excluded"] == {"unlabelled": 400 - labelled, "in the other splits": labelled - len(rows)}
     assert record["rows"] == sum(map(len, loaded.values())) == labelled
-    assert record["data"]["left_out"] == {"unlabelled": 400 - labelled}
+    assert record["data"]["excluded"] == {"unlabelled": 400 - labelled}
     alone = export(Request("resnli", options=options), tmp_path / "resnli.parquet")
     assert alone["rows"] == len(ours["test"]), "a single file has the split that models are evaluated on"

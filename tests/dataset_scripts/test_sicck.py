@@ -56,7 +56,7 @@ def test_each_pair_is_there_in_both_directions(data):
 
 def test_what_cannot_be_a_seed_is_counted(data):
     built = build(Request("sicck", options={"data": data}))
-    assert built.data["left_out"] == {"unlabelled": 1, "of another form than subject, verb, object": 1}
+    assert built.data["excluded"] == {"unlabelled": 1, "of another form than subject, verb, object": 1}
     assert {row["source_id"] for row in built.rows} == {"pairs-0", "pairs-1", "pairs-2"}
 
 
@@ -123,7 +123,9 @@ def test_a_model_that_knows_both_directions_is_right(file, tmp_path):
     def oracle(premises, hypotheses):
         return np.eye(3)[[known[pair] for pair in zip(premises, hypotheses, strict=True)]]
 
-    [result] = evaluate(oracle, [Request("sicck", "official", {"file": file})], out=tmp_path / "out", shuffled=False)
+    [result] = evaluate(
+        oracle, [Request("sicck", "official", {"file": file})], output_dir=tmp_path / "out", shuffled=False
+    )
     assert result.scores["n_examples"] == 1304
     assert result.scores["f1"].value > 0.99
 
@@ -132,7 +134,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
     [result] = evaluate(
         lambda premises, _: ["entailment"] * len(premises),
         [Request("sicck", "official", {"file": file})],
-        out=tmp_path / "out",
+        output_dir=tmp_path / "out",
     )
     scores = result.scores
     assert [round(scores[name].value, 4) for name in ("f1", "precision", "recall", "accuracy")] == [
@@ -140,7 +142,7 @@ def test_a_constant_model_has_the_figures_of_table_8(file, tmp_path):
     ]  # fmt: skip
     assert round(scores["by"]["part"]["verb"]["accuracy"].value, 4) == 0.1545
     assert scores["accuracy"].high - scores["accuracy"].low > 0.2  # over 15 seeds
-    assert result.data["left_out"] == {}
+    assert result.data["excluded"] == {}
 
 
 def test_two_label_models_are_scored_on_three(file):

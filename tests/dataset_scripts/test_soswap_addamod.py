@@ -52,7 +52,7 @@ def test_a_kind_is_asked_for_and_processes_and_streaming_change_nothing(options)
 
 def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
     built = build(Request("soswap_addamod", options=options))
-    assert built.data["left_out"] == {"unlabelled": 1, "whose premise was met before or makes no pair": 2}
+    assert built.data["excluded"] == {"unlabelled": 1, "whose premise was met before or makes no pair": 2}
     assert built.config["parser"].startswith("en_core_web_sm")
     assert built.config["counts"] == {
         "premises": 3,
@@ -68,7 +68,9 @@ def test_what_is_left_out_is_counted_and_the_parser_recorded(options):
 def test_the_scores_by_hand(options, tmp_path):
     """A bag of words takes both sentences for the same."""
     [result] = evaluate(
-        lambda premises, _: ["entailment"] * len(premises), [Request("soswap_addamod", options=options)], out=tmp_path
+        lambda premises, _: ["entailment"] * len(premises),
+        [Request("soswap_addamod", options=options)],
+        output_dir=tmp_path,
     )
     for part, n in (("soswap", 2), ("addamod", 1)):
         scores = result.scores["by_subset"][part]

@@ -58,14 +58,14 @@ def _by_first_letters(premises, hypotheses):
 
 
 def test_the_scores_by_hand(data, tmp_path):
-    [result] = evaluate(_by_first_letters, [Request("swapped", options={"data": data})], out=tmp_path / "out")
+    [result] = evaluate(_by_first_letters, [Request("swapped", options={"data": data})], output_dir=tmp_path / "out")
     scores = result.scores
     # neutral: wrong before and after; contradictions: both right before; after, the first right, the second neutral.
     assert scores["accuracy_before"].value == pytest.approx(2 / 3)
     assert scores["accuracy_after"].value == pytest.approx(1 / 3)
     assert scores["agreement"].value == pytest.approx(2 / 3)
-    assert scores["n_left_out"] == 1
-    assert scores["whole"]["accuracy_before"].value == pytest.approx(2 / 4)
+    assert scores["n_excluded"] == 1
+    assert scores["overall"]["accuracy_before"].value == pytest.approx(2 / 4)
 
 
 def test_a_two_label_model_is_right_of_neutral_and_contradiction_alike(data, tmp_path):
@@ -76,6 +76,6 @@ def test_a_two_label_model_is_right_of_neutral_and_contradiction_alike(data, tmp
         def predict(self, premises, hypotheses):
             return np.tile(np.array([[0.2, 0.8]], dtype=np.float32), (len(premises), 1))
 
-    [result] = evaluate(NeverEntails(), [Request("swapped", options={"data": data})], out=tmp_path / "out")
+    [result] = evaluate(NeverEntails(), [Request("swapped", options={"data": data})], output_dir=tmp_path / "out")
     assert result.scores["accuracy_before"].value == result.scores["accuracy_after"].value == 1
-    assert result.scores["whole"]["accuracy_before"].value == pytest.approx(3 / 4)
+    assert result.scores["overall"]["accuracy_before"].value == pytest.approx(3 / 4)

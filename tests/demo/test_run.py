@@ -10,7 +10,7 @@ from tests.fork_server import PYTHON
 from unbag import challenge_sets
 from unbag.baselines.demo_reader import ReaderPredictor
 from unbag.challenge_sets import results, suite
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.data import demo
 from unbag.evaluation import prefetch
 from unbag.evaluation.demo import MODELS, fill, fitted_to, requests, sets
@@ -23,7 +23,7 @@ def shown(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     nobody = "http://127.0.0.1:9"  # the discard port: a client that asked for anything there would fail
     caches = {"HF_HOME": str(folder / "hf"), "XDG_CACHE_HOME": str(folder / "cache"), "HF_ENDPOINT": nobody}
-    done = PYTHON.run("-m", "unbag", "demo", "--out", folder / "run", env=os.environ | caches, check=True)
+    done = PYTHON.run("-m", "unbag", "demo", "--output-dir", folder / "run", env=os.environ | caches, check=True)
     return folder / "run", done.stdout, done.stderr
 
 
@@ -56,7 +56,7 @@ def test_who_reads_does_better_where_order_decides_and_is_undecided_where_there_
     assert reader["plain"]["accuracy"].value > 0.9
     assert reader["swapped"]["accuracy_after"].low > lexical["swapped"]["accuracy_after"].high
     for name in ("resnli", "permuted", "soswap_addamod"):
-        assert reader[name][BEYOND_WORDS]["score"].low > 0
+        assert reader[name][SKILL]["score"].low > 0
     assert reader["permuted"]["p_c"].value < 0.6
 
 
@@ -85,9 +85,9 @@ def test_demo_sets_stand_in_the_order_of_the_suite():
 @pytest.mark.nightly
 def test_every_set_is_scored_on_twenty_drawn_examples(tmp_path):
     fill(tmp_path)
-    wanted = [replace(request, examples=20) for request in requests(tmp_path)]
+    wanted = [replace(request, max_examples=20) for request in requests(tmp_path)]
     at_hand = [request for request in wanted if not prefetch.missing(prefetch.of_run([request]))]
-    found = evaluate_all((ReaderPredictor(), "lexical"), at_hand, out=tmp_path / "out", **fitted_to(tmp_path))
+    found = evaluate_all((ReaderPredictor(), "lexical"), at_hand, output_dir=tmp_path / "out", **fitted_to(tmp_path))
     assert {"resnli", "cs_lambda", "permuted", "sicck", "swapped"} <= {request.name for request in at_hand}
     assert [result.set for result in found] == [request.name for request in at_hand] * 2
     resnli = next(result for result in found if result.set == "resnli")

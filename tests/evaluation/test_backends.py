@@ -26,6 +26,6 @@ def test_processes_of_a_launcher_are_no_cluster(monkeypatch):
 
 
 def test_the_command_says_the_same(tmp_path):
-    done = command("evaluate", "majority", "--num-gpus", "0.5", "--out", str(tmp_path))
+    done = command("evaluate", "majority", "--num-gpus", "0.5", "--output-dir", str(tmp_path))
     assert done.exit_code == 2
     assert "num-gpus is for the engine ray" in " ".join(done.stderr.split())

@@ -66,14 +66,14 @@ def runs(tmp_path_factory):
     requests = [Request("plain", options={"data": str(data)}), Request("permuted", options={"data": str(data), "q": 3})]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("datasets.config.HF_DATASETS_CACHE", folder / "cache")
-        unbag.evaluate(_model("weak", 0.5), requests, out=folder / "weak")
-        unbag.evaluate(_model("strong", 0.9), requests, out=folder / "strong")
+        unbag.evaluate(_model("weak", 0.5), requests, output_dir=folder / "weak")
+        unbag.evaluate(_model("strong", 0.9), requests, output_dir=folder / "strong")
         for seed in range(3):
-            unbag.evaluate(_model(f"runs/a/seed-{seed}", 0.6, seed), requests[:1], out=folder / f"a-{seed}")
+            unbag.evaluate(_model(f"runs/a/seed-{seed}", 0.6, seed), requests[:1], output_dir=folder / f"a-{seed}")
         for seed in range(2):
-            unbag.evaluate(_model(f"runs/b/seed-{seed}", 0.8, seed + 9), requests[:1], out=folder / f"b-{seed}")
-        fewer = [Request("plain", options={"data": str(data)}, examples=50)]
-        unbag.evaluate(_model("strong", 0.9), fewer, out=folder / "fewer")
+            unbag.evaluate(_model(f"runs/b/seed-{seed}", 0.8, seed + 9), requests[:1], output_dir=folder / f"b-{seed}")
+        fewer = [Request("plain", options={"data": str(data)}, max_examples=50)]
+        unbag.evaluate(_model("strong", 0.9), fewer, output_dir=folder / "fewer")
     return folder
 
 

@@ -1,4 +1,4 @@
-"""The cross-domain table on the real corpora: `unbag evaluate --cross` over HTTP."""
+"""The cross-domain table on the real corpora: `unbag evaluate --cross-domain` over HTTP."""
 
 from dataclasses import replace
 
@@ -7,7 +7,7 @@ from rich.console import Console
 
 from tests.fork_server import PYTHON
 from unbag.challenge_sets import results
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.request import Request
 from unbag.data import demo
 from unbag.evaluation import evaluator
@@ -23,17 +23,17 @@ def neutral(premises, hypotheses):
 def crossed(tmp_path_factory):
     """Give the results of models and a baseline on the same pairs, by whether shuffled words were asked too."""
     folder = tmp_path_factory.mktemp("crossed")
-    request = Request("plain", options={"data": str(demo.file("validation"))}, examples=200)
+    request = Request("plain", options={"data": str(demo.file("validation"))}, max_examples=200)
     training = (str(demo.file("train")),)
     return {
         shuffled: evaluator.evaluate_all(
             [neutral, "majority"],
             [request],
-            out=folder / str(shuffled),
+            output_dir=folder / str(shuffled),
             predictions=folder / "predictions",
-            lexical=False,
+            lexical_baseline=False,
             shuffled=shuffled,
-            training=training,
+            train_data=training,
         )
         for shuffled in (False, True)
     }
@@ -41,9 +41,9 @@ def crossed(tmp_path_factory):
 
 def test_all_models_of_a_table_have_the_same_floor(crossed):
     for shuffled, found in crossed.items():
-        scores = [result.scores[BEYOND_WORDS] for result in found]
+        scores = [result.scores[SKILL] for result in found]
         assert len(scores) == 2
-        assert [each["words"] for each in scores] == [None, None]
+        assert [each["baseline"] for each in scores] == [None, None]
         assert [each["shuffled"] is not None for each in scores] == [shuffled] * 2
         said = scale([verdict for result in found for verdict in of_model([result])])
         assert "(where asked)" not in said
@@ -65,11 +65,20 @@ def test_a_table_of_corpora_says_what_was_truncated(crossed):
 def test_models_meet_corpora(shared_hub, tmp_path):
     home = tmp_path / "home"
     environment = shared_hub.env(home) | {"XDG_CACHE_HOME": str(home / "cache")}
-    command = ["-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "majority", "--cross"]
-    options = ["--corpus", "snli-test,sick", "--training", "snli", "--examples", "150", "--out", tmp_path / "out"]
+    command = ["-m", "unbag", "evaluate", "nli-fixtures/minilm-l6-snli", "majority", "--cross-domain"]
+    options = [
+        "--corpus",
+        "snli-test,sick",
+        "--train-data",
+        "snli",
+        "--max-examples",
+        "150",
+        "--output-dir",
+        tmp_path / "out",
+    ]
     done = PYTHON.run(*command, *options, env=environment)
     assert done.returncode == 0, done.stderr
-    assert "A constant answer at best" in done.stdout
+    assert "Best constant prediction" in done.stdout
     found = {
         (r.model["name"], r.data["name"]): r.scores["accuracy"] for r in results.read(tmp_path / "out" / "results.json")
     }

@@ -64,7 +64,7 @@ def reads_order(premises, hypotheses):
 
 
 def test_a_bag_of_words_accepts_every_order(tmp_path, request_):
-    [result] = unbag.evaluate(bag_of_words, [request_], out=tmp_path / "out")
+    [result] = unbag.evaluate(bag_of_words, [request_], output_dir=tmp_path / "out")
     scores = result.scores
     assert scores["n_examples"] == 48
     assert 0 < scores["accuracy"].value < 1, "nothing to see if all or nothing is right"
@@ -75,14 +75,14 @@ def test_a_bag_of_words_accepts_every_order(tmp_path, request_):
 
 
 def test_what_was_left_out_is_counted(tmp_path, request_):
-    [result] = unbag.evaluate(bag_of_words, [request_], out=tmp_path / "out")
+    [result] = unbag.evaluate(bag_of_words, [request_], output_dir=tmp_path / "out")
     assert result.data["rows"] == 50
-    assert result.data["left_out"] == {"unlabelled": 1, "too short to permute": 1}
+    assert result.data["excluded"] == {"unlabelled": 1, "too short to permute": 1}
     assert result.data["origin"] == "ours.jsonl"
 
 
 def test_the_results_file_holds_what_was_returned(tmp_path, request_):
-    returned = unbag.evaluate(reads_order, [request_], out=tmp_path / "out")
+    returned = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
     [read] = results.read(tmp_path / "out" / "results.json")
     assert read.scores["p_c"] == returned[0].scores["p_c"]
     assert read.scores["confident"] == returned[0].scores["confident"]
@@ -92,31 +92,31 @@ def test_the_results_file_holds_what_was_returned(tmp_path, request_):
 def test_two_runs_leave_the_same_results_file(tmp_path, request_):
     texts = []
     for folder in (tmp_path / "a", tmp_path / "b"):
-        unbag.evaluate(reads_order, [request_], out=folder)
+        unbag.evaluate(reads_order, [request_], output_dir=folder)
         texts.append((folder / "results.json").read_text())
     assert texts[0] == texts[1]
     assert str(tmp_path) not in texts[0], "a path of the machine is no part of a result"
 
 
 def test_drawn_examples_are_the_same_whatever_else_is_there(tmp_path, request_):
-    few = build(Request("permuted", options=request_.options, examples=7))
-    more = build(Request("permuted", options=request_.options, examples=20))
+    few = build(Request("permuted", options=request_.options, max_examples=7))
+    more = build(Request("permuted", options=request_.options, max_examples=20))
     assert len(few.rows) == 7 * 6
     assert set(few.rows["source_id"][:]) < set(more.rows["source_id"][:])
-    assert few.data["left_out"]["not drawn"] == 41
-    other = build(Request("permuted", options=request_.options, examples=7, seed=1))
+    assert few.data["excluded"]["not drawn"] == 41
+    other = build(Request("permuted", options=request_.options, max_examples=7, seed=1))
     assert set(other.rows["source_id"][:]) != set(few.rows["source_id"][:])
 
 
 def test_a_two_label_model_is_scored_in_its_own_space(tmp_path, request_):
     predictor = CallablePredictor(lambda premises, _: ["not_entailment"] * len(premises), label_space=TWO_WAY)
-    [result] = unbag.evaluate(predictor, [request_], out=tmp_path / "out")
+    [result] = unbag.evaluate(predictor, [request_], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == pytest.approx(2 / 3)  # neutral and contradiction, folded
     assert result.scores["omega_rand"].value == pytest.approx(2 / 3)
 
 
 def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
-    [expected] = unbag.evaluate(reads_order, [request_], out=tmp_path / "out")
+    [expected] = unbag.evaluate(reads_order, [request_], output_dir=tmp_path / "out")
     rows = build(request_).rows
     table = reads_order(rows["premise"][:], rows["hypothesis"][:])
     lines = [
@@ -125,7 +125,7 @@ def test_a_file_of_predictions_scores_as_its_model(tmp_path, request_):
     ]
     path = tmp_path / "predictions.jsonl"
     path.write_text("\n".join(reversed(lines)) + "\n")  # the order of the file does not matter
-    result = evaluate_file(path, request_, out=tmp_path / "scored")
+    result = evaluate_file(path, request_, output_dir=tmp_path / "scored")
     assert result.scores["p_c"] == expected.scores["p_c"]
     assert result.scores["confident"] == expected.scores["confident"]
     assert result.model["name"] == "predictions.jsonl"
@@ -141,7 +141,7 @@ def test_a_device_is_looked_for_by_the_engine(tmp_path, request_):
             return CallablePredictor(reads_order), model
 
     told = []
-    asked = {"out": tmp_path / "out", "lexical": False, "device": "cuda:99"}
+    asked = {"output_dir": tmp_path / "out", "lexical_baseline": False, "device": "cuda:99"}
     evaluate_all(["org/model"], [request_], engine=Elsewhere(), **asked)
     assert told == [(None, "cuda:99"), "cuda:99"]
     with pytest.raises(ValueError, match="cannot use the device 'cuda:99'"):
@@ -152,7 +152,7 @@ def test_what_the_lexical_model_says_may_be_kept_at_an_address(tmp_path, request
     kept = []
     monkeypatch.setattr(LexicalBaseline, "of", lambda self, built, store: kept.append(store) or BaselinePredictions())
     path = _predictions(tmp_path, request_, list)
-    evaluate_file(path, request_, out=tmp_path / "scored", predictions="s3://bucket/predictions")
+    evaluate_file(path, request_, output_dir=tmp_path / "scored", predictions="s3://bucket/predictions")
     assert kept == ["s3://bucket/predictions"]
 
 
@@ -176,12 +176,12 @@ def _predictions(tmp_path, request_, change):
 def test_a_bad_predictions_file_is_named_with_its_line(tmp_path, request_, change, words):
     path = _predictions(tmp_path, request_, change)
     with pytest.raises(DataError, match=re.escape(words)):
-        evaluate_file(path, request_, out=tmp_path / "scored")
+        evaluate_file(path, request_, output_dir=tmp_path / "scored")
     assert not (tmp_path / "scored").exists()
 
 
 def test_a_constant_prediction_has_its_labels_share(tmp_path, request_):
-    result = evaluate_file(_predictions(tmp_path, request_, list), request_, out=tmp_path / "scored")
+    result = evaluate_file(_predictions(tmp_path, request_, list), request_, output_dir=tmp_path / "scored")
     assert result.scores["omega_max"].value == result.scores["omega_rand"].value == pytest.approx(1 / 3)
 
 
@@ -202,7 +202,7 @@ def test_an_exported_set_loads_with_plain_datasets(tmp_path, request_):
 
 
 def test_an_exported_set_is_read_back_with_its_record(tmp_path, request_):
-    drawn = Request("permuted", options=request_.options, examples=9)
+    drawn = Request("permuted", options=request_.options, max_examples=9)
     path, built = tmp_path / "set.parquet", build(drawn)
     export(drawn, path)
     read = read_back(path)
@@ -217,8 +217,8 @@ def test_predictions_beside_an_exported_set_need_nothing_else(tmp_path, request_
     mine = tmp_path / "mine.parquet"
     pq.write_table(table.append_column("prediction", pa.array(["neutral"] * len(table))), mine)
     assert is_exported(mine)
-    scores = evaluate_file(mine, read_back(mine), out=tmp_path / "a", lexical=False).scores
-    assert scores == evaluate_file(mine, request_, out=tmp_path / "b", lexical=False).scores
+    scores = evaluate_file(mine, read_back(mine), output_dir=tmp_path / "a", lexical_baseline=False).scores
+    assert scores == evaluate_file(mine, request_, output_dir=tmp_path / "b", lexical_baseline=False).scores
     assert not (tmp_path / "b" / "predictions").exists()
 
 
@@ -242,7 +242,7 @@ def test_a_file_of_ids_is_refused_before_the_set_is_built(tmp_path, request_, mo
     path.write_text("id,prediction\nours-0,2\n")
     monkeypatch.setattr("unbag.evaluation.evaluator.build", lambda request: pytest.fail("the set was built"))
     with pytest.raises(DataError, match="found '2'; nothing says which label an id is, write its name"):
-        evaluate_file(path, request_, out=tmp_path / "scored")
+        evaluate_file(path, request_, output_dir=tmp_path / "scored")
 
 
 def test_results_of_another_schema_are_refused(tmp_path):
@@ -272,20 +272,20 @@ def _obvious(order, renamed=None):
 @pytest.mark.parametrize("meant", [("neutral", "contradiction", "entailment"), ("contradiction", "not_contradiction")])
 def test_a_function_of_another_order_is_refused_with_the_argument_that_corrects_it(tmp_path, request_, meant):
     wrong, right = parse_label_map(",".join(meant[::-1])), parse_label_map(",".join(meant))
-    asked = {"models": [_obvious(meant)], "sets": [request_], "out": tmp_path / "out", "lexical": False}
+    asked = {"models": [_obvious(meant)], "sets": [request_], "output_dir": tmp_path / "out", "lexical_baseline": False}
     with pytest.raises(MislabelledError, match=rf'pass label_map="{",".join(meant)}", or trust_labels=True if'):
         evaluate_all(**asked, label_map=wrong)
     [result] = evaluate_all(**asked, label_map=right)
     assert result.model["label_probe"] == {"en": "12 of 12"}
-    assert result.model["outputs"] == ",".join(meant)
+    assert result.model["label_order"] == ",".join(meant)
     [trusted] = evaluate_all(**asked, label_map=wrong, trust_labels=True)
-    assert trusted.model["outputs"] == ",".join(meant[::-1])
+    assert trusted.model["label_order"] == ",".join(meant[::-1])
 
 
 def test_a_function_of_other_names_is_refused_with_the_names_to_return(tmp_path, request_):
     renamed = {"entailment": "contradiction", "contradiction": "entailment", "neutral": "neutral"}
     with pytest.raises(MislabelledError, match="let the function return contradiction for its entailment, entailment"):
-        unbag.evaluate(_obvious(tuple(LABELS), renamed), [request_], out=tmp_path / "out")
+        unbag.evaluate(_obvious(tuple(LABELS), renamed), [request_], output_dir=tmp_path / "out")
 
 
 def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, request_):
@@ -297,7 +297,7 @@ def test_a_predictor_of_another_order_is_refused_with_what_to_change(tmp_path, r
             return _obvious(tuple(LABELS))(premises, hypotheses)[:, [2, 0, 1]]
 
     with pytest.raises(MislabelledError, match="let its label_space name the columns of its predict in their order, "):
-        unbag.evaluate(Mine(), [request_], out=tmp_path / "out")
+        unbag.evaluate(Mine(), [request_], output_dir=tmp_path / "out")
 
 
 def test_a_function_that_knows_its_rows_alone_is_not_probed(tmp_path, request_):
@@ -307,7 +307,7 @@ def test_a_function_that_knows_its_rows_alone_is_not_probed(tmp_path, request_):
     def saved(premises, hypotheses):
         return [known[pair] for pair in zip(premises, hypotheses, strict=True)]
 
-    [result] = evaluate_all([saved], [request_], out=tmp_path / "out", lexical=False, shuffled=False)
+    [result] = evaluate_all([saved], [request_], output_dir=tmp_path / "out", lexical_baseline=False, shuffled=False)
     assert "label_probe" not in result.model
 
 
@@ -319,13 +319,15 @@ def test_a_function_that_reads_nothing_is_scored_and_not_taken_for_mislabelled(t
         "coin": lambda premises, _: draw.integers(3, size=len(premises)),
     }[answers]
     mapped = parse_label_map(",".join(LABELS)) if answers == "coin" else None
-    [result] = evaluate_all([model], [request_], out=tmp_path / "out", lexical=False, label_map=mapped)
+    [result] = evaluate_all([model], [request_], output_dir=tmp_path / "out", lexical_baseline=False, label_map=mapped)
     assert result.model["label_probe"]["en"].endswith(" of 12")
 
 
 def test_a_built_in_model_is_not_probed(tmp_path, request_):
     training = (request_.options["data"],)
-    [result] = evaluate_all(["majority"], [request_], out=tmp_path / "out", lexical=False, training=training)
+    [result] = evaluate_all(
+        ["majority"], [request_], output_dir=tmp_path / "out", lexical_baseline=False, train_data=training
+    )
     assert "label_probe" not in result.model
 
 
@@ -338,13 +340,15 @@ def test_pairs_of_entailment_or_not_are_refused_of_a_model_that_finds_contradict
     path = tmp_path / "predictions.jsonl"
     path.write_text("\n".join(lines) + "\n")
     with pytest.raises(LabelError, match="got not_entailment, which may be either; use pairs of three labels"):
-        evaluate_file(path, two, out=tmp_path / "scored", lexical=False)
+        evaluate_file(path, two, output_dir=tmp_path / "scored", lexical_baseline=False)
     with pytest.raises(LabelError, match="use pairs of three labels"):
         validate_label_space(names, CONTRADICTION_OR_NOT)
     validate_label_space(names, TWO_WAY)
     validate_label_space(names, LABELS)
     validate_label_space(LABELS, CONTRADICTION_OR_NOT)
-    assert evaluate_file(path, request_, out=tmp_path / "scored", lexical=False).scores["omega_max"].n > 0
+    assert (
+        evaluate_file(path, request_, output_dir=tmp_path / "scored", lexical_baseline=False).scores["omega_max"].n > 0
+    )
 
 
 @pytest.mark.parametrize("kind", ["causal", "endpoint"])
@@ -353,14 +357,14 @@ def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
     answers = {(premise, hypothesis): taken_for[label] for premise, hypothesis, label in PAIRS["en"]}
     model = CallablePredictor(lambda p, h: [answers.get(pair, "neutral") for pair in zip(p, h, strict=True)])
     model.identity = {"kind": kind, "name": "tiny"}
-    [result] = unbag.evaluate(model, [request_], out=tmp_path / "out")
+    [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
     assert result.model["label_probe"] == {"en": "4 of 12"}
     [said] = [record.getMessage() for record in caplog.records if record.name == "unbag.evaluation.label_check"]
     assert said.startswith(
         "tiny gets 4 of 12 obvious pairs right, and 12 of 12 read with Maybe as contradiction and No as neutral"
     )
     options = {option.removeprefix("no-") for option in re.findall(r"--([a-z-]+)", said)}
-    assert options == ({"shots", "chat"} if kind == "causal" else {"shots"})
+    assert options == ({"num_fewshot", "apply_chat_template"} if kind == "causal" else {"num_fewshot"})
     assert options <= {"causal": CAUSAL, "endpoint": ENDPOINT}[kind].options
 
 
@@ -368,9 +372,9 @@ def test_a_language_model_that_takes_words_for_others_is_told_of_options_it_has(
 def test_who_may_not_answer_is_right_of_nothing_then(tmp_path, request_, caplog, kind):
     model = CallablePredictor(lambda premises, _: np.full((len(premises), 3), 1 / 3, dtype=np.float32))
     model.identity = {"kind": kind, "name": "silent"}
-    [result] = unbag.evaluate(model, [request_], out=tmp_path / "out")
+    [result] = unbag.evaluate(model, [request_], output_dir=tmp_path / "out")
     assert result.scores["accuracy"].value == 0  # though the first of equal labels is entailment
-    assert result.model["unanswered_pairs"] == len(build(request_).rows)
+    assert result.model["n_abstained"] == len(build(request_).rows)
     assert "answers name no label; they count as wrong" in caplog.text
 
 

@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from tests.factories import ROWS, result, run
 from unbag import cli
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.failures import Failure
 from unbag.evaluation import gates, quantities
 from unbag.evaluation.verdict import TOO_FEW_ROWS
@@ -67,7 +67,7 @@ def test_twelve_of_twelve_do_not_show_an_accuracy_of_99_per_cent(tmp_path):
 
 def test_a_number_without_a_value_is_not_told_and_stops_only_a_strict_build():
     made = result(right=1.0)
-    made.scores[BEYOND_WORDS] = None
+    made.scores[SKILL] = None
     [checked] = gates.check([made], [gates.bound("plain:score=.2", "min")])
     assert (checked.outcome, checked.why) == ("cannot be told", TOO_FEW_ROWS)
     assert checked.stops(strict=True)
@@ -196,7 +196,7 @@ def test_the_same_recipe_trained_again_under_its_name_is_another_system(tmp_path
 def test_a_record_that_cannot_be_read_to_its_end_is_refused_by_name(tmp_path):
     folder = run(tmp_path / "run", result(set_name="swapped"))
     record = json.loads((folder / "results.json").read_text())
-    record["results"][0]["scores"][BEYOND_WORDS]["sources"] = []
+    record["results"][0]["scores"][SKILL]["sources"] = []
     (folder / "results.json").write_text(json.dumps(record))
     with pytest.raises(ValueError, match=r"run/results\.json: the record cannot be read to its end \(TypeError"):
         check(folder, "--min", "swapped:score=.1")
@@ -227,7 +227,7 @@ def test_of_several_processes_the_first_one_tells(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.cli.check.ask", ask)
     bounds = ("--min", "plain:accuracy=.9,swapped:score=.2")
     assert check(old, *bounds) == (0, "")
-    assert check("majority", *bounds, "--out", old) == (0, ""), "what is there is of an earlier run"
+    assert check("majority", *bounds, "--output-dir", old) == (0, ""), "what is there is of an earlier run"
 
 
 def test_a_row_names_the_number_the_interval_n_and_the_verdict_within_80_columns(tmp_path):
@@ -259,7 +259,7 @@ def test_json_and_csv_have_every_gate(tmp_path):
 def test_a_set_that_cannot_be_checked_is_told_of(tmp_path):
     before = run(tmp_path / "before", result("old", 0.8), result("old", 0.8, set_name="swapped"))
     blank = result("new", 0.8, set_name="swapped")
-    blank.scores[BEYOND_WORDS] = None
+    blank.scores[SKILL] = None
     checked, notes = gates.no_worse_than(run(tmp_path / "after", result("new", 0.8), blank), before)
     assert [each.set for each in checked] == ["plain"]
     assert notes == ["Swapped: not checked, no such number in both"]

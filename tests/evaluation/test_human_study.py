@@ -161,12 +161,12 @@ def test_what_is_no_label_is_named_with_its_line(folder):
 
 def test_the_command_shows_people_beside_the_papers_experts(folder):
     sheet = _filled(folder, lambda known: known["label"])
-    shown = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet)])
+    shown = CliRunner().invoke(cli.app, ["human-study", "score", str(folder), str(sheet)])
     assert shown.exit_code == 0, shown.output
     assert max(map(len, shown.output.splitlines())) <= 80
     assert "1.000 [0.398, 1.000]" in shown.output
     assert "0.581" in shown.output
-    as_json = CliRunner().invoke(cli.app, ["people", "score", str(folder), str(sheet), "--json"])
+    as_json = CliRunner().invoke(cli.app, ["human-study", "score", str(folder), str(sheet), "--json"])
     assert json.loads(as_json.output)["ann"]["accuracy"]["value"] == 1
 
 
@@ -176,7 +176,7 @@ def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(tmp_path, m
     monkeypatch.setattr("unbag.evaluation.model_loading.predictor_of", lambda name, label_map: (model, name))
     monkeypatch.setattr("unbag.challenge_sets.request.build", lambda request: SimpleNamespace(language="en"))
     monkeypatch.setattr(import_module("unbag.inference.label_probe"), "probe", lambda predictor, language: report)
-    done = CliRunner().invoke(cli.app, ["people", "draw", "org/model", "--out", str(tmp_path)])
+    done = CliRunner().invoke(cli.app, ["human-study", "sample", "org/model", "--output-dir", str(tmp_path)])
     assert isinstance(done.exception, LabelError)
     assert f"or --label-map {','.join(LABELS)} if the declared order is right" in str(done.exception)
 
@@ -197,7 +197,19 @@ def test_the_command_draws_what_a_model_accepts(tmp_path, monkeypatch):
     )
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    command = ["people", "draw", "odd:predict", "--data", "pairs.csv", "-o", "q=4", "--number", "8", "--out", "asked"]
+    command = [
+        "human-study",
+        "sample",
+        "odd:predict",
+        "--data",
+        "pairs.csv",
+        "-o",
+        "q=4",
+        "--num-pairs",
+        "8",
+        "--output-dir",
+        "asked",
+    ]
     done = CliRunner().invoke(cli.app, command)
     assert done.exit_code == 0, (done.output, done.exception)
     assert "8 pairs to label" in done.output

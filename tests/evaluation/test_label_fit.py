@@ -75,7 +75,7 @@ def test_a_file_of_another_order_is_scored_with_a_warning(tmp_path, monkeypatch,
     ]
     file = tmp_path / "predictions.jsonl"
     file.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    result = evaluate_file(file, request, out=tmp_path / "out", lexical=False)
+    result = evaluate_file(file, request, output_dir=tmp_path / "out", lexical_baseline=False)
     assert result.model["label_probe"] == {"rows": "0 of 26"}
     said = result.model["label_probe_warning"]
     assert "change entailment to contradiction, neutral to entailment, contradiction to neutral in the file" in said

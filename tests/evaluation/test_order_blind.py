@@ -1,4 +1,4 @@
-"""The law of the score beyond words: a network that is blind to word order has no score above 0, on any set."""
+"""The law of the skill score: a network that is blind to word order has no score above 0, on any set."""
 
 from dataclasses import replace
 
@@ -36,9 +36,9 @@ def verdicts(request, tmp_path_factory):
         patch.setattr("unbag.scoring.skill.LEAST_ROWS", 2)
         fill(folder)
         asked = [each for each in requests(folder) if each.name in request.param]
-        asked = [replace(each, examples=EXAMPLES.get(each.name, 60)) for each in asked]
+        asked = [replace(each, max_examples=EXAMPLES.get(each.name, 60)) for each in asked]
         networks = [undecided(name, folder / name) for name in (*BAGS, READS)]
-        found = evaluate_all(networks, asked, out=folder / "run", lexical=False, trust_labels=True)
+        found = evaluate_all(networks, asked, output_dir=folder / "run", lexical_baseline=False, trust_labels=True)
         by_name = {}
         for result in found:
             by_name.setdefault(str(result.model["name"]).rpartition("/")[2], []).append(result)

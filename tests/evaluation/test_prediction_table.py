@@ -18,7 +18,7 @@ from unbag.inference.function import CallablePredictor
 from unbag.inference.label_probe import PAIRS
 
 DATA = str(demo.file("validation"))
-ASKED = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}
+ASKED = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
 AWKWARD = 'He said "no", twice;\nthen he left.'
 FEATURES = Features({name: Value("string") for name in ("id", "source_id", "premise", "hypothesis")})
 FEATURES["label"] = ClassLabel(names=list(LABELS))
@@ -89,13 +89,13 @@ def test_write_labels_alone_have_no_columns_of_probabilities(tmp_path):
 
 def test_evaluate_predictions_csv_scores_as_the_run(tmp_path):
     path, out = tmp_path / "rows.csv", tmp_path / "out"
-    [result] = unbag.evaluate(by_length, "swapped", out=out, predictions_csv=path, **ASKED)
-    request = Request("swapped", options={"data": DATA}, examples=30)
+    [result] = unbag.evaluate(by_length, "swapped", output_dir=out, predictions_csv=path, **ASKED)
+    request = Request("swapped", options={"data": DATA}, max_examples=30)
     found, rows = _read(path), build(request).rows
     assert [row["id"] for row in found] == rows["id"][:]
     assert [row["premise"] for row in found] == rows["premise"][:]
     assert [row["gold"] for row in found] == [LABELS[label] for label in rows["label"][:]]
-    again = evaluate_file(path, request, out=tmp_path / "scored", lexical=False)
+    again = evaluate_file(path, request, output_dir=tmp_path / "scored", lexical_baseline=False)
     assert again.scores["accuracy_after"] == result.scores["accuracy_after"]
     assert 0 < result.scores["accuracy_after"].value < 1, "else any answers would do"
 
@@ -108,16 +108,20 @@ def test_evaluate_predictions_csv_of_an_earlier_run_asks_nothing_again(tmp_path)
         return by_length(premises, hypotheses)
 
     known = CallablePredictor(counting, identity={"name": "by length"})
-    unbag.evaluate(known, ["plain", "swapped"], out=tmp_path / "out", **ASKED)
+    unbag.evaluate(known, ["plain", "swapped"], output_dir=tmp_path / "out", **ASKED)
     asked = len(calls)
     assert asked
-    unbag.evaluate(known, ["plain", "swapped"], out=tmp_path / "out", predictions_csv=tmp_path / "rows.csv", **ASKED)
+    unbag.evaluate(
+        known, ["plain", "swapped"], output_dir=tmp_path / "out", predictions_csv=tmp_path / "rows.csv", **ASKED
+    )
     assert calls[asked:] == [len(PAIRS["en"])], "the obvious pairs alone"
     assert {row["set"] for row in _read(tmp_path / "rows.csv")} == {"plain", "swapped"}
 
 
 def test_evaluate_predictions_csv_of_a_shard_is_rejected(tmp_path):
     with pytest.raises(ValueError, match="expected a run without --shard"):
-        unbag.evaluate(by_length, "plain", out=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **ASKED)
+        unbag.evaluate(
+            by_length, "plain", output_dir=tmp_path, shard="0/2", predictions_csv=tmp_path / "r.csv", **ASKED
+        )
     with pytest.raises(ValueError, match="expected a file"):
         unbag.evaluate(by_length, "plain", predictions_csv=tmp_path, **ASKED)

@@ -24,7 +24,7 @@ _MNLI = "the corpus mnli, split train (nyu-mll/multi_nli)"
             [_SNLI.format("test"), _SNLI.format("train"), _SPACY],
         ),
         (Request("cs_lambda", "snli-test"), [_SNLI.format("test"), _SNLI.format("train"), _MNLI, _SPACY]),
-        (Request("cs_lambda", "snli-train", {"training": ("snli",), "pipeline": "all"}), [_SNLI.format("train")]),
+        (Request("cs_lambda", "snli-train", {"train_data": ("snli",), "pipeline": "all"}), [_SNLI.format("train")]),
         (
             Request("cs_lambda", "snli-test", {"lexical": "org/model"}),
             [_SNLI.format("test"), "the lexical model org/model"],
@@ -55,7 +55,7 @@ def test_the_words_of_a_corpus_are_counted_in_its_own_language(monkeypatch):
         "unbag.evaluation.lexical_baseline.PAIRS", {"en": ("snli", 2, "all"), "zh": ("ocnli", 2, "all")}
     )
     for corpus in ("snli", "ocnli"):
-        [_, counted] = prefetch.of_run([Request("plain", f"{corpus}-validation")], lexical=True)
+        [_, counted] = prefetch.of_run([Request("plain", f"{corpus}-validation")], lexical_baseline=True)
         assert f"the corpus {corpus}, split train" in counted.name
 
 

@@ -56,7 +56,7 @@ def test_check_models_of_which_neither_side_has_all_are_rejected(tmp_path, store
     if fits:
         result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
         return
-    with pytest.raises(ValueError, match=f"got results of {', '.join(stored)}; name another folder with --out"):
+    with pytest.raises(ValueError, match=f"got results of {', '.join(stored)}; name another folder with --output-dir"):
         result_folder.check(tmp_path, dict.fromkeys(asked), {"swapped"})
 
 
@@ -90,8 +90,8 @@ def test_write_further_set_keeps_results_examples_and_samples(tmp_path):
     _write(tmp_path, _result(set_name="swapped"))
     assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
     assert (tmp_path / "samples" / "00-plain.parquet").read_bytes() == before
-    _, left_out = results.read_whole(tmp_path / results.FILE)
-    assert [each.set for each in left_out] == ["sicck"]
+    _, skipped = results.read_whole(tmp_path / results.FILE)
+    assert [each.set for each in skipped] == ["sicck"]
     selections = json.loads((tmp_path / "examples.json").read_text())["selections"]
     assert [each["set"] for each in selections] == ["plain", "swapped"]
     for number, result in enumerate(results.read(tmp_path / results.FILE)):
@@ -106,9 +106,9 @@ def test_write_same_set_and_corpus_replaces_in_place_and_warns_of_other_rows(tmp
     assert (tmp_path / results.FILE).read_bytes() == first
     assert not caplog.messages
     again = _result()
-    _write(tmp_path, replace(again, config={"examples": 9}))
+    _write(tmp_path, replace(again, config={"max_examples": 9}))
     assert _found(tmp_path) == [("a", "plain", "snli"), ("a", "swapped", "snli")]
-    assert results.read(tmp_path / results.FILE)[0].config == {"examples": 9}
+    assert results.read(tmp_path / results.FILE)[0].config == {"max_examples": 9}
     assert "replacing earlier results on other rows: plain of snli for a" in caplog.text
 
 
@@ -139,8 +139,8 @@ def _says(label):
 
 
 def test_evaluate_other_model_is_rejected_before_anything_is_predicted(tmp_path):
-    asked = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}
-    unbag.evaluate(_says("neutral"), "plain", out=tmp_path, **asked)
+    asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
+    unbag.evaluate(_says("neutral"), "plain", output_dir=tmp_path, **asked)
     before = (tmp_path / results.FILE).read_bytes()
 
     def other(premises, hypotheses):
@@ -150,21 +150,21 @@ def test_evaluate_other_model_is_rejected_before_anything_is_predicted(tmp_path)
     calls = []
     known = CallablePredictor(other, identity={"name": "other"})
     with pytest.raises(ValueError, match="no results but those of other, got results of neutral"):
-        unbag.evaluate(known, "plain", out=tmp_path, **asked)
+        unbag.evaluate(known, "plain", output_dir=tmp_path, **asked)
     assert not calls
     assert (tmp_path / results.FILE).read_bytes() == before
-    [added] = unbag.evaluate(_says("neutral"), "swapped", out=tmp_path, **asked)
+    [added] = unbag.evaluate(_says("neutral"), "swapped", output_dir=tmp_path, **asked)
     assert added.set == "swapped"
     assert [each[:2] for each in _found(tmp_path)] == [("neutral", "plain"), ("neutral", "swapped")]
 
 
 def test_receive_brings_results_and_samples_of_an_address(tmp_path):
     address = f"memory://{tmp_path.name}/run"
-    asked = {"data": DATA, "examples": 30, "lexical": False, "shuffled": False, "progress": False}
-    unbag.evaluate(_says("neutral"), "plain", out=address, **asked)
-    unbag.evaluate(_says("neutral"), "swapped", out=address, **asked)
+    asked = {"data": DATA, "max_examples": 30, "lexical_baseline": False, "shuffled": False, "progress": False}
+    unbag.evaluate(_says("neutral"), "plain", output_dir=address, **asked)
+    unbag.evaluate(_says("neutral"), "swapped", output_dir=address, **asked)
     result_folder.receive(address, tmp_path / "here")
     assert [each[1] for each in _found(tmp_path / "here")] == ["plain", "swapped"]
     assert paired_samples.read(tmp_path / "here", 0, results.read(tmp_path / "here" / results.FILE)[0])
     with pytest.raises(ValueError, match="got results of neutral"):
-        unbag.evaluate(_says("entailment"), "plain", out=address, **asked)
+        unbag.evaluate(_says("entailment"), "plain", output_dir=address, **asked)

@@ -36,12 +36,12 @@ def requests(request_):  # noqa: F811
 
 @pytest.fixture
 def expected(requests, tmp_path):
-    unbag.evaluate(coin, requests, out=tmp_path / "one", lexical=False, progress=False)
+    unbag.evaluate(coin, requests, output_dir=tmp_path / "one", lexical_baseline=False, progress=False)
     return (tmp_path / "one" / "results.json").read_bytes()
 
 
 def shard(requests, out, which="0/2"):
-    return unbag.evaluate(coin, requests, out=out, shard=which, lexical=False, progress=False)
+    return unbag.evaluate(coin, requests, output_dir=out, shard=which, lexical_baseline=False, progress=False)
 
 
 @pytest.mark.parametrize("kind", ["a path", "memory"])
@@ -59,7 +59,7 @@ def test_a_shard_leaves_what_one_process_leaves(tmp_path, kind, requests, expect
 def test_what_shards_predicted_is_scored_without_the_model(tmp_path, requests, expected, monkeypatch):
     shard(requests, tmp_path / "shared")
     monkeypatch.setattr("unbag.inference.runner.PredictionJob.make", lambda *_: pytest.fail("a model was asked"))
-    found = score_tasks(Folder(tmp_path / "shared" / "predictions"), out=tmp_path / "again")
+    found = score_tasks(Folder(tmp_path / "shared" / "predictions"), output_dir=tmp_path / "again")
     assert len(found) == 2
     assert (tmp_path / "again" / "results.json").read_bytes() == expected
 
@@ -70,13 +70,13 @@ def test_of_what_is_incomplete_the_parts_are_named_and_the_rest_is_scored(tmp_pa
     key = json.loads((predictions / "tasks").read("000-001.json"))["key"]
     (predictions / key).remove("part-00000.parquet")
     with pytest.raises(StoreError, match=r"1 of 1 parts are missing in .*: 0; start a shard again"):
-        score_tasks(predictions, out=tmp_path / "again")
+        score_tasks(predictions, output_dir=tmp_path / "again")
     failures = []
-    [plain] = score_tasks(predictions, out=tmp_path / "again", on_failure=failures.append)
+    [plain] = score_tasks(predictions, output_dir=tmp_path / "again", on_failure=failures.append)
     assert plain.set == "plain"
     assert [(each.set, each.model) for each in failures] == [("permuted", "coin")]
-    _, left_out = results.read_whole(tmp_path / "again" / "results.json")
-    assert [each.set for each in left_out] == ["permuted"]
+    _, skipped = results.read_whole(tmp_path / "again" / "results.json")
+    assert [each.set for each in skipped] == ["permuted"]
     shard(requests, tmp_path / "shared", "1/2")
     assert (tmp_path / "shared" / "results.json").read_bytes() == expected
 
@@ -112,10 +112,10 @@ def test_what_fails_here_is_left_out_once_whatever_an_earlier_command_left(tmp_p
     def again():
         failures.clear()
         out = tmp_path / "shared"
-        asked = {"shard": Shard(0, 2), "lexical": False, "on_failure": failures.append}
-        found = evaluate_all([coin], requests, out=out, **asked)
-        _, left_out = results.read_whole(out / "results.json")
-        assert [(each.set, each.model) for each in left_out] == [(each.set, each.model) for each in failures]
+        asked = {"shard": Shard(0, 2), "lexical_baseline": False, "on_failure": failures.append}
+        found = evaluate_all([coin], requests, output_dir=out, **asked)
+        _, skipped = results.read_whole(out / "results.json")
+        assert [(each.set, each.model) for each in skipped] == [(each.set, each.model) for each in failures]
         return [result.set for result in found]
 
     with monkeypatch.context() as patch:
@@ -139,7 +139,7 @@ def test_a_slash_at_the_end_of_an_address_is_none_of_a_folder(tmp_path, requests
     out = f"memory://{tmp_path.name}/run"
     shard(requests, f"{out}/")
     assert len((Folder(out) / "predictions" / "tasks").names()) == 2
-    done = command("score", "--from", f"{out}/", "--out", str(tmp_path / "scored"))
+    done = command("score", "--from", f"{out}/", "--output-dir", str(tmp_path / "scored"))
     assert done.exit_code == 0, done.output
 
 
@@ -151,21 +151,23 @@ def test_what_cannot_be_shared_is_refused(tmp_path, requests, monkeypatch):
     names = {}
     exec("def made(premises, hypotheses):\n    return ['neutral'] * len(premises)", names)  # in no file
     with pytest.raises(ValueError, match="must know that they ask the same model"):
-        unbag.evaluate(names["made"], requests, out=tmp_path / "x", shard="0/2", lexical=False, progress=False)
+        unbag.evaluate(
+            names["made"], requests, output_dir=tmp_path / "x", shard="0/2", lexical_baseline=False, progress=False
+        )
     with pytest.raises(ValueError, match="found no tasks"):
-        score_tasks(Folder(tmp_path / "nothing"), out=tmp_path)
+        score_tasks(Folder(tmp_path / "nothing"), output_dir=tmp_path)
 
 
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["evaluate", "majority", "--shard", "3/3"], "expected a shard as i/n"),
-        (["evaluate", "majority", "--out", "nosuch://x/y"], "nosuch"),
+        (["evaluate", "majority", "--output-dir", "nosuch://x/y"], "nosuch"),
         (["score", "--from", "x", "--set", "plain"], "leave out what else says it"),
-        (["score", "--from", "x", "--no-lexical"], "give --no-lexical to the shards"),
+        (["score", "--from", "x", "--no-lexical-baseline"], "give --no-lexical-baseline to the shards"),
         (["score"], "expected a file of predictions, or --from"),
         (["score", "--from", "nowhere"], "found no tasks"),
-        (["report", "runs", "--out", "s3://bucket/report.html"], "of this machine"),
+        (["report", "runs", "--output", "s3://bucket/report.html"], "of this machine"),
     ],
 )
 def test_a_command_refuses_in_a_line(words, said, tmp_path, monkeypatch):
@@ -178,7 +180,7 @@ def test_a_command_refuses_in_a_line(words, said, tmp_path, monkeypatch):
 def test_a_set_is_built_to_an_address(tmp_path, request_):  # noqa: F811
     data = request_.options["data"]
     for place in (f"memory://{tmp_path.name}/set.parquet", str(tmp_path / "set.parquet")):
-        done = command("build", "permuted", "--data", data, "--out", place)
+        done = command("build", "permuted", "--data", data, "--output", place)
         assert done.exit_code == 0, done.output
         assert f"{place}: 48 examples" in " ".join(done.output.split())
     assert Folder(f"memory://{tmp_path.name}").read("set.parquet") == (tmp_path / "set.parquet").read_bytes()
@@ -196,10 +198,10 @@ def test_a_task_that_someone_spoilt_is_refused_by_its_name(tmp_path, requests):
     ):
         (predictions / "tasks").write("000-000.json", spoilt)
         with pytest.raises(ValueError, match=r"000-000\.json: expected a task"):
-            score_tasks(predictions, out=tmp_path / "again")
+            score_tasks(predictions, output_dir=tmp_path / "again")
     later = {**task, "further": 1, "request": {**task["request"], "further": 1}}
     (predictions / "tasks").write("000-000.json", json.dumps(later).encode())
-    assert len(score_tasks(predictions, out=tmp_path / "again")) == 2
+    assert len(score_tasks(predictions, output_dir=tmp_path / "again")) == 2
     (predictions / "tasks").write("000-000.json", json.dumps({**task, "schema": 3}).encode())
     with pytest.raises(ValueError, match="of version 2, found version 3; start the shards again"):
-        score_tasks(predictions, out=tmp_path / "again")
+        score_tasks(predictions, output_dir=tmp_path / "again")

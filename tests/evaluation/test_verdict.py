@@ -40,14 +40,14 @@ def sets(tmp_path_factory):
         lexical = _baseline("lexical", folder)
         built = {}
         for request in requests(folder):
-            item = build(replace(request, examples=EXAMPLES.get(request.name, 600)))
+            item = build(replace(request, max_examples=EXAMPLES.get(request.name, 600)))
             built[request.name] = item, _asked(lexical, item)
         only = _baseline("hypothesis-only", folder)
         yield built, {name: _asked(only, item) for name, (item, _) in built.items()}
 
 
 def _baseline(name, folder):
-    return predictor_of(name, training=(str(folder / "demo-train.jsonl.gz"),), pipeline=ALL)[0]
+    return predictor_of(name, train_data=(str(folder / "demo-train.jsonl.gz"),), pipeline=ALL)[0]
 
 
 def _asked(predictor, item):
@@ -158,7 +158,7 @@ def test_an_oracle_has_1_on_every_set_but_the_one_with_a_guess_in_it(results):
 
 def test_noise_costs_what_it_is(results):
     for oracle, noisy in zip(results["oracle"], results["noisy oracle"], strict=True):
-        one, two = (each.scores["beyond_words"]["score"].value for each in (oracle, noisy))
+        one, two = (each.scores["skill"]["score"].value for each in (oracle, noisy))
         assert 0.5 < two < one
 
 
@@ -171,7 +171,7 @@ def test_who_reads_two_sets_is_said_to_read_two(results):
 @pytest.mark.parametrize("kind", ["always neutral", "always entailment", "always contradiction", "lexical"])
 def test_a_bag_of_words_and_a_constant_lose_nothing_by_order(results, kind):
     [permuted] = [result for result in results[kind] if result.set == "permuted"]
-    assert permuted.scores["beyond_words"]["model"] == pytest.approx(0, abs=1e-12)
+    assert permuted.scores["skill"]["model"] == pytest.approx(0, abs=1e-12)
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -25,11 +25,11 @@ def test_an_array_of_shards_comes_to_the_results_of_one_process(tiny_bert, tmp_p
         rows = ((pair.premise, pair.hypothesis, pair.label) for pair in islice(demo.pairs("validation"), 60))
         csv.writer(file).writerows([("premise", "hypothesis", "label"), *rows])
     asked = [str(tiny_bert), "--sets", "plain,swapped", "--data", str(tmp_path / "pairs.csv"), "--trust-labels"]
-    asked.append("--no-lexical")
+    asked.append("--no-lexical-baseline")
     done = run_script("slurm_evaluate.sh", 2, tmp_path / "out", *asked, programs=PROGRAMS, folder=tmp_path)
     logs = "\n".join(path.read_text() for path in tmp_path.glob("*.log"))
     assert done.returncode == 0, done.stderr + logs
-    assert run(cli.app, ["evaluate", *asked, "--out", str(tmp_path / "own")]) == 0
+    assert run(cli.app, ["evaluate", *asked, "--output-dir", str(tmp_path / "own")]) == 0
     ours, theirs = (json.loads((tmp_path / name / "results.json").read_text()) for name in ("own", "out"))
     assert theirs["results"] == ours["results"], logs
     assert (tmp_path / "score.log").read_text().strip(), "the last job scores"
@@ -38,7 +38,7 @@ def test_an_array_of_shards_comes_to_the_results_of_one_process(tiny_bert, tmp_p
 
 def test_two_nodes_train_one_model(pretrained, pairs_file, tmp_path):  # noqa: F811
     training = ["finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file]
-    short = ["--max-steps", "4", "--batch-size", "12", "--out", tmp_path / "model"]
+    short = ["--max-steps", "4", "--batch-size", "12", "--output-dir", tmp_path / "model"]
     programs = {**PROGRAMS, "sbatch": "exit 9"}
     slurm = {"SLURM_JOB_ID": "7", "SLURM_NNODES": "2", "SLURM_JOB_NODELIST": "node[1-2]", "OMP_NUM_THREADS": "1"}
     done = run_script("slurm_train.sh", *training, *short, programs=programs, folder=tmp_path, **slurm)

@@ -97,17 +97,17 @@ def make(
 
 def requests() -> dict[str, Request]:
     """Return every set of the small corpus, and some of them with other options, by name."""
-    cs = {"training": ("train.jsonl",), "pipeline": "all"}
+    cs = {"train_data": ("train.jsonl",), "pipeline": "all"}
     found = {
-        "breaking_nli": Request("breaking_nli", options=_OWN | {"training": ("train.jsonl", "pairs.jsonl")}),
+        "breaking_nli": Request("breaking_nli", options=_OWN | {"train_data": ("train.jsonl", "pairs.jsonl")}),
         "breaking_nli-similarity": Request("breaking_nli", options=_OWN | {"q": 9, "embeddings": "words.txt"}),
         "cs_lambda": Request("cs_lambda", options=_OWN | cs),
-        "cs_lambda-misleading": Request("cs_lambda", options=_OWN | cs | {"least_lms": 0.6}),
+        "cs_lambda-misleading": Request("cs_lambda", options=_OWN | cs | {"min_lms": 0.6}),
         "cs_lambda-crossed": Request("cs_lambda", options={"data": "train.jsonl"} | cs | {"folds": 2}),
         "permuted": Request("permuted", options=_OWN | {"q": 4}),
         "permuted-hypothesis": Request("permuted", options=_OWN | {"q": 3, "mode": "hypothesis", "min_words": 5}),
         "permuted-clumped": Request("permuted", options=_OWN | {"q": 2, "mode": "clumped_50", "seed": 1}),
-        "permuted-drawn": Request("permuted", options=_OWN | {"q": 2}, examples=9),
+        "permuted-drawn": Request("permuted", options=_OWN | {"q": 2}, max_examples=9),
         "plain": Request("plain", options=_OWN),
         "resnli": Request("resnli", options={"data": "train.jsonl", "embeddings": "words.txt", "test_size": 60}),
         "resnli-default": Request("resnli", options=_OWN | {"embeddings": "words.txt"}),
@@ -155,16 +155,20 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
 
     whole = [asked[name] for name in challenge_sets.names() if name in asked]
     few = [asked[name] for name in ("plain", "swapped")]
-    training: dict[str, Any] = {"training": ("train.jsonl",), "pipeline": "all"}
+    training: dict[str, Any] = {"train_data": ("train.jsonl",), "pipeline": "all"}
     words = [asked[name] for name in ("plain", "cs_lambda")]
     runs = {
-        "function": evaluate_all([answers], whole, out=Path("function")),
-        "words": evaluate_all(["lexical", "hypothesis-only", "majority"], words, out=Path("words"), **training),
+        "function": evaluate_all([answers], whole, output_dir=Path("function")),
+        "words": evaluate_all(["lexical", "hypothesis-only", "majority"], words, output_dir=Path("words"), **training),
         "transformer": _asked("./transformer", whole, "transformer-run"),
         "causal": _asked("causal:./causal", few, "causal-run"),
-        "endpoint": evaluate_all(["endpoint:tiny"], few, out=Path("endpoint"), base_url=endpoint),
-        "file": [evaluate_file(_predictions(asked["permuted"], names=False), asked["permuted"], out=Path("file"))],
-        "names": [evaluate_file(_predictions(asked["swapped"], names=True), asked["swapped"], out=Path("names"))],
+        "endpoint": evaluate_all(["endpoint:tiny"], few, output_dir=Path("endpoint"), base_url=endpoint),
+        "file": [
+            evaluate_file(_predictions(asked["permuted"], names=False), asked["permuted"], output_dir=Path("file"))
+        ],
+        "names": [
+            evaluate_file(_predictions(asked["swapped"], names=True), asked["swapped"], output_dir=Path("names"))
+        ],
     }
     folders = {name: Path(f"{name}-run" if name in _IN_A_FOLDER else name) for name in runs}
     yield from _shown(runs, folders)
@@ -177,25 +181,27 @@ def _everything(folder: Path, endpoint: str, shared: Path | None, lexicon: Any |
     yield from _on_hub("", read["function"], read["words"])
     if lexicon is not None:
         judge = WordNetPredictor(lexicon, name=lexicon.identity)
-        ran = evaluate_all([judge], [asked["breaking_nli"], asked["plain"]], out=Path("wordnet"))
+        ran = evaluate_all([judge], [asked["breaking_nli"], asked["plain"]], output_dir=Path("wordnet"))
         yield from _shown({"wordnet": ran}, {"wordnet": Path("wordnet")}, WORDNET)
     if shared is not None:
         (folder / "en_core_web_sm").symlink_to(shared / "hub/models/spacy/en_core_web_sm")
         real = shared_requests(shared)
         three = [real[name] for name in ("soswap_addamod", "breaking_nli-official", "sicck-official")]
-        drawn = [real["soswap_addamod"], replace(real["breaking_nli-official"], examples=150)]
+        drawn = [real["soswap_addamod"], replace(real["breaking_nli-official"], max_examples=150)]
         runs = {
-            "official": evaluate_all([answers], three, out=Path("official")),
+            "official": evaluate_all([answers], three, output_dir=Path("official")),
             "transformer-official": _asked("./transformer", drawn, "transformer-official"),
         }
         yield from _shown(runs, {name: Path(name) for name in runs}, SHARED)
         yield from _files_of(SHARED, real)
-        yield from _harnesses(SHARED, [real["soswap_addamod"], *(replace(each, examples=150) for each in three[1:])])
+        yield from _harnesses(
+            SHARED, [real["soswap_addamod"], *(replace(each, max_examples=150) for each in three[1:])]
+        )
         yield from _on_hub(SHARED, results.read(Path("official", _RESULTS)), [])
 
 
 def _asked(model: str, asked: Sequence[Request], out: str) -> list[Result]:
-    return evaluate_all([model], asked, out=Path(out), trust_labels=True, device="cpu")
+    return evaluate_all([model], asked, output_dir=Path(out), trust_labels=True, device="cpu")
 
 
 def _shown(
@@ -299,7 +305,7 @@ def _harnesses(under: str, asked: Sequence[Request]) -> Iterator[tuple[str, str]
     """Yield the tasks of each harness: texts as they are, of code what it computes."""
     for harness, files in HARNESSES.items():
         folder = Path("tasks", harness)
-        exported = export_tasks(harness, asked, folder, shots=3)
+        exported = export_tasks(harness, asked, folder, num_fewshot=3)
         said = [f"{exported.command}\n", *(f"{path}\n" for path in exported.files)]
         for path in exported.files:
             if path.endswith((".yaml", ".md")):
@@ -431,8 +437,8 @@ def _without_versions(path: Path) -> None:
         result["model"] = {name: value for name, value in model.items() if name not in _VERSIONS}
         if model.get("kind") in ("transformer", "causal"):
             result["model"]["revision"] = "sha256:of its files"
-        if "layout" in model:
-            result["model"]["layout"] = "as this processor has it"
+        if "weight_layout" in model:
+            result["model"]["weight_layout"] = "as this processor has it"
     path.write_text(json.dumps(record, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 

@@ -7,7 +7,7 @@ from tests.hub.plain_reader import described
 from unbag.challenge_sets import loading
 
 _OPTIONS = {
-    "cs_lambda": {"training": ("snli",), "pipeline": "all", "pairs": 200, "folds": 2},
+    "cs_lambda": {"train_data": ("snli",), "pipeline": "all", "max_train_pairs": 200, "folds": 2},
     "permuted": {"q": 3, "min_words": 6},
 }
 

@@ -4,10 +4,10 @@ from typing import Final
 
 import numpy as np
 
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.accuracy import accuracy
-from unbag.scoring.skill import Credits, beyond_words
+from unbag.scoring.skill import Credits, skill_score
 from unbag.scoring.swap_consistency import swap_consistency_of_pairs
 
 SNLI: Final = {
@@ -16,7 +16,7 @@ SNLI: Final = {
     "origin": "stanfordnlp/snli (plain_text)",
     "revision": "c" * 40,
     "rows": 60,
-    "left_out": {},
+    "excluded": {},
     "sha256": "5" * 64,
 }
 _ENVIRONMENT: Final = {"python": "3.11", "unbag": "0.1.0"}
@@ -43,5 +43,5 @@ def swapped(about=None, *, seed=1):
 
 
 def _beyond(right, gold):
-    scores = beyond_words(Credits(right, gold, range(len(gold))), resamples=50)
-    return {BEYOND_WORDS: {**scores, "lexical_model": None}}
+    scores = skill_score(Credits(right, gold, range(len(gold))), resamples=50)
+    return {SKILL: {**scores, "lexical_model": None}}

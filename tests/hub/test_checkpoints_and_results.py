@@ -67,7 +67,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
             model=str(pretrained),
             corpus=(str(pairs_file),),
             validation=(str(pairs_file),),
-            out=folder,
+            output_dir=folder,
             batch_size=12,
             max_steps=12,
             learning_rate=5e-3,
@@ -76,7 +76,7 @@ def trained(pretrained, pairs_file, tmp_path_factory):  # noqa: F811
         run(recipe, config)
         for head in ("plain", "residual")[: 1 + (name == "hex")]:
             asked = [Request(set, options={"data": str(pairs_file)}) for set in ("plain", "swapped")]
-            found = evaluate(folder, asked, out=folder / "evaluation" / head, trust_labels=True, head=head)
+            found = evaluate(folder, asked, output_dir=folder / "evaluation" / head, trust_labels=True, head=head)
             # As if the pairs were SNLI's, which these tests do without.
             results.write(
                 [
@@ -151,8 +151,8 @@ def test_the_card_and_the_results_are_as_the_clients_read_them(published, benchm
             ["en"],
         )
         assert [found.metric_type for found in card.data.eval_results] == [
-            *("beyond_words", "accuracy"),
-            *("beyond_words", "accuracy", "accuracy", "drop", "agreement"),
+            *("skill", "accuracy"),
+            *("skill", "accuracy", "accuracy", "drop", "agreement"),
         ]
         files = HfApi().list_repo_files(repo)
         assert ".eval_results/unbag-plain-snli-validation.yaml" not in files
@@ -268,4 +268,4 @@ def _check_the_rows(repo_id):
     assert sorted(set(rows["model"])) == ["org/model-0", "org/model-1", "org/model-2", "org/trained-finetune"]
     assert len(rows) == 4 * 7
     scores = rows.filter(lambda row: row["is_score"])
-    assert set(scores["metric"]) == {"beyond_words"}
+    assert set(scores["metric"]) == {"skill"}

@@ -40,18 +40,18 @@ def test_options_that_are_not_the_benchmarks():
     assert changed() == {}
     assert changed(mode="hypothesis") == {}  # a config of its own
     assert changed(q=10) == {"q": 10}
-    assert changed(examples=50, examples_seed=13) == {"examples": 50}
-    assert deviations(replace(plain(), set="cs_lambda", config={"training": ["snli"]})) == {"training": ["snli"]}
+    assert changed(max_examples=50, sample_seed=13) == {"max_examples": 50}
+    assert deviations(replace(plain(), set="cs_lambda", config={"train_data": ["snli"]})) == {"train_data": ["snli"]}
 
 
 def test_options_name_no_folders():
-    config = {"embeddings": "/home/me/models/glove.txt", "training": ["snli", "./mine/pairs.csv"]}
+    config = {"embeddings": "/home/me/models/glove.txt", "train_data": ["snli", "./mine/pairs.csv"]}
     found = options(replace(plain(), set="breaking_nli", config=config))
-    assert found == {"embeddings": "glove.txt", "training": ["snli", "pairs.csv"]}
+    assert found == {"embeddings": "glove.txt", "train_data": ["snli", "pairs.csv"]}
 
 
 def test_one_file_a_benchmark_as_the_clients_read_it():
-    drawn = replace(swapped(seed=5), config={"examples": 5})
+    drawn = replace(swapped(seed=5), config={"max_examples": 5})
     files = eval_results.files([plain(), swapped(), drawn], "org")
     assert sorted(files) == [
         ".eval_results/unbag-plain-snli-test.yaml",
@@ -59,8 +59,8 @@ def test_one_file_a_benchmark_as_the_clients_read_it():
     ]
     [entry] = parse_eval_result_entries(yaml.safe_load(files[".eval_results/unbag-swapped-snli-test.yaml"]))
     assert (entry.dataset_id, entry.task_id) == ("org/swapped", "snli-test")
-    assert entry.value == swapped().scores["beyond_words"]["score"].value
-    assert entry.notes.startswith("beyond words; n = 60; 95 % interval")
+    assert entry.value == swapped().scores["skill"]["score"].value
+    assert entry.notes.startswith("skill score; n = 60; 95 % interval")
     assert "; 0 is the best of chance and a constant prediction; 1 is a perfect reader" in entry.notes
     assert swapped().data["sha256"] in entry.notes
 

@@ -53,7 +53,7 @@ def results():
                 0.3,
                 "default",
                 **F1,
-                **{"head": "residual", "low": None, "high": None, "options": '{"examples": 50}'},
+                **{"head": "residual", "low": None, "high": None, "options": '{"max_examples": 50}'},
             ),
         ]
     )
@@ -102,7 +102,7 @@ def test_a_set_is_first_shown_by_the_config_that_most_models_have_and_the_metric
 
 def test_the_overview_begins_with_who_was_asked_most_and_is_best():
     def score(model, name, value):
-        about = {"set": name, "metric": "beyond_words", "metric_name": "beyond words"}
+        about = {"set": name, "metric": "skill", "metric_name": "skill score"}
         return _row(model, value, **about, higher_is_better=True, is_score=True)
 
     asked = [("a", "permuted", 0.9), ("b", "permuted", 0.1), ("b", "swapped", 0.2), ("c", "permuted", 0.3)]
@@ -114,7 +114,7 @@ def test_the_overview_begins_with_who_was_asked_most_and_is_best():
 
 
 def test_the_overview_sets_beside_each_other_what_was_asked_the_same(results):
-    few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"examples": 5}'}])
+    few = pd.DataFrame([_row("org/few", 0.1, **P_C) | {"data_sha256": "0" * 16, "options": '{"max_examples": 5}'}])
     table, _ = overview(pd.concat([results, few]))
     values = table.set_index("model")["permuted ↓"]
     assert pd.isna(values["[org/few](https://huggingface.co/org/few)"])
@@ -139,7 +139,7 @@ def test_the_space_runs_without_unbag_and_shows_what_is_on_the_hub(hub: RunningH
     folder = api.snapshot_download("org/unbag-leaderboard", repo_type="space", local_dir=tmp_path / "space")
     with running_app(folder, hub.env(tmp_path / "home")) as address:
         _, count, summary, legend, *_, table = ask(address, "opened")
-    score = swapped().scores["beyond_words"]["score"].value
+    score = swapped().scores["skill"]["score"].value
     assert count == "Results: 7. Models: 1. Sets: 2."
     assert summary["value"]["headers"] == ["model", "mean", "plain ↑", "swapped ↑"]
     assert summary["value"]["data"][0][0] == f"[org/model]({hub.endpoint}/org/model)"

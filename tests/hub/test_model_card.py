@@ -21,7 +21,7 @@ def part(name, **more):
     known = corpora.CORPORA.get(name)
     origin = f"{known.hub_id} ({known.config})" if known else name
     return {"name": name, "origin": origin, "splits": ["train"] if known else [], "revisions": ["d" * 40]} | {
-        **{"rows": 9, "left_out": {}, "pairs": 9, "weight": 1.0},
+        **{"rows": 9, "excluded": {}, "pairs": 9, "weight": 1.0},
         **more,
     }
 
@@ -33,7 +33,7 @@ def run(tmp_path):
     def write(*corpus, recipe="finetune", steps=1, name="run", base="org/base", **config):
         folder = tmp_path / name
         folder.mkdir()
-        made = named(recipe).config(model=base, corpus=corpus or ("snli",), out=name, **config)
+        made = named(recipe).config(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
         evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
         record = {
             "schema": 1,
@@ -42,7 +42,7 @@ def run(tmp_path):
             "precision": "no",
             "model": {"name": base, "revision": "b" * 40},
             "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
-            "outputs": LABELS,
+            "label_order": LABELS,
             **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
             **{"evaluations": evaluations, "published": evaluations[-1], "device": "cpu"},
             "environment": {"python": "3.11", "unbag": "0.1.0"},
@@ -98,7 +98,7 @@ def test_the_licence_is_inherited(run, corpus, base, licence, said):
 def test_results_stand_beside_those_of_other_models_on_the_same_pairs(run):
     folder = run()
     base = model("org/base", "b" * 40)
-    asked_less = replace(swapped(base), config={"examples": 9}, data=SNLI | {"sha256": "7" * 64})
+    asked_less = replace(swapped(base), config={"max_examples": 9}, data=SNLI | {"sha256": "7" * 64})
     publication = checkpoint(
         folder, "me/model", results=[own(folder), own(folder, swapped)], compare_with=[plain(base, seed=2), asked_less]
     )

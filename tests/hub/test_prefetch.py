@@ -25,8 +25,8 @@ main()
 def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fresh_commands, tmp_path):
     unbag = fresh_commands
     n = len(unbag.hub.requests())
-    asked = ["majority", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--training", "snli"]
-    refused = unbag("evaluate", *asked, "--offline", "--out", tmp_path / "a", code=1)
+    asked = ["majority", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--train-data", "snli"]
+    refused = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
     assert "offline, and 3 of the things this needs are not on this machine" in refused
     for name in ("split validation", "split train", "the spaCy pipeline"):
         assert name in refused
@@ -34,7 +34,7 @@ def test_offline_everything_that_is_missing_is_named_at_once_and_then_fetched(fr
     assert "the corpus snli, split validation (stanfordnlp/snli): here" in unbag("prefetch", *_PLAIN)
     n = len(unbag.hub.requests())
     assert "89 examples" in unbag(
-        "build", "plain", "--corpus", "snli", "--offline", "--out", tmp_path / "plain.parquet"
+        "build", "plain", "--corpus", "snli", "--offline", "--output", tmp_path / "plain.parquet"
     )
     assert len(unbag.hub.requests()) == n, "a request was made offline"
 
@@ -49,7 +49,7 @@ def test_a_full_disk_is_one_line_and_with_room_the_same_command_completes(fresh_
 @pytest.mark.nightly
 def test_a_cached_file_that_is_damaged_is_made_again(commands, tmp_path):
     """The download, the corpus that was made of it, and the set that was made of that, one after the other."""
-    build = ["build", "plain", "--corpus", "snli", "--split", "test", "--out", tmp_path / "plain.parquet"]
+    build = ["build", "plain", "--corpus", "snli", "--split", "test", "--output", tmp_path / "plain.parquet"]
     whole = commands(*build)
     made = (tmp_path / "plain.parquet").read_bytes()
     home = commands.home / "hf"
@@ -96,11 +96,11 @@ def test_a_language_model_is_fetched_whole(fresh_commands, tmp_path):
     api.upload_folder(repo_id="alice/lm", folder_path=save_tiny_lm(tmp_path / "lm", chat=True))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
     asked = ["causal:alice/lm", "--sets", "plain", "--data", tmp_path / "pairs.csv"]
-    refused = unbag("evaluate", *asked, "--offline", "--out", tmp_path / "a", code=1)
+    refused = unbag("evaluate", *asked, "--offline", "--output-dir", tmp_path / "a", code=1)
     assert "offline, and 1 of the things this needs is not on this machine: the model alice/lm. Fetch them" in refused
     assert "the model alice/lm: here" in unbag("prefetch", *asked)
     n = len(unbag.hub.requests())
-    unbag("evaluate", *asked, "--chat", "--offline", "--out", tmp_path / "a")
+    unbag("evaluate", *asked, "--apply-chat-template", "--offline", "--output-dir", tmp_path / "a")
     assert len(unbag.hub.requests()) == n, "a request was made offline"
 
 
@@ -125,9 +125,18 @@ def test_code_of_a_model_is_fetched_but_run_by_a_run_that_trusts_it_alone(fresh_
     api.create_repo("alice/own", exist_ok=True)
     commit = api.upload_folder(repo_id="alice/own", folder_path=folder).oid
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\nA dog runs.,An animal moves.,entailment\n")
-    asked = ["alice/own", "--revision", commit, "--sets", "plain", "--data", tmp_path / "pairs.csv", "--no-lexical"]
+    asked = [
+        "alice/own",
+        "--revision",
+        commit,
+        "--sets",
+        "plain",
+        "--data",
+        tmp_path / "pairs.csv",
+        "--no-lexical-baseline",
+    ]
     assert ": here" in unbag("prefetch", *asked)
     assert not ran.exists()
-    trusting = ["--offline", "--trust-remote-code", "--trust-labels", "--out", tmp_path / "a"]
+    trusting = ["--offline", "--trust-remote-code", "--trust-labels", "--output-dir", tmp_path / "a"]
     unbag("evaluate", *asked, *trusting)
     assert ran.exists()

@@ -19,7 +19,7 @@ from unbag.cli import app, run
 
 _OPTIONS = {
     "breaking_nli": [],
-    "cs_lambda": ["-o", "training=snli", "-o", "pipeline=all", "-o", "pairs=200", "-o", "folds=2"],
+    "cs_lambda": ["-o", "train_data=snli", "-o", "pipeline=all", "-o", "max_train_pairs=200", "-o", "folds=2"],
     "permuted": ["-o", "q=3", "-o", "min_words=6"],
     "plain": [],
     "resnli": [],
@@ -121,7 +121,7 @@ def test_a_card_says_what_is_there_and_where_it_comes_from(published, commands):
     assert tasks == [{"id": "snli-validation", "config": "snli-validation", "split": "validation"}]
     assert record["options"]["seed"] == 13
     assert record["options"]["q"] == 3
-    assert record["data"]["left_out"]["unlabelled"] == 1
+    assert record["data"]["excluded"]["unlabelled"] == 1
     assert record["data"]["revision"] == "cdb5c3d5eed6ead6e5a341c8e56e669bb666725b"
     assert "## Checked against the paper" in card
     assert "](../" not in card

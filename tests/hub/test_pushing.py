@@ -16,7 +16,17 @@ from tests.training.conftest import pairs_file, pretrained  # noqa: F401
 from unbag.cli import push, train
 from unbag.cli.push import require
 
-MAJORITY = ("evaluate", "majority", "--training", "snli", "--sets", "plain,swapped", "--corpus", "snli", "--no-lexical")
+MAJORITY = (
+    "evaluate",
+    "majority",
+    "--train-data",
+    "snli",
+    "--sets",
+    "plain,swapped",
+    "--corpus",
+    "snli",
+    "--no-lexical-baseline",
+)
 
 
 @pytest.fixture(scope="module")
@@ -34,7 +44,7 @@ def files(hub, repo, kind):
 
 @pytest.mark.nightly
 def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_id, tmp_path):
-    commands(*MAJORITY, "--out", tmp_path / "run", "--push-results", repo_id)
+    commands(*MAJORITY, "--output-dir", tmp_path / "run", "--push-results", repo_id)
     api, there, commits = files(tiny_hub, repo_id, "dataset")
     assert "data/train-00000-of-00001.parquet" in there
     assert commits.count("Add results") == 1
@@ -42,7 +52,7 @@ def test_an_evaluation_adds_its_results_in_one_commit(commands, tiny_hub, repo_i
     [path] = [path for path in there if path.endswith(".parquet")]
     rows = pq.read_table(api.hf_hub_download(repo_id, path, repo_type="dataset", cache_dir=tmp_path / "cache"))
     assert {(row["model"], row["set"]) for row in rows.to_pylist()} == {("majority", "plain"), ("majority", "swapped")}
-    out = commands(*MAJORITY, "--out", tmp_path / "run", "--push-results", repo_id, "--json")
+    out = commands(*MAJORITY, "--output-dir", tmp_path / "run", "--push-results", repo_id, "--json")
     assert json.loads(out)["results"], "what was pushed is said on standard error"
     assert files(tiny_hub, repo_id, "dataset")[2] == commits, "the same again makes no commit"
 
@@ -58,7 +68,7 @@ def test_a_training_publishes_its_model_with_the_evaluation(
 ):
     training = ("train", "finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file)
     short = ("--max-steps", "4", "--batch-size", "12", "--evaluate", "swapped")
-    commands(*training, *short, "--out", tmp_path / "model", "--push-results", repo_id)
+    commands(*training, *short, "--output-dir", tmp_path / "model", "--push-results", repo_id)
     api, there, commits = files(tiny_hub, repo_id, "model")
     assert {"model.safetensors", "training.json", "README.md", "evaluation/results.json"} <= there
     assert sum("recipe finetune" in title for title in commits) == 1
@@ -71,8 +81,14 @@ def test_a_training_publishes_its_model_with_the_evaluation(
         (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
         (("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"), "not those on pairs.csv"),
         (("evaluate", "majority", "--push-results", "org", "--offline"), "leave out --offline"),
-        (("train", "finetune", "--model", "m", "--out", "o", "--push-results", "a/b/c"), "expected a repository"),
-        (("train", "finetune", "--model", "m", "--out", "o", "--push-results", "org", "--seeds", "1,2"), "one model"),
+        (
+            ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),
+            "expected a repository",
+        ),
+        (
+            ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "org", "--seeds", "1,2"),
+            "one model",
+        ),
     ],
 )
 def test_what_cannot_be_pushed_is_told_beforehand(arguments, told, capsys, monkeypatch):
@@ -90,7 +106,7 @@ def test_without_a_token_nothing_begins(tiny_hub, tmp_path, monkeypatch, capsys)
     from unbag.cli.app import run
 
     monkeypatch.setattr("huggingface_hub.get_token", lambda: None)
-    assert run(cli.app, [*MAJORITY, "--out", str(tmp_path / "run"), "--push-results", "org"]) == 1
+    assert run(cli.app, [*MAJORITY, "--output-dir", str(tmp_path / "run"), "--push-results", "org"]) == 1
     assert "expected a token, found none" in capsys.readouterr().err
     assert not (tmp_path / "run").exists()
 
@@ -120,6 +136,15 @@ def test_train_asks_about_both_repositories_before_it_begins(monkeypatch, tmp_pa
     monkeypatch.setattr(push, "require", lambda to, *, offline, option="--push-results": asked.append((option, to)))
     monkeypatch.setattr(train, "_run", lambda *_, **__: asked.append("training") or [])
     monkeypatch.setattr(push, "push_model", lambda *_, **__: None)
-    options = ["--model", "m", "--out", str(tmp_path / "o"), "--push-results", "org", "--push-checkpoints", "org/c"]
+    options = [
+        "--model",
+        "m",
+        "--output-dir",
+        str(tmp_path / "o"),
+        "--push-results",
+        "org",
+        "--push-checkpoints",
+        "org/c",
+    ]
     train.app(["finetune", *options], standalone_mode=False)
     assert asked == [("--push-results", "org"), ("--push-checkpoints", "org/c"), "training"]

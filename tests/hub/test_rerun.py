@@ -21,10 +21,10 @@ def test_the_commit_that_was_asked_is_asked_again(commands, make_model, tiny_ber
     api.create_repo("alice/moving")
     api.upload_folder(repo_id="alice/moving", folder_path=tiny_bert)
     asked = ["evaluate", "alice/moving", "--sets", "plain", "--sets", "swapped", "--corpus", "snli", "--split", "test"]
-    commands(*asked, "--examples", 9, "--out", tmp_path / "first")
+    commands(*asked, "--max-examples", 9, "--output-dir", tmp_path / "first")
     api.upload_folder(repo_id="alice/moving", folder_path=make_model(seed=1))
     for result in results.read(tmp_path / "first" / results.FILE):
         command, remark = rerun(result)
         assert not remark
-        commands(*shlex.split(command)[1:], "--out", tmp_path / "again")
+        commands(*shlex.split(command)[1:], "--output-dir", tmp_path / "again")
         assert results.read(tmp_path / "again" / results.FILE) == [result]

@@ -20,7 +20,7 @@ def table(content):
 def test_a_row_for_each_metric():
     found = rows([swapped()])
     assert [row["metric"] for row in found] == [
-        "beyond_words",
+        "skill",
         "accuracy_before",
         "accuracy_after",
         "drop",
@@ -39,8 +39,8 @@ def test_a_row_for_each_metric():
 
 
 def test_options_tell_rows_apart():
-    [_, whole], [_, drawn] = rows([plain()]), rows([replace(plain(), config={"examples": 5, "examples_seed": 1})])
-    assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"examples": 5, "examples_seed": 1})
+    [_, whole], [_, drawn] = rows([plain()]), rows([replace(plain(), config={"max_examples": 5, "sample_seed": 1})])
+    assert (whole["options"], json.loads(drawn["options"])) == ("{}", {"max_examples": 5, "sample_seed": 1})
     assert table(merged([whole, drawn], None)).num_rows == 2
 
 

@@ -57,7 +57,7 @@ def test_order_is_that_of_the_label_map_and_part_of_the_identity(order):
     mapped = parse_label_map(",".join(order))
     predictor = CallablePredictor(lambda *_: [], identity={"model": "mine"}, label_map=mapped)
     assert predictor.order == order
-    assert predictor.identity == {"kind": "callable", "outputs": ",".join(order), "model": "mine"}
+    assert predictor.identity == {"kind": "callable", "label_order": ",".join(order), "model": "mine"}
     assert CallablePredictor(lambda *_: [], identity={"model": "mine"}).identity == {
         "kind": "callable",
         "model": "mine",

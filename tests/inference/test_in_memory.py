@@ -52,7 +52,7 @@ def test_the_numbers_are_their_own(made, without_truncation):
     assert name == without_truncation.name
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), their_answers(model), atol=1e-5)
     assert predictor.identity["kind"] == "transformer", "so its labels are probed"
-    assert predictor.identity["outputs"] == ",".join(ORDER)
+    assert predictor.identity["label_order"] == ",".join(ORDER)
 
 
 @pytest.mark.parametrize("made", [cross_encoder, pipeline])
@@ -111,12 +111,12 @@ def test_a_run_is_stored_and_resumed(made, tiny_bert, tmp_path, monkeypatch):
     rows = "".join(f"{p},{h},{LABELS[i % 3]}\n" for i, (p, h) in enumerate(PAIRS))
     (tmp_path / "pairs.csv").write_text("premise,hypothesis,label\n" + rows)
     request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
-    [first] = unbag.evaluate(made(tiny_bert), [request], out=tmp_path / "out", trust_labels=True)
+    [first] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     stored = set((tmp_path / "out" / "predictions").iterdir())
     assert len(stored) == 2  # of the rows, and of the rows with shuffled words
-    [again] = unbag.evaluate(made(tiny_bert), [request], out=tmp_path / "out", trust_labels=True)
+    [again] = unbag.evaluate(made(tiny_bert), [request], output_dir=tmp_path / "out", trust_labels=True)
     assert stored == set((tmp_path / "out" / "predictions").iterdir()), "predictions were made anew"
-    [of_folder] = unbag.evaluate(tiny_bert, [request], out=tmp_path / "folder", trust_labels=True)
+    [of_folder] = unbag.evaluate(tiny_bert, [request], output_dir=tmp_path / "folder", trust_labels=True)
     assert first.scores == again.scores == of_folder.scores
     assert first.model["label_probe"] == of_folder.model["label_probe"]
 

@@ -39,7 +39,7 @@ def sigmoids(folder):
 
 
 def test_without_a_threshold_it_is_refused_and_told_what_to_say(scorer):
-    with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5.*--threshold ranking"):
+    with pytest.raises(ModelError, match=r"one output.*--threshold 0\.5.*--threshold break-even"):
         TransformerPredictor.load(scorer)
 
 
@@ -82,15 +82,15 @@ def test_by_rank_as_many_are_entailed_as_are_labelled_so():
     """Scores .9 .6 .4 .2 with gold entailment at the first and third; ids 0, 1, 2 are entailment, neutral, …"""
     given = np.array([0.9, 0.6, 0.4, 0.2])
     answers = SetPredictions(np.stack([given, 1 - given], axis=1), TWO_WAY, has_probabilities=False)
-    ranked, said = single_output.ranked(answers, [0, 1, 0, 2], "ranking")
+    ranked, said = single_output.ranked(answers, [0, 1, 0, 2], "break-even")
     assert ranked.predicted.tolist() == [0, 0, 1, 1]
-    assert said == {"auc": 0.75, "threshold": pytest.approx(0.6), "taken": 2, "pairs": 4}
+    assert said == {"auc": 0.75, "threshold": pytest.approx(0.6), "n_predicted_entailed": 2, "pairs": 4}
     same, said = single_output.ranked(answers, [0, 1, 0, 2], 0.5)
     assert same is answers
-    assert said == {"auc": 0.75, "threshold": 0.5, "taken": 2, "pairs": 4}
-    none, said = single_output.ranked(answers, [1, 1, 2, 2], "ranking")
+    assert said == {"auc": 0.75, "threshold": 0.5, "n_predicted_entailed": 2, "pairs": 4}
+    none, said = single_output.ranked(answers, [1, 1, 2, 2], "break-even")
     assert none.predicted.tolist() == [1, 1, 1, 1]
-    assert said == {"auc": None, "threshold": None, "taken": 0, "pairs": 4}
+    assert said == {"auc": None, "threshold": None, "n_predicted_entailed": 0, "pairs": 4}
 
 
 def test_scores_that_round_to_1_keep_their_order():
@@ -100,12 +100,12 @@ def test_scores_that_round_to_1_keep_their_order():
 
 
 def test_the_probe_ranks_too(scorer):
-    report = probe(TransformerPredictor.load(scorer, threshold="ranking"))
+    report = probe(TransformerPredictor.load(scorer, threshold="break-even"))
     assert report.pairs == 12
     assert report.right_declared % 2 == 0  # four of twelve are taken: each wrong one is two
 
 
-@pytest.mark.parametrize("threshold", [0.5, "ranking"])
+@pytest.mark.parametrize("threshold", [0.5, "break-even"])
 def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path, threshold):
     lines = [
         {"premise": p, "hypothesis": h, "label": label}
@@ -114,16 +114,22 @@ def test_an_evaluation_records_and_says_how_the_output_was_read(scorer, tmp_path
     data = tmp_path / "pairs.jsonl"
     data.write_text("\n".join(map(json.dumps, lines)))
     report = evaluate(
-        str(scorer), "plain", data=str(data), threshold=threshold, lexical=False, trust_labels=True, progress=False
+        str(scorer),
+        "plain",
+        data=str(data),
+        threshold=threshold,
+        lexical_baseline=False,
+        trust_labels=True,
+        progress=False,
     )
     [result] = report.results
     assert result.model["options"]["threshold"] == threshold
     assert result.model["ranking"]["pairs"] == 6
-    if threshold == "ranking":
-        assert result.model["ranking"]["taken"] == 2
+    if threshold == "break-even":
+        assert result.model["ranking"]["n_predicted_entailed"] == 2
     [said] = remarks(result)
     assert "one output" in said
-    assert ("no threshold is known" in said) == (threshold == "ranking")
+    assert ("no threshold is known" in said) == (threshold == "break-even")
     assert f"--threshold {threshold}" in rerun(result).command
 
 

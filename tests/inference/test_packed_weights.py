@@ -40,8 +40,8 @@ def test_equals_the_plain_weights(make_model: MakeModel, monkeypatch, packing, k
     packing(getattr(torch, dtype))
     folder = make_model(kind)
     packed, plain = TransformerPredictor.load(folder, dtype=dtype), plain_forward(monkeypatch, folder, dtype=dtype)
-    assert packed.identity["layout"] == "packed"
-    assert plain.identity["layout"] == "plain"
+    assert packed.identity["weight_layout"] == "packed"
+    assert plain.identity["weight_layout"] == "plain"
     expected = plain.predict(PREMISES, HYPOTHESES)
     np.testing.assert_allclose(packed.predict(PREMISES, HYPOTHESES), expected, atol=atol)
     sizes = [sum(weights.numel() for weights in each.model.parameters()) for each in (packed, plain)]
@@ -71,7 +71,7 @@ def test_packing_without_instructions_for_the_dtype_leaves_the_model_plain(make_
 
     monkeypatch.setattr(f"{WEIGHTS}._packed", no_instructions)
     predictor = TransformerPredictor.load(make_model(), dtype="bfloat16")
-    assert predictor.identity["layout"] == "plain"
+    assert predictor.identity["weight_layout"] == "plain"
     assert not any(isinstance(module, PackedLinear) for module in predictor.model.modules())
     assert np.isfinite(predictor.predict(PREMISES, HYPOTHESES)).all()
 
@@ -89,4 +89,4 @@ def test_a_model_that_reads_the_weights_itself_is_left_alone(make_model: MakeMod
 
 
 def test_half_precision_without_such_operators_is_left_alone(make_model: MakeModel):
-    assert TransformerPredictor.load(make_model(), dtype="float16").identity["layout"] == "plain"
+    assert TransformerPredictor.load(make_model(), dtype="float16").identity["weight_layout"] == "plain"

@@ -144,7 +144,7 @@ def test_false_alarms_of_two_labels_are_as_rare_as_the_docstring_says():
 class _Scores:
     """A model of one output, by the score of each pair and what a high one and a low one mean."""
 
-    threshold = "ranking"
+    threshold = "break-even"
     has_probabilities = False
     identity = None
 

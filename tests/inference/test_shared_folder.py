@@ -57,7 +57,7 @@ def test_processes_with_folders_of_their_own_are_all_refused_and_leave_nothing(t
     assert "process 0 on" in found[0]
     assert "does not see what process 1 on" in found[0]
     assert "does not see what process 0 on" in found[1]
-    assert "--out" in found[1]
+    assert "--output-dir" in found[1]
     assert [*(tmp_path / "a").iterdir(), *(tmp_path / "b").iterdir()] == []
 
 

@@ -39,4 +39,4 @@ def _own_cache(tmp_path_factory):
 def requests(pairs_file):
     """Give what is asked: permuted pairs and swapped ones."""
     data = {"data": str(pairs_file)}
-    return [Request("permuted", options={**data, "q": 4}, examples=30), Request("swapped", options=data)]
+    return [Request("permuted", options={**data, "q": 4}, max_examples=30), Request("swapped", options=data)]

@@ -34,10 +34,10 @@ def test_the_numbers_are_those_of_an_evaluation(rows, requests, tmp_path):
     ours = dict(zip(zip(rows["premise"], rows["hypothesis"], strict=True), shares, strict=True))
     columns = [ORDER.index(label) for label in LABELS]
     predictor = CallablePredictor(lambda p, h: [ours[pair][columns] for pair in zip(p, h, strict=True)])
-    [result] = evaluate(predictor, requests[:1], out=tmp_path, lexical=False)
+    [result] = evaluate(predictor, requests[:1], output_dir=tmp_path, lexical_baseline=False)
     assert found["p_c"] == result.scores["p_c"].value
     assert found["p_c_high"] == result.scores["p_c"].high
-    assert found["beyond_guessing"] == result.scores["beyond_words"]["score"].value
+    assert found["beyond_guessing"] == result.scores["skill"]["score"].value
     assert all(type(value) is float for value in found.values())
 
 

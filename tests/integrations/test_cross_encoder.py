@@ -18,12 +18,12 @@ def test_the_numbers_are_those_of_an_evaluation(tiny_bert, requests, tmp_path):
     model = CrossEncoder(str(tiny_bert), device="cpu")
     evaluator = unbag.CrossEncoderEvaluator(requests)
     found = evaluator(model)
-    results = unbag.evaluate(model, requests, out=tmp_path, trust_labels=True, lexical=False)
+    results = unbag.evaluate(model, requests, output_dir=tmp_path, trust_labels=True, lexical_baseline=False)
     permuted, swapped = (result.scores for result in results)
     assert found["unbag_permuted_p_c"] == permuted["p_c"].value
     assert found["unbag_swapped_drop_low"] == swapped["drop"].low
     assert evaluator.primary_metric == "unbag_permuted_beyond_guessing"
-    assert found[evaluator.primary_metric] == permuted["beyond_words"]["score"].value
+    assert found[evaluator.primary_metric] == permuted["skill"]["score"].value
     assert not list(tmp_path.rglob("*.csv"))
 
 

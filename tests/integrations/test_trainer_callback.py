@@ -64,12 +64,12 @@ def test_the_numbers_are_those_of_an_evaluation_of_the_saved_model(tiny_bert, pa
     trainer.train()
     returned = trainer.evaluate()
     trainer.save_model(tmp_path / "saved")
-    results = unbag.evaluate(str(tmp_path / "saved"), requests, out=tmp_path / "out", trust_labels=True)
+    results = unbag.evaluate(str(tmp_path / "saved"), requests, output_dir=tmp_path / "out", trust_labels=True)
     permuted, swapped = (result.scores for result in results)
     assert returned[P_C] == permuted["p_c"].value
     assert returned[f"{P_C}_low"] == permuted["p_c"].low
     assert returned["eval_unbag_swapped_drop"] == swapped["drop"].value
-    assert returned["eval_unbag_swapped_beyond_guessing"] == swapped["beyond_words"]["score"].value
+    assert returned["eval_unbag_swapped_beyond_guessing"] == swapped["skill"]["score"].value
 
 
 def test_a_number_may_choose_the_best_model(tiny_bert, pairs_file, requests, tmp_path):

@@ -19,7 +19,7 @@ def main() -> None:
     """Evaluate, train two steps, evaluate again, and ask a model cut in pieces; leave all in a file of this process."""
     folder, pairs, out = map(Path, sys.argv[1:])
     trainer = trainer_of(folder, pairs, out, steps=2, ddp_backend="gloo" if "RANK" in os.environ else None)
-    requests = [Request("permuted", options={"data": str(pairs), "q": 4}, examples=30)]
+    requests = [Request("permuted", options={"data": str(pairs), "q": 4}, max_examples=30)]
     trainer.add_callback(unbag.UnbagCallback(trainer, requests, batch_tokens=200))
     found = {"before": trainer.evaluate()}
     trainer.train()

@@ -25,13 +25,13 @@ def test_the_module_gives_what_the_function_gives(metric, options):
     assert list(computed) == list(expected)
     assert computed["drop"] == expected["drop"]._asdict()
     assert computed["by_label"]["neutral"]["agreement"] == expected["by_label"]["neutral"]["agreement"]._asdict()
-    assert computed["whole"]["accuracy_after"] == expected["whole"]["accuracy_after"]._asdict()
+    assert computed["overall"]["accuracy_after"] == expected["overall"]["accuracy_after"]._asdict()
 
 
 def test_rows_may_come_in_batches(metric):
     for half in (slice(0, 2), slice(2, 7)):
         metric.add_batch(**{name: values[half] for name, values in ROWS.items()})
-    assert metric.compute()["n_left_out"] == 1
+    assert metric.compute()["n_excluded"] == 1
 
 
 def test_the_text_tells_the_arguments_and_the_scores(metric):

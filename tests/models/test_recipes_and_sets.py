@@ -101,7 +101,7 @@ def test_the_permuted_set_finds_what_a_bag_of_words_is_and_what_not(name, tmp_pa
         examples=50,
         options={"q": 10},
         out=tmp_path / "out",
-        lexical=False,
+        lexical_baseline=False,
         trust_labels=True,
         progress=False,
     )

@@ -6,13 +6,13 @@ from xml.etree import ElementTree
 import pytest
 
 from tests.factories import result
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.evaluation.verdict import of_model
 from unbag.reports import badge
 
 
 def _lexical(made):
-    made.scores[BEYOND_WORDS] |= {"words": 0.0, "shuffled": 0.0}
+    made.scores[SKILL] |= {"baseline": 0.0, "shuffled": 0.0}
     return made
 
 
@@ -28,7 +28,7 @@ def test_it_counts_the_challenge_sets_and_not_the_corpus_itself(right, words):
 def test_a_model_without_baselines_or_control_is_not_said_to_do_more_than_words():
     made = result(set_name="swapped")
     assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
-    made.scores[BEYOND_WORDS]["words"] = 0.0  # its answers to shuffled words are not known
+    made.scores[SKILL]["baseline"] = 0.0  # its answers to shuffled words are not known
     assert badge.words(of_model([made])) == ("better than chance", "shown on 1 of 1 set")
 
 

@@ -43,7 +43,7 @@ def here(tmp_path, monkeypatch):
 
 def run(*arguments):
     """Run a command, and return its results."""
-    assert cli.run(cli.app, [*map(str, arguments), "--out", "out", "--json"]) == 0
+    assert cli.run(cli.app, [*map(str, arguments), "--output-dir", "out", "--json"]) == 0
     return results.read(FILE)
 
 
@@ -107,8 +107,8 @@ def test_the_residual_head(here, tiny_bert, tmp_path):  # noqa: F811
 
 @pytest.mark.parametrize("model", ["hypothesis-only", "majority"])
 def test_a_built_in_model(here, model):
-    [words] = repeats("evaluate", model, "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
-    assert words[-2:] == ["--training", "pairs.csv"]
+    [words] = repeats("evaluate", model, "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+    assert words[-2:] == ["--train-data", "pairs.csv"]
 
 
 @pytest.mark.nightly
@@ -118,25 +118,25 @@ def test_the_lexical_model(here, shared):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setitem(lexical_words.PIPELINES, "en", str(shared / "hub/models/spacy/en_core_web_sm"))
-        repeats("evaluate", "lexical", "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+        repeats("evaluate", "lexical", "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
 
 
 @pytest.mark.nightly
 def test_a_fitted_lexical_model_and_a_set_that_is_fitted_too(here):
-    fit = ["lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "mine"]
+    fit = ["lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "mine"]
     assert cli.run(cli.app, fit) == 0
-    cs_lambda = ["--sets", "cs_lambda", "-o", "pipeline=all", "-o", "training=pairs.csv", "-o", "least_lms=0.1"]
-    repeats("evaluate", "./mine", "majority", "--training", "pairs.csv", *cs_lambda, "--data", "pairs.csv")
+    cs_lambda = ["--sets", "cs_lambda", "-o", "pipeline=all", "-o", "train_data=pairs.csv", "-o", "min_lms=0.1"]
+    repeats("evaluate", "./mine", "majority", "--train-data", "pairs.csv", *cs_lambda, "--data", "pairs.csv")
 
 
 @pytest.mark.nightly
-@pytest.mark.parametrize("how", [("--shots", "3"), ("--no-chat", "--dtype", "bfloat16")])
+@pytest.mark.parametrize("how", [("--num-fewshot", "3"), ("--no-apply-chat-template", "--dtype", "bfloat16")])
 def test_a_language_model(here, how):
     pytest.importorskip("torch", reason="needs unbag[models]")
     from tests.inference.llm.tiny_lm import save_tiny_lm
 
     save_tiny_lm(here / "lm", chat=True)
-    [words] = repeats("evaluate", "causal:./lm", *how, "--sets", "plain", "--data", "pairs.csv", "--examples", 4)
+    [words] = repeats("evaluate", "causal:./lm", *how, "--sets", "plain", "--data", "pairs.csv", "--max-examples", 4)
     assert set(how) < set(words)
 
 
@@ -145,8 +145,8 @@ def test_an_endpoint(here):
     from tests.fake_llm import running_endpoint
 
     with running_endpoint() as endpoint:
-        asked = ["--base-url", endpoint.base_url, "--shots", 3, "--concurrency", 2, "--sets", "plain"]
-        [words] = repeats("evaluate", "endpoint:tiny", *asked, "--data", "pairs.csv", "--examples", 4)
+        asked = ["--base-url", endpoint.base_url, "--num-fewshot", 3, "--concurrency", 2, "--sets", "plain"]
+        [words] = repeats("evaluate", "endpoint:tiny", *asked, "--data", "pairs.csv", "--max-examples", 4)
     assert "--concurrency" not in words
 
 
@@ -167,7 +167,7 @@ def test_the_label_order_of_a_function(here, trusted):
     """
     (here / "two.py").write_text(TWO)
     order = "entailment,not_entailment" if trusted else "not_entailment,entailment"
-    asked = ["two:predict", "--label-map", order, "--sets", "plain", "--data", "pairs.csv", "--no-lexical"]
+    asked = ["two:predict", "--label-map", order, "--sets", "plain", "--data", "pairs.csv", "--no-lexical-baseline"]
     told = ["--trust-labels"] if trusted else []
     [words] = repeats("evaluate", *asked, "--no-shuffled", *told)
     assert words[words.index("--label-map") + 1] == order
@@ -179,16 +179,16 @@ def test_the_label_order_of_a_function(here, trusted):
 @pytest.mark.nightly
 def test_two_models_in_a_run(here, tiny_bert):  # noqa: F811
     models = [tiny_bert, "majority", "always:predict"]
-    both = repeats("evaluate", *models, "--training", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
+    both = repeats("evaluate", *models, "--train-data", "pairs.csv", "--sets", "plain", "--data", "pairs.csv")
     assert [words[1] for words in both] == [str(tiny_bert), "majority", "always:predict"]
-    assert ["--training" in words for words in both] == [False, True, False]
+    assert ["--train-data" in words for words in both] == [False, True, False]
 
 
 def test_examples_and_options_of_the_set(here):
-    told = ["--examples", 5, "--seed", 7, "-o", "q=2", "-o", "min_words=4"]
+    told = ["--max-examples", 5, "--seed", 7, "-o", "q=2", "-o", "min_words=4"]
     [words] = repeats("evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", *told)
     assert " ".join(map(str, told[:4])) in " ".join(words)
-    asked = ["evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--examples", 5]
+    asked = ["evaluate", "always:predict", "--sets", "permuted", "--data", "pairs.csv", "--max-examples", 5]
     [words] = repeats(*asked, "-o", "seed=3", "--seed", 7)
     assert words[-2:] == ["-o", "seed=3"]
 
@@ -197,7 +197,7 @@ def test_examples_and_options_of_the_set(here):
 def test_the_authors_pairs_are_downloaded_or_named(here, shared):
     told = ["--sets", "sicck", "--file", str(shared / "data" / "sicck")]
     [result] = run("evaluate", "always:predict", *told)
-    assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical"
+    assert rerun(result).command == "unbag evaluate always:predict --sets sicck --no-lexical-baseline"
     assert rerun(result).remark == "It downloads the authors' file; a copy of yours is named with --file."
     assert run(*shlex.split(rerun(result).command)[1:], *told[2:]) == [result]
 
@@ -223,7 +223,7 @@ def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
 
     def said(model, request=plain, **options):
         shutil.rmtree("out", ignore_errors=True)
-        [result] = unbag.evaluate(model, [request], out="out", **options)
+        [result] = unbag.evaluate(model, [request], output_dir="out", **options)
         [result] = results.read(FILE)
         command, remark = rerun(result)
         assert not command
@@ -232,19 +232,19 @@ def test_what_no_command_can_ask_says_so(here, tiny_bert):  # noqa: F811
     always = lambda premises, _: ["neutral"] * len(premises)  # noqa: E731
     assert "the model was handed in from Python" in said(always)
     assert "max_length=16 can be given from Python only" in said(tiny_bert, max_length=16)
-    assert "pipeline=all can be given" in said("lexical", training=("pairs.csv",), pipeline=ALL)
+    assert "pipeline=all can be given" in said("lexical", train_data=("pairs.csv",), pipeline=ALL)
 
 
 def test_a_data_set_of_the_hub_is_named_with_its_split(here):
     [result] = unbag.evaluate(
-        "majority", [Request("plain", options={"data": "pairs.csv"})], out="out", training=["pairs.csv"]
+        "majority", [Request("plain", options={"data": "pairs.csv"})], output_dir="out", train_data=["pairs.csv"]
     )
     commit = "c" * 40
     data = {**result.data, "name": "org/pairs", "split": "dev", "origin": "org/pairs", "revision": commit}
     command, remark = rerun(replace(result, data=data))
     assert "--data org/pairs --split dev" in command
     assert commit in remark
-    lost = rerun(replace(result, data={**data, "read_as": {"data_config": "main"}}))
+    lost = rerun(replace(result, data={**data, "load_options": {"data_config": "main"}}))
     assert "data_config=main of the pairs can be given from Python only" in lost.remark
 
 
@@ -252,7 +252,7 @@ def test_a_table_of_embeddings_is_recorded_by_its_content(here):
     (here / "table.txt").write_text("road 1 0\ntoday 0 1\nman 1 1\n")
     request = Request(
         "breaking_nli",
-        options={"data": "pairs.csv", "embeddings": str(here / "table.txt"), "training": ("pairs.csv",)},
+        options={"data": "pairs.csv", "embeddings": str(here / "table.txt"), "train_data": ("pairs.csv",)},
     )
     made = loading.builder(request.name, request.config, **request.options).provenance()
     assert made["embeddings"].startswith("sha256:")
@@ -262,6 +262,6 @@ def test_a_model_that_one_command_alone_asks_names_it(here):
     from unbag.inference.function import CallablePredictor
 
     always = CallablePredictor(lambda premises, _: ["neutral"] * len(premises), identity={"command": "unbag demo"})
-    [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], out="out")
+    [result] = unbag.evaluate(always, [Request("plain", options={"data": "pairs.csv"})], output_dir="out")
     assert rerun(result).command == "unbag demo"
     assert "no other command" in rerun(result).remark

@@ -2,7 +2,7 @@ from dataclasses import replace
 
 from rich.console import Console
 
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.results import Result
 from unbag.reports import terminal
 from unbag.reports.reproduce import remarks
@@ -11,13 +11,20 @@ from unbag.scoring.bootstrap import Estimate
 
 def _result(name, share, model="org/a", data="snli", width=0.02, sources=2000):
     score = Estimate(share, share - width, share + width, 2000)
-    parts = {"model": 0.4, "words": 0.2, "shuffled": 0.3, "sources": sources, "floor": "shuffled", "lexical_model": {}}
+    parts = {
+        "model": 0.4,
+        "baseline": 0.2,
+        "shuffled": 0.3,
+        "n_sources": sources,
+        "reference": "shuffled",
+        "lexical_model": {},
+    }
     return Result(
         set=name,
         config={},
         model={"name": model},
         data={"name": data, "split": "validation"},
-        scores={BEYOND_WORDS: {"score": score, "p": 0.001, **parts}},
+        scores={SKILL: {"score": score, "p": 0.001, **parts}},
         environment={},
     )
 
@@ -66,7 +73,7 @@ def test_the_interval_shown_is_that_of_the_verdict():
     [row] = [row for row in together if row[:1] == ["SICCK"]]
     assert row[4:] == ["0.200", "[-0.047,", "0.447]", "inconclusive"]  # 2.690 / 1.960 times as wide
     said = " ".join(word for row in together for word in row)
-    assert "SICCK (can show 0.37 or more)" in said  # (2.690 + 1.282) / 1.960 · 0.18 = 0.365
+    assert "SICCK (detects 0.37 or more)" in said  # (2.690 + 1.282) / 1.960 · 0.18 = 0.365
 
 
 def test_any_number_of_sets_can_be_better():
@@ -97,15 +104,15 @@ def test_a_set_without_the_scale_is_inconclusive():
 
 
 def _without(result, *baselines):
-    parts = dict.fromkeys(baselines) | {"floor": "guess"}
-    return replace(result, scores={BEYOND_WORDS: result.scores[BEYOND_WORDS] | parts})
+    parts = dict.fromkeys(baselines) | {"reference": "chance"}
+    return replace(result, scores={SKILL: result.scores[SKILL] | parts})
 
 
 def test_baselines_that_were_not_asked_are_not_named():
-    shown = _shown([_without(_result("sicck", 0.4), "words", "shuffled")])
+    shown = _shown([_without(_result("sicck", 0.4), "baseline", "shuffled")])
     said = " ".join(word for row in shown for word in row)
     assert "0 is the best of chance and a constant prediction; 1 is a perfect reader." in said
-    shown = _shown([_without(_result("sicck", 0.4), "words"), _result("swapped", 0.4)])
+    shown = _shown([_without(_result("sicck", 0.4), "baseline"), _result("swapped", 0.4)])
     said = " ".join(word for row in shown for word in row)
     assert "the lexical baseline (where asked) and the model's own answers to shuffled words; 1 is" in said
     assert "SICCK 0.400 0.300 0.400 [" in said, "without a lexical baseline its column is empty"
@@ -115,7 +122,7 @@ def test_a_set_without_a_score_shows_no_count_of_rows():
     bare = [replace(_result("cs_lambda", 0.1, model), scores={}) for model in ("a", "b")]
     assert ["CS_λ", "–", "?", "–", "?", "–"] in _shown(bare)
     said = " ".join(word for row in _shown(bare[:1]) for word in row)
-    assert "No score beyond words: fewer than two labels have the 50 rows each that it takes." in said
+    assert "No skill score: fewer than two labels have the 50 rows each that it takes." in said
     assert ", 0 rows" not in said
 
 

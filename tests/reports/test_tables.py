@@ -95,7 +95,7 @@ def test_who_is_better_is_named(folders):
     rows = markdown_rows(exported.text("md"))
     assert rows[0][-1] == "better"
     assert "not significant" in {row[-1] for row in rows}
-    assert rows[2][1:4] == ["beyond words ↑", *rows[2][2:4]]
+    assert rows[2][1:4] == ["skill score ↑", *rows[2][2:4]]
     assert "Verdict: " in exported.text("md")
     assert "(strong better)" not in exported.text("md")
 
@@ -196,7 +196,7 @@ def test_the_commands_print_what_is_exported(folders, tmp_path):
         assert said("report", *folders, "--format", form) == to_report.text(form)
     assert said("compare", *folders, "--json") == to_compare.text("json")
     file = tmp_path / "table.tex"
-    said("report", *folders, "--format", "latex", "--out", file)
+    said("report", *folders, "--format", "latex", "--output", file)
     assert file.read_text() == to_report.text("latex")
     refused = CliRunner().invoke(cli.app, ["compare", *map(str, folders), "--json", "--format", "md"])
     assert refused.exit_code == 2

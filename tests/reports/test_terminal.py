@@ -27,7 +27,7 @@ RESULT = Result(
         "name": "snli",
         "split": "validation",
         "rows": 10_000,
-        "left_out": {"unlabelled": 158, "too short to permute": 6_145},
+        "excluded": {"unlabelled": 158, "too short to permute": 6_145},
     },
     scores=SCORES,
     environment={},

@@ -45,27 +45,27 @@ LASTING = {
 _OF_SNLI = ["--corpus", "snli", "--split", "test"]
 _PLAIN = ["--sets", "plain", *_OF_SNLI]
 COMMANDS = {
-    "build": ["build", "plain", *_OF_SNLI, "--out", "out/plain.parquet"],
+    "build": ["build", "plain", *_OF_SNLI, "--output", "out/plain.parquet"],
     "build of data": [
         *("build", "plain", "--data", "stanfordnlp/snli", "--split", "test"),
-        *("--labels", "entailment,neutral,contradiction", "--out", "out/plain.parquet"),
+        *("--labels", "entailment,neutral,contradiction", "--output", "out/plain.parquet"),
     ],
-    "evaluate": ["evaluate", "alice/tiny", *_PLAIN, "--trust-labels", "--out", "out/run"],
+    "evaluate": ["evaluate", "alice/tiny", *_PLAIN, "--trust-labels", "--output-dir", "out/run"],
     "train": [
-        *("train", "finetune", "--model", "alice/tiny", "--corpus", "snli", "--examples", "30"),
-        *("--validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--out", "out/trained"),
+        *("train", "finetune", "--model", "alice/tiny", "--corpus", "snli", "--max-examples", "30"),
+        *("--validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--output-dir", "out/trained"),
     ],
     "lexical fit": [
-        *("lexical", "fit", "--training", "snli", "--pipeline", "all", "--pairs", "100", "--l2", "1"),
-        *("--out", "out/lexical"),
+        *("lexical", "fit", "--train-data", "snli", "--pipeline", "all", "--max-train-pairs", "100", "--l2", "1"),
+        *("--output-dir", "out/lexical"),
     ],
     "lexical score": ["lexical", "score", "--model", "alice/lexical", "--premise", "A man.", "--hypothesis", "A dog."],
     "prefetch": ["prefetch", "alice/tiny", *_PLAIN],
     "models make, vectors": [
-        *("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--out", "out/dan"),
+        *("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--output-dir", "out/dan"),
     ],
     "models make, encoder": [
-        *("models", "make", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--out", "out/dan"),
+        *("models", "make", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--output-dir", "out/dan"),
     ],
     "export": ["export", "lm-eval", "--to", "out/tasks", *_PLAIN],
     "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--to", "alice/data"],

@@ -81,14 +81,14 @@ def given(tmp_path):
 
 
 EVALUATE = "evaluate org/model --data PAIRS --sets plain"
-TRAIN = "train finetune --model org/model --out out"
-HEX = "train hex --model org/model --out out"
-KFOLD = "train kfold --model org/model --out out"
-REARRANGED = "train rearranged --model org/model --out out"
-BUILD = "build permuted --data PAIRS --out out.parquet"
-FIT = "lexical fit --training PAIRS --out out"
-MAKE = "models make esim --corpus PAIRS --out out"
-DRAW = "people draw org/model --data PAIRS --out out"
+TRAIN = "train finetune --model org/model --output-dir out"
+HEX = "train hex --model org/model --output-dir out"
+KFOLD = "train kfold --model org/model --output-dir out"
+REARRANGED = "train rearranged --model org/model --output-dir out"
+BUILD = "build permuted --data PAIRS --output out.parquet"
+FIT = "lexical fit --train-data PAIRS --output-dir out"
+MAKE = "models make esim --corpus PAIRS --output-dir out"
+DRAW = "human-study sample org/model --data PAIRS --output-dir out"
 SCORE = "score PREDICTIONS --set plain --data PAIRS"
 EXPORT = "export lm-eval --sets plain --data PAIRS --to out"
 CHECK = "check org/model --data PAIRS --min plain:accuracy=.1"
@@ -97,29 +97,29 @@ DATASET = "publish dataset plain --to org --data PAIRS --license mit"
 OUTS = [
     f"{command} {option} {place}"
     for command, option in (
-        (EVALUATE, "--out"),
-        ("evaluate majority --cross --corpus snli", "--out"),
-        (SCORE, "--out"),
-        ("train finetune --model org/model", "--out"),
-        ("train hex --model org/model", "--out"),
-        ("train max-entropy --model org/model", "--out"),
-        ("train kfold --model org/model", "--out"),
-        ("train rearranged --model org/model", "--out"),
-        ("build permuted --data PAIRS", "--out"),
-        ("lexical fit --training PAIRS", "--out"),
-        ("models make esim --corpus PAIRS", "--out"),
-        ("people draw org/model --data PAIRS", "--out"),
+        (EVALUATE, "--output-dir"),
+        ("evaluate majority --cross-domain --corpus snli", "--output-dir"),
+        (SCORE, "--output-dir"),
+        ("train finetune --model org/model", "--output-dir"),
+        ("train hex --model org/model", "--output-dir"),
+        ("train max-entropy --model org/model", "--output-dir"),
+        ("train kfold --model org/model", "--output-dir"),
+        ("train rearranged --model org/model", "--output-dir"),
+        ("build permuted --data PAIRS", "--output"),
+        ("lexical fit --train-data PAIRS", "--output-dir"),
+        ("models make esim --corpus PAIRS", "--output-dir"),
+        ("human-study sample org/model --data PAIRS", "--output-dir"),
         ("export lm-eval --sets plain --data PAIRS", "--to"),
-        (CHECK, "--out"),
-        ("demo", "--out"),
+        (CHECK, "--output-dir"),
+        ("demo", "--output-dir"),
     )
     for place in ("FILE", "UNDER", "LONG", "PROC", "/dev/null", "LINK")
 ]
 FILES = [
     f"{command} {option} {place}"
     for command, option in (
-        ("build permuted --data PAIRS", "--out"),
-        ("report EMPTY", "--out"),
+        ("build permuted --data PAIRS", "--output"),
+        ("report EMPTY", "--output"),
         ("report EMPTY", "--badge"),
         (CHECK, "--badge"),
     )
@@ -143,11 +143,11 @@ evaluate org/model --sets permuted --data PAIRS -o mode=nope
 evaluate org/model --sets soswap_addamod --data PAIRS -o pipeline=nope
 evaluate org/model --sets soswap_addamod --data PAIRS -o pipeline=EMPTY
 evaluate org/model --sets soswap_addamod --data PAIRS -o kind=nope
-evaluate org/model --sets breaking_nli --data PAIRS -o training=nope
+evaluate org/model --sets breaking_nli --data PAIRS -o train_data=nope
 evaluate org/model --sets breaking_nli --data PAIRS -o bigrams=nope.txt
 evaluate org/model --sets breaking_nli --data PAIRS -o embeddings=./nope
 evaluate org/model --sets breaking_nli --file nowhere
-evaluate org/model --sets cs_lambda --data PAIRS -o least_lms=2
+evaluate org/model --sets cs_lambda --data PAIRS -o min_lms=2
 evaluate org/model --sets cs_lambda --data PAIRS -o lexical=./nope
 evaluate org/model --sets resnli --data PAIRS -o embeddings=./nope
 evaluate org/model --sets resnli --data PAIRS -o test_size=0
@@ -156,22 +156,22 @@ evaluate org/model a/b/c --sets plain --data PAIRS
 evaluate org/model EMPTY --sets plain --data PAIRS
 evaluate org/model causal: --sets plain --data PAIRS
 evaluate org/model nothing:here --sets plain --data PAIRS
-evaluate org/model majority --sets plain --data PAIRS --training nope
+evaluate org/model majority --sets plain --data PAIRS --train-data nope
 evaluate org/model --data PAIRS --sets plain --dtype float8
 evaluate org/model --data PAIRS --sets plain --head nope
 evaluate org/model --data PAIRS --sets plain --label-map a,b
-evaluate org/model --data PAIRS --sets plain --shots 3
-evaluate causal:org/model --data PAIRS --sets plain --shots 2
+evaluate org/model --data PAIRS --sets plain --num-fewshot 3
+evaluate causal:org/model --data PAIRS --sets plain --num-fewshot 2
 evaluate endpoint:m --data PAIRS --sets plain --base-url nope
 evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --concurrency 0
-evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --shots 5
+evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --num-fewshot 5
 evaluate org/model --data PAIRS --sets plain --price-in 1
 evaluate endpoint:m --data PAIRS --sets plain --base-url http://127.0.0.1:9/v1 --price-in -1
-evaluate org/model --data PAIRS --sets plain --examples 0
+evaluate org/model --data PAIRS --sets plain --max-examples 0
 evaluate org/model --data PAIRS --sets plain --language xx
 evaluate org/model --config nowhere.yaml
-evaluate org/model --cross --sets plain
-evaluate org/model --cross --corpus nope
+evaluate org/model --cross-domain --sets plain
+evaluate org/model --cross-domain --corpus nope
 score nowhere.csv --set plain --data PAIRS
 score LABELLED --set plain --data PAIRS
 score PREDICTIONS --set nope --data PAIRS
@@ -186,119 +186,119 @@ check org/model --data PAIRS --min plain:accuracy=.1 --format csv --json
 check org/model --data PAIRS --min plain:accuracy=.1 --format nope
 check org/model --data PAIRS --no-worse-than nowhere
 check org/model --data PAIRS --no-worse-than EMPTY
-check org/model --data PAIRS --min plain:accuracy=.1 --number p_c
+check org/model --data PAIRS --min plain:accuracy=.1 --metric p_c
 report EMPTY --format nope
 report EMPTY --badge badge.png
 report EMPTY --json --format csv
 report nowhere
 compare EMPTY EMPTY --json --format csv
 compare nowhere nowhere
-compare EMPTY EMPTY --level 2
-build nope --data PAIRS --out out.parquet
-build permuted --corpus nope --out out.parquet
-build permuted --corpus snli --split nope --out out.parquet
-build permuted --data PAIRS --out out.parquet -o q=0
-build soswap_addamod --data PAIRS --out out.parquet -o pipeline=nope
-build permuted --data PAIRS --corpus snli --out out.parquet
-build permuted --data PAIRS --out out.parquet --seed x
-build permuted --out out.parquet --labels entailment,neutral,contradiction
-lexical fit --training nope --out out
-lexical fit --training snli,nope --out out
-lexical fit --training PAIRS --pipeline nope --out out
-lexical fit --training PAIRS --tags nope --out out
-lexical fit --training PAIRS --pairs 0 --out out
-lexical fit --training PAIRS --l2 0 --out out
-lexical score --training PAIRS --premise A. --hypothesis B. --label nope
-lexical score --training PAIRS --premise A. --hypothesis B. --label not_entailment
-lexical score --training PAIRS --premise A. --hypothesis B. --top -1
-lexical score --training nope --premise A. --hypothesis B.
+compare EMPTY EMPTY --significance-level 2
+build nope --data PAIRS --output out.parquet
+build permuted --corpus nope --output out.parquet
+build permuted --corpus snli --split nope --output out.parquet
+build permuted --data PAIRS --output out.parquet -o q=0
+build soswap_addamod --data PAIRS --output out.parquet -o pipeline=nope
+build permuted --data PAIRS --corpus snli --output out.parquet
+build permuted --data PAIRS --output out.parquet --seed x
+build permuted --output out.parquet --labels entailment,neutral,contradiction
+lexical fit --train-data nope --output-dir out
+lexical fit --train-data snli,nope --output-dir out
+lexical fit --train-data PAIRS --pipeline nope --output-dir out
+lexical fit --train-data PAIRS --tags nope --output-dir out
+lexical fit --train-data PAIRS --max-train-pairs 0 --output-dir out
+lexical fit --train-data PAIRS --l2 0 --output-dir out
+lexical score --train-data PAIRS --premise A. --hypothesis B. --label nope
+lexical score --train-data PAIRS --premise A. --hypothesis B. --label not_entailment
+lexical score --train-data PAIRS --premise A. --hypothesis B. --top -1
+lexical score --train-data nope --premise A. --hypothesis B.
 lexical score --model ./nowhere --premise A. --hypothesis B.
-models make nope --corpus PAIRS --out out
-models make esim --corpus nope --out out
-models make esim --corpus snli,nope --out out
-models make esim --corpus snli,ocnli --out out
-models make esim --corpus snli --vectors nowhere.txt --out out
-models make esim --corpus snli --vectors ./nowhere --out out
-models make esim --corpus PAIRS -o nope=1 --out out
-models make esim --corpus PAIRS -o hidden_size=0 --out out
-models make esim --corpus PAIRS --dimensions 0 --out out
-models make esim --corpus PAIRS --least 0 --out out
-models make esim --corpus PAIRS --out EMPTY
-models make diin --corpus snli --pipeline nope --out out
-models make s-tlstm --corpus snli --pipeline nope --out out
-models make esim --encoder ./nowhere --out out
-models make esim --encoder org/model --vectors PAIRS --out out
-people draw org/model --data PAIRS --out out --number 3
-people draw org/model --data PAIRS --out out --number 0
-people draw org/model --data PAIRS --out out --label-map a,b
-people draw ./nowhere --data PAIRS --out out
-people draw org/model --data PAIRS --out out -o q=0
-people score nowhere PAIRS
-people score EMPTY nowhere.csv
+models make nope --corpus PAIRS --output-dir out
+models make esim --corpus nope --output-dir out
+models make esim --corpus snli,nope --output-dir out
+models make esim --corpus snli,ocnli --output-dir out
+models make esim --corpus snli --vectors nowhere.txt --output-dir out
+models make esim --corpus snli --vectors ./nowhere --output-dir out
+models make esim --corpus PAIRS -o nope=1 --output-dir out
+models make esim --corpus PAIRS -o hidden_size=0 --output-dir out
+models make esim --corpus PAIRS --dimensions 0 --output-dir out
+models make esim --corpus PAIRS --min-count 0 --output-dir out
+models make esim --corpus PAIRS --output-dir EMPTY
+models make diin --corpus snli --pipeline nope --output-dir out
+models make s-tlstm --corpus snli --pipeline nope --output-dir out
+models make esim --encoder ./nowhere --output-dir out
+models make esim --encoder org/model --vectors PAIRS --output-dir out
+human-study sample org/model --data PAIRS --output-dir out --num-pairs 3
+human-study sample org/model --data PAIRS --output-dir out --num-pairs 0
+human-study sample org/model --data PAIRS --output-dir out --label-map a,b
+human-study sample ./nowhere --data PAIRS --output-dir out
+human-study sample org/model --data PAIRS --output-dir out -o q=0
+human-study score nowhere PAIRS
+human-study score EMPTY nowhere.csv
 export nope --sets plain --data PAIRS --to out
 export lm-eval --sets nope --data PAIRS --to out
 export lm-eval --sets plain,plain --data PAIRS --to out
-export lm-eval --sets plain --data PAIRS --to out --shots 2
+export lm-eval --sets plain --data PAIRS --to out --num-fewshot 2
 export lm-eval --sets plain --data PAIRS --to out --hub a/b/c
 export lm-eval --sets plain --data PAIRS --to out --hub org
 export lm-eval --sets plain,permuted --to out --hub org/name
 export lm-eval --sets permuted,soswap_addamod --data PAIRS --to out -o pipeline=nope
 prefetch org/model --sets nope
 prefetch org/model --sets plain --corpus nope
-prefetch org/model --training nope
-prefetch --training snli
+prefetch org/model --train-data nope
+prefetch --train-data snli
 prefetch a/b/c --sets plain --data PAIRS
-train finetune --model org/model --out out --evaluate nope
-train finetune --model org/model --out out --evaluate plain,nope
-train finetune --model org/model --out out --corpus nope
-train finetune --model org/model --out out --corpus snli nope
-train finetune --model org/model --out out --corpus snli=0
-train finetune --model org/model --out out --corpus PAIRS --validation nope
-train finetune --model org/model --out out --corpus snli --validation ocnli
-train finetune --model ./nowhere --out out
-train finetune --model a/b/c --out out
-train finetune --model EMPTY --out out
-train finetune --model org/model --out out --label-map a,b
-train finetune --model org/model --out out --seeds 1 1
-train finetune --model org/model --out out --seeds x
-train finetune --model org/model --out out --seeds
-train finetune --model org/model --out out --seed x
-train finetune --model org/model --out out --augment nope
-train finetune --model org/model --out out --augment soswap --corpus ocnli
-train finetune --model org/model --out out --order shuffled --corpus snli ocnli
-train finetune --model org/model --out out --trackers nope
-train finetune --model org/model --out out --precision nope
-train finetune --model org/model --out out --epochs 0
-train finetune --model org/model --out out --learning-rate -1
-train finetune --model org/model --out out --push-checkpoints nope
-train finetune --model org/model --out out --push-checkpoints a/b/c
-train finetune --model org/model --out out --resume ./nowhere
-train finetune --model org/model --out out --max-length 0
-train finetune --model org/model --out out --language xx
-train finetune --model org/model --out out --corpus PAIRS --language th --order shuffled
-train hex --model org/model --out out --embeddings ./nowhere
-train hex --model org/model --out out --embeddings nowhere.txt
-train hex --model org/model --out out --embeddings PAIRS
-train hex --model org/model --out out --warm-start 2
-train hex --model org/model --out out --width 0
-train hex --model org/model --out out --evaluate nope
-train max-entropy --model org/model --out out --alpha 0
-train max-entropy --model org/model --out out --evaluate nope
-train kfold --model org/model --out out --file nowhere.csv
-train kfold --model org/model --out out --file PAIRS
-train kfold --model org/model --out out --folds 1
-train kfold --model org/model --out out --folds 5000
-train kfold --model org/model --out out --folds 16 --protocol whole_seeds
-train kfold --model org/model --out out --protocol nope
-train kfold --model org/model --out out --seeds 1 1
-train kfold --model ./nowhere --out out
-train kfold --model org/model --out out --label-map a,b
-train rearranged --model org/model --out out --corpus nope
-train rearranged --model org/model --out out --corpus sick ocnli
-train rearranged --model org/model --out out --rearranged-by ./nowhere
-train rearranged --model org/model --out out --embeddings ./nowhere
-train rearranged --model org/model --out out --seeds 2 2
-train rearranged --model ./nowhere --out out
+train finetune --model org/model --output-dir out --evaluate nope
+train finetune --model org/model --output-dir out --evaluate plain,nope
+train finetune --model org/model --output-dir out --corpus nope
+train finetune --model org/model --output-dir out --corpus snli nope
+train finetune --model org/model --output-dir out --corpus snli=0
+train finetune --model org/model --output-dir out --corpus PAIRS --validation nope
+train finetune --model org/model --output-dir out --corpus snli --validation ocnli
+train finetune --model ./nowhere --output-dir out
+train finetune --model a/b/c --output-dir out
+train finetune --model EMPTY --output-dir out
+train finetune --model org/model --output-dir out --label-map a,b
+train finetune --model org/model --output-dir out --seeds 1 1
+train finetune --model org/model --output-dir out --seeds x
+train finetune --model org/model --output-dir out --seeds
+train finetune --model org/model --output-dir out --seed x
+train finetune --model org/model --output-dir out --augment nope
+train finetune --model org/model --output-dir out --augment soswap --corpus ocnli
+train finetune --model org/model --output-dir out --order shuffled --corpus snli ocnli
+train finetune --model org/model --output-dir out --trackers nope
+train finetune --model org/model --output-dir out --precision nope
+train finetune --model org/model --output-dir out --epochs 0
+train finetune --model org/model --output-dir out --learning-rate -1
+train finetune --model org/model --output-dir out --push-checkpoints nope
+train finetune --model org/model --output-dir out --push-checkpoints a/b/c
+train finetune --model org/model --output-dir out --resume ./nowhere
+train finetune --model org/model --output-dir out --max-length 0
+train finetune --model org/model --output-dir out --language xx
+train finetune --model org/model --output-dir out --corpus PAIRS --language th --order shuffled
+train hex --model org/model --output-dir out --embeddings ./nowhere
+train hex --model org/model --output-dir out --embeddings nowhere.txt
+train hex --model org/model --output-dir out --embeddings PAIRS
+train hex --model org/model --output-dir out --warm-start 2
+train hex --model org/model --output-dir out --width 0
+train hex --model org/model --output-dir out --evaluate nope
+train max-entropy --model org/model --output-dir out --alpha 0
+train max-entropy --model org/model --output-dir out --evaluate nope
+train kfold --model org/model --output-dir out --file nowhere.csv
+train kfold --model org/model --output-dir out --file PAIRS
+train kfold --model org/model --output-dir out --folds 1
+train kfold --model org/model --output-dir out --folds 5000
+train kfold --model org/model --output-dir out --folds 16 --protocol whole_seeds
+train kfold --model org/model --output-dir out --protocol nope
+train kfold --model org/model --output-dir out --seeds 1 1
+train kfold --model ./nowhere --output-dir out
+train kfold --model org/model --output-dir out --label-map a,b
+train rearranged --model org/model --output-dir out --corpus nope
+train rearranged --model org/model --output-dir out --corpus sick ocnli
+train rearranged --model org/model --output-dir out --rearranged-by ./nowhere
+train rearranged --model org/model --output-dir out --embeddings ./nowhere
+train rearranged --model org/model --output-dir out --seeds 2 2
+train rearranged --model ./nowhere --output-dir out
 publish dataset nope --to org --data PAIRS --license mit
 publish dataset plain --to a/b/c --data PAIRS --license mit
 publish dataset plain --to org --data PAIRS
@@ -337,16 +337,16 @@ def test_what_is_wrong_is_told_before_anything_expensive(nothing_done, given, ca
 
 EXTRAS = {
     "zh": (
-        "build permuted --corpus ocnli --out out.parquet",
+        "build permuted --corpus ocnli --output out.parquet",
         "evaluate org/model --sets cs_lambda --corpus ocnli",
-        "train finetune --model org/model --corpus ocnli --order shuffled --out out",
+        "train finetune --model org/model --corpus ocnli --order shuffled --output-dir out",
     ),
     "wordnet": (
-        "build breaking_nli --data PAIRS --out out.parquet -o wordnet=true",
+        "build breaking_nli --data PAIRS --output out.parquet -o wordnet=true",
         "evaluate org/model natlog --sets plain --data PAIRS",
-        "train finetune --model org/model --corpus PAIRS --augment substituted --out out",
-        "models make kim --corpus PAIRS --out out",
-        "models make diin --corpus PAIRS --out out",
+        "train finetune --model org/model --corpus PAIRS --augment substituted --output-dir out",
+        "models make kim --corpus PAIRS --output-dir out",
+        "models make diin --corpus PAIRS --output-dir out",
     ),
 }
 

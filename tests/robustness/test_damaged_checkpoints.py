@@ -43,7 +43,7 @@ def broken(finetune, options, tmp_path):  # noqa: F811
 
 
 def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path, caplog):  # noqa: F811
-    _, unbroken = finetune(out=tmp_path / "unbroken")
+    _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     do(truncated, broken / "step-00000008" / "model.safetensors")
     _, weights = finetune(checkpoint_every=2)
     assert "step-00000008/model.safetensors is damaged" in caplog.text
@@ -74,8 +74,8 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
 def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_path):  # noqa: F811
     do(flipped, broken / "step-00000008" / "optimizer.bin")
     with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is damaged.*; go on from another checkpoint"):
-        finetune(out=tmp_path / "other", resume=str(broken))
-    finetune(out=tmp_path / "another", resume=str(broken / "step-00000006"), checkpoint_every=2)
+        finetune(output_dir=tmp_path / "other", resume=str(broken))
+    finetune(output_dir=tmp_path / "another", resume=str(broken / "step-00000006"), checkpoint_every=2)
 
 
 def test_a_finished_model_that_is_damaged_is_not_called_finished(finetune, options):  # noqa: F811

@@ -81,34 +81,34 @@ def nowhere(path):
 NO_FILES = (fifo, folder, zeros, device, unix_socket, loop, nowhere)
 
 PAIRS = (
-    ("build", "plain", "--out", "out.parquet", "--data"),
-    ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "training=FILE"),
-    ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
-    ("build", "cs_lambda", "--out", "out.parquet", "--data", "GOOD", "-o", "training=FILE"),
-    ("build", "permuted", "--out", "out.parquet", "--data", "GOOD", "-o", "minitrees=FILE"),
-    ("evaluate", "majority", "--sets", "plain", "--no-lexical", "--data"),
-    ("evaluate", "majority", "--sets", "plain", "--data", "GOOD", "--no-lexical", "--training"),
+    ("build", "plain", "--output", "out.parquet", "--data"),
+    ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "train_data=FILE"),
+    ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
+    ("build", "cs_lambda", "--output", "out.parquet", "--data", "GOOD", "-o", "train_data=FILE"),
+    ("build", "permuted", "--output", "out.parquet", "--data", "GOOD", "-o", "minitrees=FILE"),
+    ("evaluate", "majority", "--sets", "plain", "--no-lexical-baseline", "--data"),
+    ("evaluate", "majority", "--sets", "plain", "--data", "GOOD", "--no-lexical-baseline", "--train-data"),
     ("score", "--data", "GOOD", "--set", "plain", "FILE"),
-    ("train", "finetune", "--model", "org/model", "--out", "out", "--corpus"),
-    ("train", "finetune", "--model", "org/model", "--out", "out", "--corpus", "GOOD", "--validation"),
-    ("lexical", "fit", "--out", "out", "--training"),
-    ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--training"),
-    ("models", "make", "esim", "--out", "out", "--corpus"),
+    ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus"),
+    ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus", "GOOD", "--validation"),
+    ("lexical", "fit", "--output-dir", "out", "--train-data"),
+    ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--train-data"),
+    ("models", "make", "esim", "--output-dir", "out", "--corpus"),
     ("publish", "dataset", "plain", "--to", "org", "--license", "mit", "--data"),
     ("export", "lm-eval", "--to", "out", "--sets", "plain", "--data"),
-    ("people", "score", "KEY", "FILE"),
-    ("people", "draw", "majority", "--out", "out", "--data"),
+    ("human-study", "score", "KEY", "FILE"),
+    ("human-study", "sample", "majority", "--output-dir", "out", "--data"),
 )
 NAMED = {
     ".csv": PAIRS,
     ".txt": (
-        ("models", "make", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
-        ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
-        ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
+        ("models", "make", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
+        ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
+        ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
     ),
     ".zip": (
-        ("models", "make", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
-        ("build", "breaking_nli", "--out", "out.parquet", "--file"),
+        ("models", "make", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
+        ("build", "breaking_nli", "--output", "out.parquet", "--file"),
     ),
     ".yaml": (("evaluate", "--config"),),
     ".parquet": (("score", "--set", "FILE", "GOOD"), ("score", "FILE")),
@@ -120,9 +120,9 @@ NAMED = {
     ),
     "": (
         ("evaluate", "--sets", "plain", "--data", "GOOD"),
-        ("train", "finetune", "--corpus", "GOOD", "--out", "out", "--model"),
+        ("train", "finetune", "--corpus", "GOOD", "--output-dir", "out", "--model"),
         ("publish", "model", "--to", "org"),
-        ("build", "soswap_addamod", "--out", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
+        ("build", "soswap_addamod", "--output", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
     ),
 }
 CASES = [(make, ending, command) for make in NO_FILES for ending, commands in NAMED.items() for command in commands]
@@ -161,7 +161,19 @@ def test_what_is_no_file_is_refused_at_once(capsys, tmp_path, good, make, ending
 )
 def test_a_named_pipe_in_a_lexical_model_is_not_waited_for(capsys, tmp_path, good, name, sealed):
     good.write_text(HEADER + PAIR + "".join(f"A {n}.,B {n}.,{label}\n" for n in range(9) for label in LABELS))
-    ask(capsys, "lexical", "fit", "--training", good, "--pipeline", "all", "--l2", "1", "--out", tmp_path / "model")
+    ask(
+        capsys,
+        "lexical",
+        "fit",
+        "--train-data",
+        good,
+        "--pipeline",
+        "all",
+        "--l2",
+        "1",
+        "--output-dir",
+        tmp_path / "model",
+    )
     if not sealed:
         (tmp_path / "model" / "checksums.json").unlink()
     (tmp_path / "model" / name).unlink()
@@ -173,7 +185,7 @@ def test_a_named_pipe_in_a_folder_with_a_model_is_not_waited_for(capsys, tmp_pat
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "config.json").write_text('{"model_type": "bert"}')
     os.mkfifo(tmp_path / "model" / "model.safetensors")
-    err = refused(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--out", "out")
+    err = refused(capsys, "evaluate", tmp_path / "model", "--sets", "plain", "--data", good, "--output-dir", "out")
     assert "expected a file of a model, found a named pipe" in " ".join(err.split())
 
 
@@ -253,7 +265,7 @@ CONTENTS = {
 def test_what_is_no_table_of_pairs_is_refused_by_name(capsys, tmp_path, name):
     path = tmp_path / name
     path.write_bytes(CONTENTS[name])
-    err = refused(capsys, "build", "plain", "--data", path, "--out", "out.parquet")
+    err = refused(capsys, "build", "plain", "--data", path, "--output", "out.parquet")
     assert name in err.replace("\n", "")
     assert len(err) < 3000
     assert files_below(Path.cwd()) == []
@@ -437,7 +449,7 @@ def test_what_are_no_word_vectors_are_refused_by_name(capsys, tmp_path, good, na
     }
     path.write_bytes(made[name]() if name in made else VECTORS[name])
     pytest.importorskip("torch", reason="needs unbag[models]")
-    err = refused(capsys, "models", "make", "esim", "--out", "out", "--corpus", good, "--vectors", path)
+    err = refused(capsys, "models", "make", "esim", "--output-dir", "out", "--corpus", good, "--vectors", path)
     assert name in err.replace("\n", "")
     assert len(err) < 3000
     assert files_below(Path.cwd()) == []
@@ -471,7 +483,7 @@ def long_pairs(tmp_path_factory):
 @pytest.mark.parametrize("name", ["plain", "swapped"])
 def test_sentences_without_end_are_taken_where_they_are_not_cut_into_words(long_pairs, name):
     built = build(Request(name, options={"data": str(long_pairs)}))
-    assert built.data["left_out"] == {}
+    assert built.data["excluded"] == {}
     as_given = [row for row in built.rows.select_columns(["id", "premise"]) if not row["id"].endswith("swapped")]
     assert max(len(row["premise"]) for row in as_given) == 1_000_000
     assert len(built.rows.unique("source_id")) == built.data["rows"] == 4 * len(ENDLESS) + 3
@@ -487,7 +499,7 @@ def test_sentences_without_end_are_left_out_and_counted(long_pairs, tmp_path, sh
     except loading.UnfitError:  # of the few that are left
         assert open_data(long_pairs).count()[TOO_LONG] == 4 * len(ENDLESS)
     else:
-        assert built.data["left_out"][TOO_LONG] == 4 * len(ENDLESS)
+        assert built.data["excluded"][TOO_LONG] == 4 * len(ENDLESS)
 
 
 CONFIGS = {

@@ -88,24 +88,26 @@ def test_a_file_may_have_any_name_that_can_be_printed(tmp_path, capsys, name):
     folder = tmp_path / "data"
     folder.mkdir()
     path = write(folder / f"{name.replace('/', '')}.csv", name)
-    code, out, err = ask(capsys, "build", "plain", "--data", path, "--out", f"{name.replace('/', '')}.parquet")
+    code, out, err = ask(capsys, "build", "plain", "--data", path, "--output", f"{name.replace('/', '')}.parquet")
     assert code == (0 if name.isprintable() else 1), err
     assert not obeyed(out + err)
     path.write_text("nonsense\n")
-    refused(capsys, "build", "plain", "--data", path, "--out", "out")
+    refused(capsys, "build", "plain", "--data", path, "--output", "out")
 
 
 @pytest.mark.parametrize("name", [name for name in NASTY if ":" not in name and "/" not in name] + ["x[b]y"])
 def test_a_model_may_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: F811
     model = shutil.copytree(tiny_bert, tmp_path / "models" / name)
     data = write(tmp_path / "pairs.csv", name)
-    code, out, err = ask(capsys, "evaluate", model, "--data", data, "--sets", "plain", "--out", "out", "--no-lexical")
+    code, out, err = ask(
+        capsys, "evaluate", model, "--data", data, "--sets", "plain", "--output-dir", "out", "--no-lexical-baseline"
+    )
     assert code == 0, err
     assert not obeyed(out + err)
     assert (tmp_path / "here/out/table.txt").is_file()
     [result] = results.read(tmp_path / "here/out/results.json")
     assert result.model["name"] == str(model)
-    for command in (("report", "out", "--out", "r.html"), ("compare", "out", "out")):
+    for command in (("report", "out", "--output", "r.html"), ("compare", "out", "out")):
         _, out, err = ask(capsys, *command)
         assert not obeyed(out + err)
 
@@ -114,16 +116,16 @@ def test_a_model_may_have_any_name(tiny_bert, tmp_path, capsys, name):  # noqa: 
 @pytest.mark.parametrize(
     "command",
     [
-        ("evaluate", "NAME", "--sets", "plain", "--out", "out"),
-        ("evaluate", "majority", "--sets", "NAME", "--out", "out"),
-        ("build", "NAME", "--out", "out"),
-        ("build", "plain", "--data", "NAME", "--out", "out"),
-        ("build", "plain", "--corpus", "NAME", "--out", "out"),
-        ("build", "permuted", "-o", "NAME=1", "--out", "out"),
-        ("build", "permuted", "-o", "q=NAME", "--out", "out"),
-        ("report", "NAME", "--out", "out.html"),
+        ("evaluate", "NAME", "--sets", "plain", "--output-dir", "out"),
+        ("evaluate", "majority", "--sets", "NAME", "--output-dir", "out"),
+        ("build", "NAME", "--output", "out"),
+        ("build", "plain", "--data", "NAME", "--output", "out"),
+        ("build", "plain", "--corpus", "NAME", "--output", "out"),
+        ("build", "permuted", "-o", "NAME=1", "--output", "out"),
+        ("build", "permuted", "-o", "q=NAME", "--output", "out"),
+        ("report", "NAME", "--output", "out.html"),
         ("compare", "NAME", "NAME"),
-        ("lexical", "fit", "--training", "NAME.csv", "--out", "out"),
+        ("lexical", "fit", "--train-data", "NAME.csv", "--output-dir", "out"),
         ("papers", "NAME"),
     ],
     ids=lambda command: " ".join(command),

@@ -46,7 +46,12 @@ def client(stocked_hub, tmp_path_factory):
     home = tmp_path_factory.mktemp("client")
     write_pairs(home / "pairs.csv", 20)
     env = stocked_hub.env(home / "hf", token=ALICE)
-    env |= {"XDG_CACHE_HOME": str(home / "cache"), "COLUMNS": "1000", "UNBAG_LEXICAL": "0", "CLIENT_HOME": str(home)}
+    env |= {
+        "XDG_CACHE_HOME": str(home / "cache"),
+        "COLUMNS": "1000",
+        "UNBAG_LEXICAL_BASELINE": "0",
+        "CLIENT_HOME": str(home),
+    }
     with ClientProcess(env | {"OMP_NUM_THREADS": "1"}) as process:
         yield process
 

@@ -55,7 +55,16 @@ def test_lexical_model_without_a_field_of_its_record_is_refused_by_name(model, s
     del config["record"][name]
     (model / "config.json").write_text(json.dumps(config))
     score = ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", model)
-    evaluate = ("evaluate", model, "--sets", "plain", "--data", sixty_pairs, "--out", sixty_pairs.with_name("out"))
+    evaluate = (
+        "evaluate",
+        model,
+        "--sets",
+        "plain",
+        "--data",
+        sixty_pairs,
+        "--output-dir",
+        sixty_pairs.with_name("out"),
+    )
     for command in (score, evaluate):
         said = " ".join(refused(capsys, *command).split())
         assert f"expected a record with {', '.join(FIELDS)}, got one without {name}" in said

@@ -89,9 +89,11 @@ def left_over(folder):
 @pytest.mark.slow
 def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 40)
-    ask = ("evaluate", "majority", "--training", "pairs.csv", "--data", "pairs.csv", "--sets", "plain,swapped")
-    PYTHON.run("-m", "unbag", *ask, "--out", "one", env=env | {"XDG_CACHE_HOME": "other"}, cwd=tmp_path, check=True)
-    both(env, tmp_path, *ask, "--out", "two")
+    ask = ("evaluate", "majority", "--train-data", "pairs.csv", "--data", "pairs.csv", "--sets", "plain,swapped")
+    PYTHON.run(
+        "-m", "unbag", *ask, "--output-dir", "one", env=env | {"XDG_CACHE_HOME": "other"}, cwd=tmp_path, check=True
+    )
+    both(env, tmp_path, *ask, "--output-dir", "two")
     one, two = (
         {str(path.relative_to(tmp_path / name)): path for path in (tmp_path / name).rglob("*") if path.is_file()}
         for name in ("one", "two")
@@ -107,7 +109,7 @@ def test_two_evaluations_into_one_folder_leave_what_one_leaves(tmp_path, env):
 @pytest.mark.slow
 def test_two_builds_of_one_set_are_one(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 40)
-    build = ("build", "swapped", "--data", "pairs.csv", "--out")
+    build = ("build", "swapped", "--data", "pairs.csv", "--output")
     PYTHON.run("-m", "unbag", *build, "one.parquet", env=env | {"HF_HOME": "other"}, cwd=tmp_path, check=True)
     both(env, tmp_path, *build, "two.parquet")
     assert (tmp_path / "one.parquet").read_bytes() == (tmp_path / "two.parquet").read_bytes()
@@ -118,7 +120,9 @@ def test_two_builds_of_one_set_are_one(tmp_path, env):
 @pytest.mark.slow
 def test_two_fits_of_one_lexical_model_are_one(tmp_path, env):
     write_pairs(tmp_path / "pairs.csv", 3000)
-    said = both(env, tmp_path, "lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--out", "lexical")
+    said = both(
+        env, tmp_path, "lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--output-dir", "lexical"
+    )
     assert "Traceback" not in said
     config = json.loads((tmp_path / "lexical/config.json").read_text())
     assert config["record"]["pairs"] == 9000

@@ -121,6 +121,6 @@ def test_the_evaluation_of_a_training_is_halved(finetune, options, tmp_path, mon
 
     limited = with_little_memory(BertForSequenceClassification, 12, KINDS["GPU"], [])
     monkeypatch.setattr(BertForSequenceClassification, "forward", limited)
-    found, _ = finetune(max_steps=2, out=tmp_path / "again")
+    found, _ = finetune(max_steps=2, output_dir=tmp_path / "again")
     assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
     assert found["evaluations"][-1]["all"] == pytest.approx(expected["evaluations"][-1]["all"], abs=1e-4)

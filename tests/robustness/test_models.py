@@ -201,7 +201,9 @@ def test_chance_on_the_probe_stands_in_the_results(tiny_bert, tmp_path, caplog):
     from unbag.challenge_sets.request import Request
 
     right = probe(TransformerPredictor.load(tiny_bert)).right_declared
-    [result] = evaluate(tiny_bert, [Request("plain", options={"data": str(data)})], out=tmp_path, lexical=False)
+    [result] = evaluate(
+        tiny_bert, [Request("plain", options={"data": str(data)})], output_dir=tmp_path, lexical_baseline=False
+    )
     assert right <= 4
     said = f"gets {right} of 12 obvious pairs right, no more than one answer to all of them would: its scores may be"
     assert said in caplog.text

@@ -51,15 +51,15 @@ def test_no_option_of_a_set_takes_what_is_not_of_its_kind(pairs, tmp_path, name,
             loading.builder(name, cache_dir=tmp_path / "sets", **given)
 
 
-TRAIN = "train finetune --model org/model --out out --validation"
+TRAIN = "train finetune --model org/model --output-dir out --validation"
 
 
 @pytest.mark.parametrize(
-    "told", ["build plain --labels", "evaluate majority --sets", "lexical fit --out out --training", TRAIN]
+    "told", ["build plain --labels", "evaluate majority --sets", "lexical fit --output-dir out --train-data", TRAIN]
 )
 @pytest.mark.parametrize("empty", [",", " , "])
 def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs, capsys, told, empty):
-    data = [] if "--out" in told else ["--data", pairs]
+    data = [] if "--output-dir" in told else ["--data", pairs]
     assert re.search("expected (names with commas|values for)", refused(capsys, *told.split(), empty, *data))
     assert files_below(Path.cwd()) == []
 
@@ -67,7 +67,7 @@ def test_a_list_that_names_nothing_is_not_taken_for_one_that_is_not_given(pairs,
 @pytest.mark.parametrize("n", [-1, 0, True, 1.5, "5", math.nan, 10**20])
 def test_no_other_number_of_examples_is_drawn(n):
     with pytest.raises(ValueError, match="examples"):
-        Request("plain", examples=n)
+        Request("plain", max_examples=n)
 
 
 @pytest.mark.parametrize(
@@ -98,7 +98,7 @@ def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
 )
 def test_no_training_is_begun_with_an_impossible_config(field, value):
     with pytest.raises(ValueError, match=r"expected"):
-        TrainConfig(**{"model": "m", "out": Path("x"), field: value})
+        TrainConfig(**{"model": "m", "output_dir": Path("x"), field: value})
 
 
 @pytest.mark.parametrize("language", ["xx", "", "EN", "en ", None])
@@ -126,7 +126,7 @@ def test_each_label_has_one_number(tmp_path, capsys, labels):
     path = tmp_path / "numbers.csv"
     path.write_text("premise,hypothesis,label\nA.,B.,0\nA.,C.,1\n")
     if labels:
-        refused(capsys, "build", "plain", "--data", path, "--labels", labels, "--out", "out")
+        refused(capsys, "build", "plain", "--data", path, "--labels", labels, "--output", "out")
     with pytest.raises(DataError):
         open_data(path, labels=labels.split(",")).count()
     assert files_below(Path.cwd()) == []
@@ -143,16 +143,16 @@ def test_a_truth_value_is_no_label(tmp_path):
 
 
 COMMANDS = [
-    ("build", "plain", "--out", "out", "--examples", "-1"),
-    ("build", "plain", "--out", "out", "--examples", "0"),
-    ("build", "plain", "--out", "out", "--examples", "99999999999999999999"),
-    ("build", "sicck", "--out", "out", "-o", "folds=0"),
-    ("build", "cs_lambda", "--out", "out", "-o", "pairs=0"),
-    ("build", "cs_lambda", "--out", "out", "-o", "least_lms=nan"),
-    ("evaluate", "majority", "--sets", "plain", "--out", "out", "--examples", "-1"),
-    ("lexical", "fit", "--out", "out", "--pairs", "0", "--training", "PAIRS"),
-    ("lexical", "fit", "--out", "out", "--l2", "-1", "--training", "PAIRS"),
-    ("lexical", "fit", "--out", "out", "--l2", "nan", "--training", "PAIRS"),
+    ("build", "plain", "--output", "out", "--max-examples", "-1"),
+    ("build", "plain", "--output", "out", "--max-examples", "0"),
+    ("build", "plain", "--output", "out", "--max-examples", "99999999999999999999"),
+    ("build", "sicck", "--output", "out", "-o", "folds=0"),
+    ("build", "cs_lambda", "--output", "out", "-o", "max_train_pairs=0"),
+    ("build", "cs_lambda", "--output", "out", "-o", "min_lms=nan"),
+    ("evaluate", "majority", "--sets", "plain", "--output-dir", "out", "--max-examples", "-1"),
+    ("lexical", "fit", "--output-dir", "out", "--max-train-pairs", "0", "--train-data", "PAIRS"),
+    ("lexical", "fit", "--output-dir", "out", "--l2", "-1", "--train-data", "PAIRS"),
+    ("lexical", "fit", "--output-dir", "out", "--l2", "nan", "--train-data", "PAIRS"),
     *[
         ("export", "lm-eval", "--to", "out", "--sets", "plain", "--hub", hub)
         for hub in ("../x", "..", "", "a/b/c", "a b", "org/na\nme", "-org", "org/x.git", "org/../x", "/", "org/")
@@ -168,7 +168,7 @@ def test_what_cannot_be_is_refused_and_leaves_nothing(pairs, capsys, command):
 
 
 def test_what_can_be_still_passes(pairs, capsys):
-    assert ask(capsys, "build", "plain", "--data", pairs, "--examples", "3", "--out", "out.parquet")[0] == 0
+    assert ask(capsys, "build", "plain", "--data", pairs, "--max-examples", "3", "--output", "out.parquet")[0] == 0
     requests = [Request("plain", "snli-test")]
     with pytest.raises(ValueError, match=r"organisation.*found '\.\./x'"):
         export_tasks("lm-eval", requests, Path("tasks"), hub="../x")
@@ -182,7 +182,7 @@ def test_no_value_of_another_kind_says_which_pairs(name):
 
 
 @pytest.mark.parametrize("value", [{1, 2}, 1.5, "8", True, -1])
-@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "pairs", "shots", "retries"])
+@pytest.mark.parametrize("name", ["max_length", "batch_tokens", "concurrency", "pairs", "num_fewshot", "retries"])
 def test_what_a_model_has_so_many_of_is_a_whole_number(name, value):
     with pytest.raises(ValueError, match=f"expected {name} to be a whole number"):
         evaluate("org/model", "plain", progress=False, **{name: value})
@@ -199,9 +199,9 @@ def test_no_value_of_another_kind_says_how_to_compare(name, value):
 def test_no_value_of_another_kind_is_a_name_or_a_path(value):
     for name in ("out", "label_map", "revision", "device", "pipeline"):
         with pytest.raises(ValueError, match="expected"):
-            evaluate(lambda p, h: ["neutral"] * len(p), [], lexical=False, **{name: value})
+            evaluate(lambda p, h: ["neutral"] * len(p), [], lexical_baseline=False, **{name: value})
     with pytest.raises(ValueError, match="expected sets to be"):
-        evaluate("majority", value, lexical=False)
+        evaluate("majority", value, lexical_baseline=False)
     for call in (
         lambda: loading.builder(value),
         lambda: loading.builder("plain", value),
@@ -213,7 +213,7 @@ def test_no_value_of_another_kind_is_a_name_or_a_path(value):
 
 @pytest.mark.parametrize("corpus", ["snli ", " snli", "snli\n", "snli, mnli "])
 def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, corpus):
-    for command in (("build", "plain", "--out", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
+    for command in (("build", "plain", "--output", "out.parquet"), ("evaluate", "majority", "--sets", "plain")):
         said = " ".join(refused(capsys, *command, "--corpus", corpus).replace("│", " ").split())
         assert "expected a name without white space around it" in said
         assert f"did you mean '{corpus.strip()}'?" in said
@@ -222,6 +222,6 @@ def test_corpus_with_white_space_around_it_is_refused_with_a_suggestion(capsys, 
 
 @pytest.mark.parametrize("name", ["premise", "hypothesis", "label"])
 def test_column_without_a_name_is_refused(pairs, capsys, name):
-    said = refused(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--out", "out.parquet")
+    said = refused(capsys, "build", "plain", "--data", pairs, "--columns", f"{name}=", "--output", "out.parquet")
     assert f"expected a column for the {name}, got no name (--columns {name}=)" in " ".join(said.split())
     assert files_below(Path.cwd()) == []

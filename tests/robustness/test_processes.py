@@ -18,7 +18,16 @@ SHORT = Path(__file__).with_name("short_of_memory.py")
 def told(pretrained, pairs_file, tmp_path):  # noqa: F811
     """Give what a short training is told."""
     numbers = ("--batch-size", 12, "--max-steps", 8, "--checkpoint-every", 2, "--learning-rate", 5e-3)
-    files = ("--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file, "--out", tmp_path / "out")
+    files = (
+        "--model",
+        pretrained,
+        "--corpus",
+        pairs_file,
+        "--validation",
+        pairs_file,
+        "--output-dir",
+        tmp_path / "out",
+    )
     return ("train", "finetune", *files, *numbers)
 
 

@@ -42,7 +42,7 @@ def run(tmp_path_factory):
         Request("plain", options={"data": str(path)}),
         Request("permuted", options={"data": str(path), "q": 3, "min_words": 2}),
     ]
-    evaluate(answers, sets, out=folder / "run", lexical=False)
+    evaluate(answers, sets, output_dir=folder / "run", lexical_baseline=False)
     return folder / "run"
 
 
@@ -75,7 +75,7 @@ def test_no_spoilt_record_is_a_traceback(run, tmp_path, capsys, monkeypatch, nam
     record = json.loads((folder / name).read_text())
     for number in range(N):
         (folder / name).write_text(json.dumps(spoilt(record, number)))
-        ask(capsys, "report", folder, "--out", "report.html")
+        ask(capsys, "report", folder, "--output", "report.html")
         if name == results.FILE:
             ask(capsys, "compare", folder, run)
             ask(capsys, "check", folder, "--min", "permuted:score=.1", "--no-worse-than", run)
@@ -91,7 +91,7 @@ def test_no_damage_is_a_traceback(run, tmp_path, capsys, monkeypatch, damage):
     for path in sorted(path for path in folder.rglob("*") if path.suffix in (".json", ".parquet")):
         content = path.read_bytes()
         do(damage, path)
-        for command in (("report", folder, "--out", "report.html"), ("compare", folder, run)):
+        for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
             ask(capsys, *command)
         path.write_bytes(content)
 
@@ -104,7 +104,7 @@ def test_what_is_no_record_is_refused_by_name(run, tmp_path, capsys, monkeypatch
     monkeypatch.chdir(tmp_path)
     folder = shutil.copytree(run, tmp_path / "copy")
     (folder / results.FILE).write_bytes(content.encode("latin-1"))
-    for command in (("report", folder, "--out", "report.html"), ("compare", folder, run)):
+    for command in (("report", folder, "--output", "report.html"), ("compare", folder, run)):
         code, _, err = ask(capsys, *command)
         assert code == 1
         assert "results.json" in err.replace("\n", "")
@@ -119,7 +119,7 @@ def test_record_with_a_number_that_is_not_finite_is_refused(run, tmp_path, capsy
     record["results"][0]["scores"]["accuracy"]["value"] = "HERE"
     (folder / results.FILE).write_text(json.dumps(record).replace('"HERE"', number))
     for command in (
-        ("report", folder, "--out", "report.html"),
+        ("report", folder, "--output", "report.html"),
         ("compare", folder, run),
         ("check", folder, "--min", "plain:accuracy=.1"),
     ):
@@ -153,5 +153,5 @@ def test_records_of_released_versions_are_read(version, tmp_path, capsys):
     read = results.read(version / results.FILE)
     assert [result.set for result in read] == ["plain", "permuted"]
     assert all(samples.read(version, number, result) for number, result in enumerate(read))
-    assert ask(capsys, "report", version, "--out", tmp_path / "report.html")[0] == 0
+    assert ask(capsys, "report", version, "--output", tmp_path / "report.html")[0] == 0
     assert ask(capsys, "compare", version, version)[0] in (0, 1)

@@ -114,7 +114,7 @@ def pairs(tmp_path):
 def test_an_endpoint_that_repeats_the_key(serve, tmp_path, capsys, status, before):
     for body in (f"{'x' * before}{KEY}", json.dumps({"error": {"message": f"{'x' * before}{KEY}", "code": KEY}})):
         url, _ = serve(status, {"content-type": "application/json"}, body)
-        data = ("--data", pairs(tmp_path), "--sets", "plain", "--out", "out")
+        data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
         assert not pieces(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data))
 
 
@@ -122,7 +122,7 @@ def test_an_endpoint_that_repeats_the_key(serve, tmp_path, capsys, status, befor
 def test_a_redirect_to_another_host_is_refused_and_not_followed(serve, tmp_path, capsys, status):
     elsewhere, asked = serve(200, {}, "{}")
     url, _ = serve(status, {"location": f"{elsewhere}/chat/completions"}, "")
-    data = ("--data", pairs(tmp_path), "--sets", "plain", "--out", "out")
+    data = ("--data", pairs(tmp_path), "--sets", "plain", "--output-dir", "out")
     said = " ".join(refused(capsys, "evaluate", "endpoint:m", "--base-url", url, *data).split())
     assert asked == []
     assert f"answered {status}: it sends questions on to http://127.0.0.1" in said

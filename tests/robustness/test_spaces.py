@@ -17,7 +17,7 @@ from tests.hub.test_leaderboard import P_C, _row
 from tests.robustness.command import ALL as ALL_OF_IT
 from tests.robustness.command import some
 from unbag.hub import metric_page
-from unbag.hub.leaderboard_page import ALL, LEFT_OUT, choices, overview, ranked, sound, usual
+from unbag.hub.leaderboard_page import ALL, EXCLUDED, choices, overview, ranked, sound, usual
 
 GOOD = _row("org/reader", 0.4, **P_C)
 MARKUP = "![x](https://evil.example/a.png) [y](javascript:alert(1)) <img src=x onerror=alert(1)> **b** www.evil.example"
@@ -56,7 +56,7 @@ def views(rows):
 def test_a_wrong_cell_stops_nothing_and_is_left_out_or_harmless(column):
     for value in WRONG:
         table, text = views([GOOD, {**GOOD, "model": "org/other", column: value}])
-        assert len(table) + table.attrs[LEFT_OUT] == 2
+        assert len(table) + table.attrs[EXCLUDED] == 2
         assert len(table) >= 1
         assert "<img" not in text or "\\<img" in text
         assert not re.search(r"(?<!\\)\]\(|(?<!\\)!\[", text.replace("](https://huggingface.co/", ""))

@@ -41,9 +41,20 @@ def test_a_signal_is_told_and_who_goes_on_says_so(capsys, number, code, how):
 @pytest.mark.parametrize(
     "command",
     [
-        ("build", "swapped", "--data", "pairs.csv", "--out", "out/swapped.parquet"),
-        ("evaluate", "majority", "--training", "pairs.csv", "--data", "pairs.csv", "--sets", "plain", "--out", "out"),
-        ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1", "--out", "out"),
+        ("build", "swapped", "--data", "pairs.csv", "--output", "out/swapped.parquet"),
+        (
+            "evaluate",
+            "majority",
+            "--train-data",
+            "pairs.csv",
+            "--data",
+            "pairs.csv",
+            "--sets",
+            "plain",
+            "--output-dir",
+            "out",
+        ),
+        ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1", "--output-dir", "out"),
     ],
     ids=lambda command: command[0],
 )

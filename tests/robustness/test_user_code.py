@@ -28,7 +28,7 @@ def _imported_anew(monkeypatch):
 
 
 def said(capsys, pairs, model):
-    command = ("evaluate", model, "--sets", "plain", "--data", pairs, "--out", "out")
+    command = ("evaluate", model, "--sets", "plain", "--data", pairs, "--output-dir", "out")
     return " ".join(refused(capsys, *command).split())
 
 

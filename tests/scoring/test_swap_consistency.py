@@ -39,7 +39,7 @@ def test_every_quantity_by_hand():
     scores = swap_consistency_of_pairs(PREDICTIONS, REFERENCES, SWAPPED)
     assert _values(scores) == {
         "n_examples": 7,
-        "n_left_out": 2,
+        "n_excluded": 2,
         "accuracy_before": 4 / 5,  # all but the second neutral pair
         "accuracy_after": 3 / 5,
         "drop": 4 / 5 - 3 / 5,
@@ -56,7 +56,7 @@ def test_every_quantity_by_hand():
         "whole accuracy_after": 4 / 7,  # the first entailment pair is right and the second wrong, as given
         "whole drop": 5 / 7 - 4 / 7,
     }
-    assert (scores["drop"].n, scores["by_label"]["neutral"]["drop"].n, scores["whole"]["drop"].n) == (5, 3, 7)
+    assert (scores["drop"].n, scores["by_label"]["neutral"]["drop"].n, scores["overall"]["drop"].n) == (5, 3, 7)
 
 
 def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
@@ -70,7 +70,7 @@ def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
 def test_a_model_to_which_the_order_is_all_one_drops_nothing():
     data = _random()
     scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
-    for part in (scores, scores["whole"], *scores["by_label"].values()):
+    for part in (scores, scores["overall"], *scores["by_label"].values()):
         assert part["drop"].value == 0
         assert part["drop"].low == pytest.approx(-part["drop"].high)
         assert part["drop"].high == pytest.approx(1.959964 * 2**0.5 / (part["drop"].n + 2))
@@ -82,23 +82,23 @@ def test_a_model_to_which_the_order_is_all_one_drops_nothing():
 def test_a_perfect_model_drops_nothing():
     references = _random()["references"]
     scores = swap_consistency_of_pairs(references, references, references)
-    assert scores["accuracy_after"].value == scores["whole"]["accuracy_before"].value == 1
+    assert scores["accuracy_after"].value == scores["overall"]["accuracy_before"].value == 1
     assert scores["drop"].value == 0
 
 
 def test_the_drop_of_the_whole_is_that_of_its_exchanged_share():
     scores = swap_consistency_of_pairs(**_random())
-    share = 1 - scores["n_left_out"] / scores["n_examples"]
+    share = 1 - scores["n_excluded"] / scores["n_examples"]
     assert 0 < share < 1
-    assert scores["whole"]["drop"].value == pytest.approx(scores["drop"].value * share)
+    assert scores["overall"]["drop"].value == pytest.approx(scores["drop"].value * share)
 
 
 def test_without_entailment_the_whole_is_all():
     data = _random()
     kept = data["references"] != E
     scores = swap_consistency_of_pairs(**{name: values[kept] for name, values in data.items()})
-    assert scores["n_left_out"] == 0
-    assert all(scores["whole"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
+    assert scores["n_excluded"] == 0
+    assert all(scores["overall"][name] == scores[name] for name in ("accuracy_before", "accuracy_after", "drop"))
 
 
 def test_order_of_rows_does_not_matter():
@@ -143,8 +143,8 @@ def test_what_has_no_example_is_none():
     assert set(scores["by_label"]["contradiction"].values()) == {NOTHING}
     scores = swap_consistency_of_pairs([E, N], [E, E], [E, N])
     assert {scores[name] for name in ("accuracy_before", "accuracy_after", "drop", "agreement")} == {NOTHING}
-    assert scores["n_left_out"] == 2
-    assert scores["whole"]["accuracy_before"].value == 0.5
+    assert scores["n_excluded"] == 2
+    assert scores["overall"]["accuracy_before"].value == 0.5
 
 
 def test_intervals_hold_the_value_and_need_no_seed():

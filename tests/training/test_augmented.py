@@ -44,7 +44,7 @@ def made(parser, wordnet):
 
 
 def _part():
-    return Part("own", EXAMPLES, 1.0, "en", {"left_out": {}})
+    return Part("own", EXAMPLES, 1.0, "en", {"excluded": {}})
 
 
 @pytest.mark.nightly

@@ -25,7 +25,7 @@ def test_unlabelled_rows_are_dropped_and_counted(rows):
     data = gathered(rows, validation=(str(rows),))
     [part], [held_out] = data.training, data.held_out
     assert part.record["rows"] == 300
-    assert part.record["left_out"] == {"unlabelled": 100}
+    assert part.record["excluded"] == {"unlabelled": 100}
     assert len(part.examples) == len(held_out.examples) == 200
 
 
@@ -36,7 +36,7 @@ def test_what_has_no_validation_data_has_some_premises_held_out(rows):
     assert not trained & out
     assert len(trained | out) == 100
     assert 1 <= len(out) <= 12  # five of a hundred are expected
-    assert part.record["left_out"] == {"unlabelled": 100, "held out": len(held_out.examples)}
+    assert part.record["excluded"] == {"unlabelled": 100, "held out": len(held_out.examples)}
     # Whatever the seed: seeds are compared on the same pairs.
     assert gathered(rows, seed=99).held_out[0].examples == held_out.examples
 
@@ -45,7 +45,7 @@ def test_drawn_pairs_depend_on_seed_and_ids_alone(rows):
     drawn = gathered(rows, examples=50, validation=(str(rows),), validation_examples=20)
     assert len(drawn.training[0].examples) == 50
     assert len(drawn.held_out[0].examples) == 20
-    assert drawn.training[0].record["left_out"] == {"unlabelled": 100, "not drawn": 150}
+    assert drawn.training[0].record["excluded"] == {"unlabelled": 100, "not drawn": 150}
     again = gathered(rows, examples=50)
     other = gathered(rows, examples=50, seed=14)
     assert again.record() == gathered(rows, examples=50).record()

@@ -89,7 +89,7 @@ def test_what_is_left_loads_with_plain_transformers(finetune, options):
     network, info = AutoModelForSequenceClassification.from_pretrained(options["out"], output_loading_info=True)
     assert not any(info.values()), info
     assert same(network.state_dict(), weights)
-    assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["outputs"]
+    assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["label_order"]
     tokenizer = AutoTokenizer.from_pretrained(options["out"])
     assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
     assert record == json.loads((options["out"] / "training.json").read_text())
@@ -108,7 +108,7 @@ def test_the_record_says_what_the_predictor_finds(finetune, options):
 
 def test_a_classifier_keeps_its_head_and_its_order(finetune, tiny_bert):
     record, weights = finetune(model=str(tiny_bert), max_steps=1, learning_rate=1e-9)
-    assert record["outputs"] == ["contradiction", "entailment", "neutral"]
+    assert record["label_order"] == ["contradiction", "entailment", "neutral"]
     before = AutoModelForSequenceClassification.from_pretrained(tiny_bert)
     assert torch.allclose(before.classifier.weight, weights["classifier.weight"], atol=1e-6)
 
@@ -175,7 +175,7 @@ def test_a_head_of_other_labels_is_refused(make_model, finetune):
     with pytest.raises(ValueError, match="label-map"):
         finetune(model=str(nameless))
     record, _ = finetune(model=str(nameless), label_map="neutral,entailment,contradiction", max_steps=1)
-    assert record["outputs"] == ["neutral", "entailment", "contradiction"]
+    assert record["label_order"] == ["neutral", "entailment", "contradiction"]
 
 
 def test_a_checkpoint_of_another_run_is_refused(finetune, options):

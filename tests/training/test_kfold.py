@@ -108,7 +108,7 @@ def test_a_fold_is_learnt_from_both_directions_of_the_pairs_of_the_others(built,
         assert {name for name in names if name.endswith("-reverse")} == {
             f"{name}-reverse" for name in names if not name.endswith("-reverse")
         }
-        assert training.record["left_out"] == {"held out": 48}
+        assert training.record["excluded"] == {"held out": 48}
         met += out
     assert sorted(met) == sorted(built.rows["id"]), "each row is predicted once"
     examples = {each.source_id: each for each in fold_data(built, 1, protocol=protocol, seed=2).training[0].examples}
@@ -128,8 +128,8 @@ def test_the_authors_protocol_learns_pairs_as_they_are_but_for_a_tenth(built):
         assert not learnt & out
         assert learnt | out == set(built.rows["pair"]) - in_fold, "no exchanged row, and none of the fold"
         assert (len(learnt), len(out)) == (43, 5), "of 48 pairs a tenth, rounded up"
-        assert training.record["left_out"] == {"exchanged": 72, "predicted": 24, "held out": 5}
-        assert held_out.record["left_out"] == {"exchanged": 72, "predicted": 24, "trained on": 43}
+        assert training.record["excluded"] == {"exchanged": 72, "predicted": 24, "held out": 5}
+        assert held_out.record["excluded"] == {"exchanged": 72, "predicted": 24, "trained on": 43}
         tenths[fold] = out
     assert fold_data(built, 0, seed=1) == fold_data(built, 0, seed=1)
     assert {each.source_id for each in fold_data(built, 0, seed=2).held_out[0].examples} != tenths[0]

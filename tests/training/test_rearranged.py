@@ -32,7 +32,7 @@ RECIPE = scripts.file("trainers", "rearranged").RECIPE
 
 def part(name, pairs):
     examples = [Example(f"{name}-{number}", *pair) for number, pair in enumerate(pairs)]
-    return Part(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "left_out": {}})
+    return Part(name, examples, 1.0, "en", {"origin": name, "splits": [], "revisions": ["1"], "excluded": {}})
 
 
 def rows(name, pairs, **columns):
@@ -192,7 +192,7 @@ def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
         assert not learnt & {example.source_id for example in held_out.examples}
         assert not learnt & set(test["id"])
         assert len(test) == 300
-    assert turned.data.training[0].record["left_out"] == {"not drawn": 4039}
+    assert turned.data.training[0].record["excluded"] == {"not drawn": 4039}
     assert len(turned.data.held_out[0].examples) == 495
     assert {example.source_id.split("-")[1] for example in turned.data.training[0].examples} == {
         "train",

@@ -15,7 +15,7 @@ EXAMPLES = [
 
 
 def part(name="own", weight=1.0, examples=EXAMPLES):
-    return Part(name, examples, weight, "en", {"left_out": {}})
+    return Part(name, examples, weight, "en", {"excluded": {}})
 
 
 def words(sentence):
@@ -41,7 +41,7 @@ def test_permuted_leaves_no_word_in_its_place_and_drops_what_has_no_other_order(
     pytest.importorskip("spacy")
     found = permuted(part(), seed=13)
     assert [example.source_id for example in found.examples] == ["a", "b", "d"]
-    assert found.record["left_out"] == {TOO_SHORT: 1}
+    assert found.record["excluded"] == {TOO_SHORT: 1}
     for example, original in zip(found.examples, [EXAMPLES[0], EXAMPLES[1], EXAMPLES[3]], strict=True):
         before, after = original.premise.rstrip(".").split(), example.premise.rstrip(" .").split()
         assert words(original.premise) == Counter(after)

@@ -16,11 +16,13 @@ def overlap(premises: list[str], hypotheses: list[str]) -> list[str]:
 
 def main(data: Path, out: Path) -> str:
     """Evaluate a function and the bag of words, and compare them."""
-    report: unbag.Report = unbag.evaluate(overlap, ["swapped", "permuted"], data=data, examples=100)
+    report: unbag.Report = unbag.evaluate(overlap, ["swapped", "permuted"], data=data, max_examples=100)
     report.save(out / "overlap")
     for result in report:
         (out / f"{result.set}.txt").write_text(f"{len(result.scores)} by {unbag.__version__}")
-    words = unbag.evaluate("lexical", "swapped", data=data, training=[str(data)], out=out / "words", lexical=False)
+    words = unbag.evaluate(
+        "lexical", "swapped", data=data, train_data=[str(data)], output_dir=out / "words", lexical_baseline=False
+    )
     compared = unbag.compare(out / "overlap", words.folder, across_data=True)
     reveal_type(report)
     reveal_type(report.verdict)

@@ -35,13 +35,13 @@ def options_of():
     "line",
     [
         "evaluate majority --sets plain --data {}",
-        "evaluate majority --sets plain --data {} --training {}",
+        "evaluate majority --sets plain --data {} --train-data {}",
         "check majority --min plain:score=0 --data {}",
-        "build plain --data {} --out out.parquet",
+        "build plain --data {} --output out.parquet",
         "export lm-eval --to out --sets plain --data {}",
-        "lexical fit --training {} --out out",
-        "prefetch majority --sets plain --data {} --training {}",
-        "train finetune --model m --corpus {} --validation {} --out out",
+        "lexical fit --train-data {} --output-dir out",
+        "prefetch majority --sets plain --data {} --train-data {}",
+        "train finetune --model m --corpus {} --validation {} --output-dir out",
     ],
 )
 def test_a_message_about_a_file_names_only_options_of_its_command(file, line, options_of, tmp_path, monkeypatch):
@@ -80,7 +80,7 @@ def test_a_command_offers_its_own_options_while_it_runs_and_python_all(monkeypat
     seen = {}
 
     def look(name):
-        seen[name] = (advice.fits_command("--columns"), advice.fits_command("--out"))
+        seen[name] = (advice.fits_command("--columns"), advice.fits_command("--output-dir"))
         raise ValueError("that is all")
 
     monkeypatch.setattr("unbag.challenge_sets.loading.described_options", look)

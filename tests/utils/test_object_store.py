@@ -77,20 +77,22 @@ def test_shards_in_an_object_store_make_each_row_once_and_together_what_one_proc
 def test_an_evaluation_a_set_and_scores_go_to_an_object_store(bucket, tmp_path, request_, monkeypatch):  # noqa: F811
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "cache")
     for out, shard in ((tmp_path / "one", None), (f"{bucket}/run", None), (f"{bucket}/shards", "0/2")):
-        unbag.evaluate(reads_order, [request_], out=out, shard=shard, lexical=False, progress=False)
+        unbag.evaluate(reads_order, [request_], output_dir=out, shard=shard, lexical_baseline=False, progress=False)
     expected = (tmp_path / "one" / "results.json").read_bytes()
     assert Folder(f"{bucket}/run").read("results.json") == expected
     assert Folder(f"{bucket}/shards").read("results.json") == expected
-    done = command("score", "--from", f"{bucket}/shards", "--out", f"{bucket}/scored")
+    done = command("score", "--from", f"{bucket}/shards", "--output-dir", f"{bucket}/scored")
     assert done.exit_code == 0, done.output
     assert f"in {bucket}/scored:" in done.output
     assert Folder(f"{bucket}/scored").read("results.json") == expected
-    done = command("build", "permuted", "--data", request_.options["data"], "--out", f"{bucket}/sets/permuted.parquet")
+    done = command(
+        "build", "permuted", "--data", request_.options["data"], "--output", f"{bucket}/sets/permuted.parquet"
+    )
     assert done.exit_code == 0, done.output
     assert Folder(f"{bucket}/sets").names() == ["permuted.parquet"]
 
 
 def test_a_bucket_that_is_not_there_is_told_before_anything_is_computed(bucket):
-    done = command("evaluate", "majority", "--out", "s3://nosuchbucket/run")
+    done = command("evaluate", "majority", "--output-dir", "s3://nosuchbucket/run")
     assert done.exit_code == 2
     assert "expected an address that can be written to" in " ".join(done.output.replace("│", " ").split())

@@ -58,13 +58,16 @@ def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (["train", "finetune", "--model", "m", "--out", "o"], "models"),
-        (["train", "max-entropy", "--model", "m", "--out", "o"], "models"),
-        (["models", "make", "dan", "--corpus", "demo", "--out", "o"], "models"),
-        (["evaluate", "org/model", "--sets", "plain", "--data", "p.csv", "--out", "o"], "models"),
-        (["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--out", "o"], "llm"),
-        (["build", "plain", "--data", "p.csv", "--engine", "ray", "--out", "o"], "ray"),
-        (["evaluate", "majority", "--sets", "plain", "--data", "p.csv", "--engine", "ray", "--out", "o"], "ray"),
+        (["train", "finetune", "--model", "m", "--output-dir", "o"], "models"),
+        (["train", "max-entropy", "--model", "m", "--output-dir", "o"], "models"),
+        (["models", "make", "dan", "--corpus", "demo", "--output-dir", "o"], "models"),
+        (["evaluate", "org/model", "--sets", "plain", "--data", "p.csv", "--output-dir", "o"], "models"),
+        (
+            ["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--output-dir", "o"],
+            "llm",
+        ),
+        (["build", "plain", "--data", "p.csv", "--engine", "ray", "--output", "o"], "ray"),
+        (["evaluate", "majority", "--sets", "plain", "--data", "p.csv", "--engine", "ray", "--output-dir", "o"], "ray"),
     ],
 )
 def test_a_command_without_its_extra_names_it(tmp_path, arguments, extra):
@@ -75,7 +78,7 @@ def test_a_command_without_its_extra_names_it(tmp_path, arguments, extra):
 
 
 def test_the_plain_installation_builds_and_scores(tmp_path):
-    assert (built := _run(tmp_path, "build", "swapped", "--data", "p.csv", "--out", "set")).returncode == 0, (
+    assert (built := _run(tmp_path, "build", "swapped", "--data", "p.csv", "--output", "set")).returncode == 0, (
         built.stderr
     )
 

@@ -24,7 +24,7 @@ SETS = {
     "plain": {},
     "swapped": {},
     "permuted": {"q": 3, "min_words": 4},
-    "cs_lambda": {"least_lms": 0.3, "pipeline": "all", "pairs": 40},  # fitted to what it is made from, in folds
+    "cs_lambda": {"min_lms": 0.3, "pipeline": "all", "max_train_pairs": 40},  # fitted to what it is made from, in folds
     "resnli": {"test_size": 9},
 }
 HOW = [(1, 500), (1, 7), (2, 7), (3, 2)]  # processes, and rows a span
@@ -65,7 +65,7 @@ def _write(path, rows):
 def _options(name, data):
     options = {"data": str(data), **SETS[name]}
     if name == "cs_lambda":
-        options["training"] = (str(data),)
+        options["train_data"] = (str(data),)
     if name == "resnli":
         words = sorted({word for row in _rows(60) for word in tokenize(row["premise"] + row["hypothesis"]).texts})
         rng = np.random.default_rng(3)
@@ -99,7 +99,7 @@ def test_not_a_byte_of_a_set_depends_on_processes_or_spans(tmp_path, monkeypatch
         files = {file.name: file.read_bytes() for file in sorted((tmp_path / f"{number}").iterdir())}
         made.append((record, files))
     assert made[0][0]["rows"] > 10
-    assert made[0][0]["data"]["left_out"]["unlabelled"] == 7
+    assert made[0][0]["data"]["excluded"]["unlabelled"] == 7
     for other in made[1:]:
         assert other == made[0]
 
@@ -109,9 +109,9 @@ def test_what_was_read_is_counted_as_one_pass_over_it_counts(tmp_path):
     record = export(Request("permuted", options={"data": str(data), **SETS["permuted"]}), tmp_path / "a.parquet")
     counted = open_data(data).count()
     assert record["data"]["rows"] == counted["rows"] == 60
-    assert record["examples"] + sum(record["data"]["left_out"].values()) == 60
+    assert record["examples"] + sum(record["data"]["excluded"].values()) == 60
     assert record["examples"] == len(set(pq.read_table(tmp_path / "a.parquet")["source_id"].to_pylist()))
-    assert record["data"]["left_out"]["unlabelled"] == counted["unlabelled"]
+    assert record["data"]["excluded"]["unlabelled"] == counted["unlabelled"]
 
 
 @pytest.mark.parametrize("num_proc", [1, 2])
@@ -155,7 +155,7 @@ def _by_length(premises, hypotheses):
 
 def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
     monkeypatch.setattr("unbag.data.sources.SPAN", 50)
-    asked = {"data": demo.file("validation"), "examples": 60, "lexical": False, "progress": False}
+    asked = {"data": demo.file("validation"), "max_examples": 60, "lexical_baseline": False, "progress": False}
     found = []
     for num_proc in (1, 2):
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{num_proc}")
@@ -167,7 +167,7 @@ def test_results_do_not_depend_on_processes(tmp_path, monkeypatch):
 @pytest.mark.parametrize("bad", [0, -1, 1.5, True, "2"])
 def test_no_other_number_of_processes_is_taken(bad):
     with pytest.raises(ValueError, match=r"expected the number of processes \(num_proc\) to be a whole number"):
-        unbag.evaluate(_by_length, "plain", data=demo.file("validation"), num_proc=bad, lexical=False)
+        unbag.evaluate(_by_length, "plain", data=demo.file("validation"), num_proc=bad, lexical_baseline=False)
     with pytest.raises(ValueError, match=r"the number of processes"):
         unbag.load("plain", data=demo.file("validation"), num_proc=bad)
 
@@ -175,9 +175,9 @@ def test_no_other_number_of_processes_is_taken(bad):
 @pytest.mark.parametrize(
     "command",
     [
-        ["build", "plain", "--out", "a.parquet"],
+        ["build", "plain", "--output", "a.parquet"],
         ["evaluate", "majority"],
-        ["lexical", "fit", "--out", "a"],
+        ["lexical", "fit", "--output-dir", "a"],
         ["publish", "dataset", "plain", "--to", "org/a"],
     ],
 )
@@ -194,7 +194,7 @@ def test_the_command_builds_what_one_process_builds(tmp_path, monkeypatch):
     for n in ("1", "2"):
         monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / f"cache-{n}")
         out = tmp_path / f"{n}.parquet"
-        done = CliRunner().invoke(app, ["build", "swapped", "--data", str(data), "--num-proc", n, "--out", str(out)])
+        done = CliRunner().invoke(app, ["build", "swapped", "--data", str(data), "--num-proc", n, "--output", str(out)])
         assert done.exit_code == 0, done.output
         files.append(out.read_bytes())
     assert files[0] == files[1]

@@ -13,7 +13,7 @@ from unbag.challenge_sets.papers.counterparts import Counterpart
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.nested import estimates
-from unbag.scoring.skill import Credits, beyond_words
+from unbag.scoring.skill import Credits, skill_score
 
 LAST: Final = 1_000
 """The place of a set that asks for none."""
@@ -21,7 +21,7 @@ LAST: Final = 1_000
 DEFAULT_SAMPLE: Final = 1_000
 """Source examples drawn from a set for the suite, where it does not say how many."""
 
-BEYOND_WORDS: Final = "beyond_words"
+SKILL: Final = "skill"
 """Where `scoring.skill` is in the scores of every set; None there where it says nothing."""
 
 Role = Literal["quoted", "compared", "beside_papers", "harness"]
@@ -69,9 +69,9 @@ DIFFERENCE: Final = (-1.0, 1.0)
 """The limits of a difference between two shares."""
 
 SCORE: Final = Quantity(
-    "beyond_words",
-    "beyond words",
-    f"{BEYOND_WORDS}.score",
+    "skill",
+    "skill score",
+    f"{SKILL}.score",
     roles=roles("quoted", "compared"),
     limits=(-math.inf, 1.0),  # far below 0 where the floor is near 1
 )
@@ -92,7 +92,7 @@ class ChallengeSet:
     Beside this description a set's package has four modules, imported when they are asked for:
 
         scores.py    <name>_scores(columns, answers, *, resamples, partial) and <name>_credits(columns, answers), what
-                     the score beyond words is made of, and, where it rests on some rows only, <name>_decisive(columns),
+                     the skill score is made of, and, where it rests on some rows only, <name>_decisive(columns),
                      which these are; they need numpy alone
         table.py     table(result), which fits 80 columns, and reading(result), the scores in a sentence
         figures.py   measures(scores), rows of name, meaning and estimate, and figures(group)
@@ -149,11 +149,11 @@ class ChallengeSet:
     corpus_pairs: Mapping[str, Any] | None = None
 
     def of_role(self, role: Role) -> list[Quantity]:
-        """Return the numbers that are shown somewhere; the score beyond words comes first."""
+        """Return the numbers that are shown somewhere; the skill score comes first."""
         return [quantity for quantity in (SCORE, *self.quantities) if role in quantity.roles]
 
     def by_path(self) -> dict[str, Quantity]:
-        """Return the numbers by where they are in the scores, the score beyond words among them."""
+        """Return the numbers by where they are in the scores, the skill score among them."""
         return {quantity.path: quantity for quantity in (SCORE, *self.quantities)}
 
     def measured(self, scores: Scores, role: Role) -> list[Measured]:
@@ -161,7 +161,7 @@ class ChallengeSet:
         return list(self._measured(scores, role))
 
     def score(self, scores: Scores) -> Measured | None:
-        """Return the number that stands for the set, the score beyond words; None where the set cannot say."""
+        """Return the number that stands for the set, the skill score; None where the set cannot say."""
         return next((one for one in self._measured(scores, "quoted") if one.quantity is SCORE), None)
 
     def score_rows(
@@ -173,7 +173,7 @@ class ChallengeSet:
         *,
         lexical_model: Mapping[str, str] | None = None,
     ) -> Scores:
-        """Compute the scores of answers to all rows of the set, with the score beyond words.
+        """Compute the scores of answers to all rows of the set, with the skill score.
 
         Args:
             rows: a `datasets.Dataset`.
@@ -199,16 +199,16 @@ class ChallengeSet:
         draws = [worth(each) for each in shuffled] if self.has_shuffled_control else []
         control = draws[0]._replace(credit=np.mean([each.credit for each in draws], axis=0)) if draws else None
         votes = [[int(answers.folded[vote]) for vote in labels] for labels in columns.get("annotator_labels", ())]
-        beyond = beyond_words(
+        beyond = skill_score(
             worth(answers),
             None if lexical is None else worth(lexical),
             control,
             annotators=votes if any(votes) else None,
         )
-        return {**scores, BEYOND_WORDS: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
+        return {**scores, SKILL: None if beyond is None else {**beyond, "lexical_model": lexical_model}}
 
     def decisive_rows(self, rows: Any) -> NDArray[np.bool_]:
-        """Return which rows the score beyond words rests on, shape (n,); the others need no shuffled control.
+        """Return which rows the skill score rests on, shape (n,); the others need no shuffled control.
 
         Args:
             rows: a `datasets.Dataset`.

@@ -57,7 +57,7 @@ class SourceConfig(datasets.BuilderConfig):
         """Return the set's own options, those that decide its rows beside the pairs they are made from."""
         return {name: getattr(self, name) for name in sorted(own_option_names(type(self)))}
 
-    def read_as(self) -> dict[str, Any]:
+    def load_options(self) -> dict[str, Any]:
         """Return how the pairs are read where it is not as by default, for the record; not where a file is."""
         names = ("columns", "labels", "language", "data_config") if self.data else ("revision",)
         default = type(self)

@@ -23,7 +23,7 @@ class Failure:
     model: str | None = None
 
     @property
-    def is_left_out(self) -> bool:
+    def is_skipped(self) -> bool:
         """Whether nothing went wrong: a package or other people's file is not at hand, or the pairs are not for it."""
         return isinstance(self.error, ImportError | MissingError | MissingFileError | UnfitError)
 
@@ -33,7 +33,7 @@ class Failure:
         Args:
             named: whether the user named the sets, and did not leave the choice to the suite.
         """
-        return named or not self.is_left_out
+        return named or not self.is_skipped
 
     @property
     def reason(self) -> str:

@@ -53,7 +53,7 @@ def people(rows: Any, said: Votes) -> Mapping[str, Any] | None:
         return None
     gold = np.array([gold_id(label) for label, _ in seen.values()])
     right = agreement([list(map(gold_id, labels)) for _, labels in seen.values()], gold).share
-    estimate = named_estimates({"people": (right, 1.0)})["people"]
+    estimate = named_estimates({"human": (right, 1.0)})["human"]
     # It is stored in the set's file, whose bytes are the same on every machine.
     bounds = {"share": estimate.value, "low": estimate.low, "high": estimate.high}
     rounded = {name: None if value is None else round(value, _DECIMALS) for name, value in bounds.items()}

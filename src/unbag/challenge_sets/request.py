@@ -21,7 +21,7 @@ from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import whole as whole_record
 from unbag.data import parquet
 from unbag.data.columns import column, distinct
-from unbag.data.sources import LEFT_OUT
+from unbag.data.sources import EXCLUSION_REASONS
 from unbag.data.text.tokens import has_words
 from unbag.utils import rng
 from unbag.utils.files import atomic_write
@@ -48,14 +48,14 @@ class Request:
         config: one of its configs, e.g. `snli-test-hypothesis`, or a corpus; None where the options name data.
         options: the set's options, and `data`, `columns`, … for data of your own
             (`unbag.challenge_sets.loading.builder`).
-        examples: how many of its examples to draw; None for all.
+        max_examples: Number of source examples to draw; None for all.
         seed: decides which are drawn.
     """
 
     name: str
     config: str | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
-    examples: int | None = None
+    max_examples: int | None = None
     seed: int = DEFAULT_SEED
 
     def __post_init__(self) -> None:
@@ -65,8 +65,8 @@ class Request:
             ValueError: if a field has no such value.
         """
         require(Request, vars(self))
-        if self.examples is not None:
-            check_int("the number of examples", self.examples, least=1)
+        if self.max_examples is not None:
+            check_int("max_examples", self.max_examples, least=1)
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class BuiltSet:
 
     @cached_property
     def decisive(self) -> NDArray[np.bool_]:
-        """Which rows the score beyond words rests on (`ChallengeSet.decisive_rows`), shape (n,)."""
+        """Which rows the skill score rests on (`ChallengeSet.decisive_rows`), shape (n,)."""
         return challenge_sets.get(self.request.name).decisive_rows(self.rows)
 
     @cached_property
@@ -166,14 +166,14 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
     used = distinct(rows, "source_id")
     otherwise = builder.exclusion_counts()
     unfit = counts[build_stats.LABELLED] - used - sum(otherwise.values())
-    left_out = {reason: counts[reason] for reason in LEFT_OUT}
-    left_out |= {builder.UNFIT: unfit, **otherwise}
-    read_as = builder.config.read_as()
+    excluded = {reason: counts[reason] for reason in EXCLUSION_REASONS}
+    excluded |= {builder.UNFIT: unfit, **otherwise}
+    load_options = builder.config.load_options()
     drawn = {}
-    if request.examples is not None and request.examples < used:
-        rows = draw_examples(rows, request.examples, request.seed)
-        left_out["not drawn"] = used - request.examples
-        drawn = {"examples": request.examples, "examples_seed": request.seed}
+    if request.max_examples is not None and request.max_examples < used:
+        rows = draw_examples(rows, request.max_examples, request.seed)
+        excluded["not drawn"] = used - request.max_examples
+        drawn = {"max_examples": request.max_examples, "sample_seed": request.seed}
     people = human_agreement.people(rows, votes)
     return BuiltSet(
         request=request,
@@ -185,10 +185,10 @@ def described(request: Request, builder: Any, rows: Any) -> BuiltSet:
             "split": "+".join(source.split for source in sources),
             "origin": sources[0].origin,
             "revision": sources[0].revision,
-            **({"read_as": read_as} if read_as else {}),
+            **({"load_options": load_options} if load_options else {}),
             "rows": counts["rows"],
-            "left_out": {reason: n for reason, n in left_out.items() if n},
-            **({"people": people} if people else {}),
+            "excluded": {reason: n for reason, n in excluded.items() if n},
+            **({"human": people} if people else {}),
             "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
         },
     )
@@ -243,7 +243,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
         return {name: record}, record | {"splits": {name: {key: record[key] for key in counts}}}
     # What is in another split was left out of one, and not of the folder.
     elsewhere = challenge_sets.get(built.request.name).builder_class().UNFIT
-    left_out = {reason: n for reason, n in built.data["left_out"].items() if reason != elsewhere}
+    excluded = {reason: n for reason, n in built.data["excluded"].items() if reason != elsewhere}
     examples = {name: distinct(rows, "source_id") for name, rows in rows_of.items()}
     of_splits = {
         name: _record(
@@ -251,7 +251,7 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
             rows,
             {
                 **built.data,
-                "left_out": left_out | {elsewhere: sum(examples.values()) - examples[name]},
+                "excluded": excluded | {elsewhere: sum(examples.values()) - examples[name]},
                 "sha256": content_hash(rows.with_format("arrow").iter(batch_size=_BATCH), _IDENTIFYING),
             },
         )
@@ -260,21 +260,21 @@ def records(built: BuiltSet, rows_of: Mapping[str, Any]) -> tuple[dict[str, dict
     *_, last = of_splits.values()
     totals = {key: sum(record[key] for record in of_splits.values()) for key in counts}
     of_each = {name: {key: record[key] for key in counts} for name, record in of_splits.items()}
-    return of_splits, last | totals | {"data": {**built.data, "left_out": left_out}, "splits": of_each}
+    return of_splits, last | totals | {"data": {**built.data, "excluded": excluded}, "splits": of_each}
 
 
 def splits_of(built: BuiltSet) -> dict[str, Any]:
     """Return the rows of each split of a set that was built; of one whose examples were drawn, the evaluated one's."""
     builder = loading.builder(built.request.name, built.request.config, **built.request.options)
     evaluated = loading.prepare(builder)  # from the cache
-    return builder.as_dataset() if built.request.examples is None else {str(evaluated.split): built.rows}
+    return builder.as_dataset() if built.request.max_examples is None else {str(evaluated.split): built.rows}
 
 
 def _record(built: BuiltSet, rows: Any, data: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "set": built.request.name,
         "language": built.language,
-        "examples": data["rows"] - sum(data["left_out"].values()),
+        "examples": data["rows"] - sum(data["excluded"].values()),
         "rows": len(rows),
         "config": dict(built.config),
         "data": dict(data),

@@ -39,7 +39,7 @@ class _Model(TypedDict):
     label_probe_warning: NotRequired[str]
     truncated_pairs: NotRequired[int]
     truncated_share: NotRequired[float]
-    unanswered_pairs: NotRequired[int]
+    n_abstained: NotRequired[int]
     ranking: NotRequired[Ranking]
 
 
@@ -50,8 +50,8 @@ class _Data(TypedDict):
     revision: str
     sha256: str
     rows: NotRequired[int]
-    left_out: NotRequired[dict[str, int]]
-    read_as: NotRequired[dict[str, Any]]
+    excluded: NotRequired[dict[str, int]]
+    load_options: NotRequired[dict[str, Any]]
 
 
 class ResultRecord(TypedDict):
@@ -65,7 +65,7 @@ class ResultRecord(TypedDict):
     environment: dict[str, str]
 
 
-class LeftOutRecord(TypedDict):
+class SkippedRecord(TypedDict):
     """A set without a result in results.json."""
 
     set: str
@@ -78,7 +78,7 @@ class ResultsRecord(TypedDict):
 
     schema: int
     results: list[ResultRecord]
-    left_out: NotRequired[list[LeftOutRecord]]
+    skipped: NotRequired[list[SkippedRecord]]
 
 
 class _Example(TypedDict):
@@ -221,7 +221,7 @@ def _adapter(schema: type) -> Any:
     return TypeAdapter(schema)
 
 
-SCHEMA: Final = 1
+SCHEMA: Final = 2
 FILE: Final = "results.json"
 _PACKAGES: Final = (
     "unbag",
@@ -250,8 +250,8 @@ class Result:
         config: its options: mode, q, seed, … and the examples drawn, if not all.
         model: what was asked: `name`, and all that decides its numbers (revision, dtype, label order, …). `options`
             are those that it was named with, where they are not as by default; a Python object has none.
-        data: where the pairs come from (`origin`, `split`, `revision`), how they were read (`read_as`), what was left
-            out of them, the sha256 of the rows that were predicted, and what `people` get on them (`annotated`).
+        data: where the pairs come from (`origin`, `split`, `revision`), how they were read (`load_options`), what was
+            `excluded`, the sha256 of the rows that were predicted, and what annotators get on them (`human`).
         scores: the metric's output, each number an `Estimate`.
         environment: versions of Python and the packages.
     """
@@ -299,17 +299,17 @@ class SkippedSet(NamedTuple):
     reason: str
 
 
-def write(results: Sequence[Result], path: Path, left_out: Sequence[SkippedSet] = ()) -> None:
+def write(results: Sequence[Result], path: Path, skipped: Sequence[SkippedSet] = ()) -> None:
     """Write results as JSON; an estimate becomes an object with `value`, `low`, `high` and `n`.
 
     Args:
         results: the results.
         path: the file.
-        left_out: the sets that were asked for and have none.
+        skipped: the sets that were asked for and have none.
     """
     record: dict[str, Any] = {"schema": SCHEMA, "results": [to_json(vars(result)) for result in results]}
-    if left_out:
-        record["left_out"] = [each._asdict() for each in left_out]
+    if skipped:
+        record["skipped"] = [each._asdict() for each in skipped]
     write_json(record, path)
 
 
@@ -330,7 +330,7 @@ def read_whole(path: Path) -> tuple[list[Result], list[SkippedSet]]:
     """
     record = _record(path)
     found = [Result(**_typed(result)) for result in record["results"]]
-    return found, [SkippedSet(**each) for each in record.get("left_out", ())]
+    return found, [SkippedSet(**each) for each in record.get("skipped", ())]
 
 
 def _record(path: Path) -> dict[str, Any]:

@@ -27,7 +27,7 @@ class Pairs:
         columns: its names of our columns.
         labels: what its label ids 0, 1, 2 are called, or what each label means (`E=entailment`).
         language: one of `data.corpora.LANGUAGES`.
-        examples: how many examples to draw; None for all.
+        max_examples: Number of source examples to draw; None for all.
         seed: decides all that is drawn.
         options: of the sets, by name. Each set takes those that it has; `SET.NAME` is for that set alone, and wins over
             `NAME`. `read` makes values of them.
@@ -40,7 +40,7 @@ class Pairs:
     columns: Mapping[str, str] | None = None
     labels: Sequence[str] | None = None
     language: str | None = None
-    examples: int | None = None
+    max_examples: int | None = None
     seed: int | None = None
     options: Mapping[str, Any] = field(default_factory=dict)
     read: Callable[[str, str, Any], Any] = field(default=lambda name, option, value: value)
@@ -94,7 +94,7 @@ class Pairs:
                         raise
                     on_failure(Failure(name, loading.UnfitError(str(error))))
                     continue
-            requests.append(Request(name, config, values | where, self.examples, **drawn))
+            requests.append(Request(name, config, values | where, self.max_examples, **drawn))
         return requests
 
     def is_given(self) -> bool:

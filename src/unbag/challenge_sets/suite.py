@@ -30,8 +30,8 @@ def sampled(request: Request) -> Request:
     explicit = {*described.sample_options, *described.sample_options_unless} & set(options)
     if not explicit and _is_english_corpus(request):
         options |= described.sample_options
-    examples = described.sample if request.examples is None else request.examples
-    return replace(request, options=options, examples=examples)
+    max_examples = described.sample if request.max_examples is None else request.max_examples
+    return replace(request, options=options, max_examples=max_examples)
 
 
 def _is_english_corpus(request: Request) -> bool:

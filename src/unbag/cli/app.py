@@ -45,7 +45,7 @@ _LONGEST: Final = 2_000  # characters of a message, which may repeat what others
 _SIGNALLED: Final = 128  # and the signal's number, as shells have it
 _LATER: Final = 0.05  # seconds
 _INTERRUPTED: Final = _SIGNALLED + signal.SIGINT
-_GO_ON: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("people", "draw"))
+_GO_ON: Final = (("evaluate",), ("train",), ("publish",), ("prefetch",), ("human-study", "sample"))
 """Commands that go on from where they were stopped; others begin anew."""
 
 

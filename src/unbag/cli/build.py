@@ -17,7 +17,7 @@ _EXAMPLES: Final = 2  # of a set's options: enough to show how they are given
 def build(
     pairs: PairOptions,
     name: Annotated[str, typer.Argument(autocompletion=typer_utils.sets, help="The challenge set, e.g. permuted.")],
-    out: Annotated[
+    output: Annotated[
         str,
         typer.Option(
             callback=set_or_address_to_write,
@@ -33,11 +33,11 @@ def build(
 ) -> None:
     """Build a challenge set as a Parquet file, or a folder of them.
 
-    unbag build permuted --corpus snli --split test --out snli-test-permuted.parquet
-    unbag build cs_lambda --corpus snli -o least_lms=0.7 --out cs_0.7.parquet
-    unbag build resnli --corpus snli --out resnli
-    unbag build permuted --data pairs.jsonl --num-proc 8 --out pairs-permuted.parquet
-    unbag build permuted --data pairs.parquet --engine ray --out s3://bucket/permuted
+    unbag build permuted --corpus snli --split test --output snli-test-permuted.parquet
+    unbag build cs_lambda --corpus snli -o min_lms=0.7 --output cs_0.7.parquet
+    unbag build resnli --corpus snli --output resnli
+    unbag build permuted --data pairs.jsonl --num-proc 8 --output pairs-permuted.parquet
+    unbag build permuted --data pairs.parquet --engine ray --output s3://bucket/permuted
 
     The third one has three splits, which become resnli/train.parquet,
     resnli/validation.parquet and resnli/test.parquet. A single file has the
@@ -46,7 +46,7 @@ def build(
     was stopped goes on from the files that are there.
     """
     from unbag.challenge_sets.request import export
-    from unbag.challenge_sets.views.tables import left_out
+    from unbag.challenge_sets.views.tables import exclusions
     from unbag.evaluation import prefetch
     from unbag.utils import parallel
     from unbag.utils.storage import is_address, local_copy
@@ -58,18 +58,18 @@ def build(
         if engine is not None:
             from unbag.evaluation.ray import building
 
-            record = building.build(request, out)
-        elif is_address(out):
-            folder, _, file = out.rpartition("/") if out.endswith(".parquet") else (out, "", "")
+            record = building.build(request, output)
+        elif is_address(output):
+            folder, _, file = output.rpartition("/") if output.endswith(".parquet") else (output, "", "")
             with local_copy(folder) as here:
                 record = export(request, here / file)
         else:
-            record = export(request, Path(out))
+            record = export(request, Path(output))
     if as_json:
         print_json(record)
     else:
         used = f"{record['examples']:,} examples, {record['rows']:,} rows"
-        echo(f"{out}: {used} ({left_out(record['data'])})")
+        echo(f"{output}: {used} ({exclusions(record['data'])})")
         for split, counted in record.get("splits", {}).items():
             echo(f"  {split}: {counted['examples']:,} examples, {counted['rows']:,} rows")
 

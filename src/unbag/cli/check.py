@@ -38,7 +38,7 @@ def check(
             callback=comma_separated,
             autocompletion=typer_utils.bounds,
             help="The least that a number may be, of those whose higher is better; comma-separated or repeated. score "
-            "is the score beyond words; an unknown name lists the others.",
+            "is the skill score; an unknown name lists the others.",
         ),
     ] = None,
     most: Annotated[
@@ -55,18 +55,18 @@ def check(
         Path | None,
         typer.Option(metavar="RUN", help="The folder of an earlier run, whose model this one must not be worse than."),
     ] = None,
-    number: Annotated[
+    metric: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
-            help="Against RUN, which numbers, by their paths in results.json (default: the score beyond words).",
+            help="Against RUN, which numbers, by their paths in results.json (default: the skill score).",
         ),
     ] = None,
     strict: Annotated[
         bool, typer.Option("--strict", help="Fail too where it cannot be told whether a number reaches its bound.")
     ] = False,
     full: Full = False,
-    out: Annotated[
+    output_dir: Annotated[
         Path | None,
         typer.Option(
             callback=folder_to_write, help="Folder for results, where a model is evaluated (default: in runs/MODEL)."
@@ -103,8 +103,8 @@ def check(
 
     if not (least or most or no_worse_than):
         raise typer.BadParameter("expected a gate: --min, --max or --no-worse-than")
-    if number and no_worse_than is None:
-        raise typer.BadParameter("--number is for --no-worse-than, found none; a bound names its number itself")
+    if metric and no_worse_than is None:
+        raise typer.BadParameter("--metric is for --no-worse-than, found none; a bound names its number itself")
     validate_output_form(form, as_json=as_json)
     bounds = [*_bounds(least, "min"), *_bounds(most, "max")]
     before = None if no_worse_than is None else _file(no_worse_than)
@@ -112,8 +112,8 @@ def check(
         raise typer.BadParameter(f"expected a folder with {FILE} for --no-worse-than, found {no_worse_than}")
     run = _file(Path(model))
     if run is None:
-        run = _evaluated(ctx, model, pairs, asked, bounds, before, out, full=full, visible=not as_json) / FILE
-    elif given := _given(pairs, asked, full=full, out=out):
+        run = _evaluated(ctx, model, pairs, asked, bounds, before, output_dir, full=full, visible=not as_json) / FILE
+    elif given := _given(pairs, asked, full=full, output_dir=output_dir):
         raise typer.BadParameter(f"{', '.join(given)}: for a model to evaluate, found a run, {model}")
     if process_group().rank:  # the first one tells, and a launcher that sees another fail would end it before it has
         return
@@ -122,7 +122,7 @@ def check(
         results = gates.of_one_model(read(run), str(run))
         checked = gates.check(results, bounds)
         if before is not None:
-            against, notes = gates.no_worse_than(run, before, number or ())
+            against, notes = gates.no_worse_than(run, before, metric or ())
             checked += against
         if badge is not None:
             badges.write(of_model(results), badge)
@@ -151,15 +151,15 @@ def _file(path: Path) -> Path | None:
     return path if path.is_file() and path.suffix == ".json" else None
 
 
-def _given(pairs: PairOptions, asked: ModelOptions, *, full: bool, out: Path | None) -> list[str]:
+def _given(pairs: PairOptions, asked: ModelOptions, *, full: bool, output_dir: Path | None) -> list[str]:
     """Return the options that are given and say how to evaluate a model."""
     named = [
         f"--{field.name.replace('_', '-')}"
         for group in (pairs, asked)
         for field in fields(group)
-        if getattr(group, field.name) != field.default and field.name not in ("lexical", "shuffled", "offline")
+        if getattr(group, field.name) != field.default and field.name not in ("lexical_baseline", "shuffled", "offline")
     ]
-    return [*named, *(["--full"] if full else []), *(["--out"] if out else [])]
+    return [*named, *(["--full"] if full else []), *(["--output-dir"] if output_dir else [])]
 
 
 def _evaluated(
@@ -169,7 +169,7 @@ def _evaluated(
     asked: ModelOptions,
     bounds: "Sequence[GateBound]",
     before: Path | None,
-    out: Path | None,
+    output_dir: Path | None,
     *,
     full: bool,
     visible: bool,
@@ -185,14 +185,18 @@ def _evaluated(
     run = None
     if found is not None and found.is_file() and pairs == PairOptions() and not full:
         run = config_file.recorded(found, ctx.command.params)
-        asked = replace(asked, lexical=asked.lexical and run.lexical, shuffled=asked.shuffled and run.shuffled)
+        asked = replace(
+            asked,
+            lexical_baseline=asked.lexical_baseline and run.lexical_baseline,
+            shuffled=asked.shuffled and run.shuffled,
+        )
     sets = [*(each.set for each in bounds), *(result.set for result in (read(before) if before else ()))]
     requests = _requests(list(dict.fromkeys(sets)), pairs, run, full=full)
-    options = asked.of_model() | in_folder_name(asked.lexical, asked.shuffled)
+    options = asked.of_model() | in_folder_name(asked.lexical_baseline, asked.shuffled)
     names = "+".join(request.name for request in requests)
-    folder = out or run_folder([model], requests, options, about=f"check-{names}")
+    folder = output_dir or run_folder([model], requests, options, about=f"check-{names}")
     if asked.offline:
-        wanted = prefetch.of_run(requests, [model], revision=asked.revision, training=options["training"])
+        wanted = prefetch.of_run(requests, [model], revision=asked.revision, train_data=options["train_data"])
         prefetch.require(wanted)
     failures: list[Failure] = []
     results = ask(
@@ -200,7 +204,7 @@ def _evaluated(
         requests,
         asked,
         folder,
-        predictions=None if out else RUNS / PREDICTIONS,
+        predictions=None if output_dir else RUNS / PREDICTIONS,
         on_failure=failures.append if len(requests) > 1 else None,
         visible=visible,
         quiet=True,

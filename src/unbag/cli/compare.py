@@ -17,14 +17,16 @@ def compare(
     across_data: Annotated[
         bool, typer.Option("--across-data", help="Compare other data or options too: unpaired, without a test.")
     ] = False,
-    number: Annotated[
+    metric: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
             help="Which numbers, by their paths in results.json, comma-separated or repeated: p_c,'by_category.*'.",
         ),
     ] = None,
-    level: Annotated[float, typer.Option(min=0, max=1, help="Significant at this corrected p value.")] = 0.05,
+    significance_level: Annotated[
+        float, typer.Option(min=0, max=1, help="Corrected p value at which a difference is significant.")
+    ] = 0.05,
     form: Shown = "table",
     as_json: AsJson = False,
 ) -> None:
@@ -37,7 +39,7 @@ def compare(
 
       unbag compare runs/model-a/suite-snli-validation runs/model-b/suite-snli-validation
       unbag compare runs/baseline runs/hex           (folders with seed-1, seed-2 …)
-      unbag compare a/results.json b/results.json --number p_c,'confident.*'
+      unbag compare a/results.json b/results.json --metric p_c,'confident.*'
       unbag compare runs/a runs/b --format latex > table.tex
     """
     validate_output_form(form, as_json=as_json)
@@ -46,5 +48,7 @@ def compare(
     from unbag.reports.comparison import exported, view
 
     with whole(*paths):
-        compared = comparison.compare(*paths, across_data=across_data, quantities=number or (), level=level)
+        compared = comparison.compare(
+            *paths, across_data=across_data, quantities=metric or (), level=significance_level
+        )
     show(form, view(compared), exported(compared), as_json=as_json)

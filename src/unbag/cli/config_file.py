@@ -104,14 +104,14 @@ class Recorded(NamedTuple):
         pairs: which pairs.
         sets: the sets that it named, all of each.
         full: whether it took all of each set, where it named none.
-        lexical: whether a lexical model was asked too.
+        lexical_baseline: whether a lexical model was asked too.
         shuffled: whether the model was asked the pairs with shuffled words too.
     """
 
     pairs: PairOptions
     sets: Sequence[str]
     full: bool
-    lexical: bool
+    lexical_baseline: bool
     shuffled: bool
 
 
@@ -133,7 +133,7 @@ def recorded(path: Path, params: Sequence[Any]) -> Recorded:
         PairOptions(**values),
         list(record.get("sets") or ()),
         bool(record.get("full")),
-        record.get("lexical") is not False,
+        record.get("lexical-baseline") is not False,
         record.get("shuffled") is not False,
     )
 

@@ -19,9 +19,9 @@ _WHO: Final = (
 
 
 def demo(
-    out: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for results and predictions.")] = Path(
-        "runs/demo"
-    ),
+    output_dir: Annotated[
+        Path, typer.Option(callback=folder_to_write, help="Folder for results and predictions.")
+    ] = Path("runs/demo"),
     as_json: AsJson = False,
 ) -> None:
     """Show the whole flow offline, in a minute.
@@ -37,18 +37,18 @@ def demo(
 
     with watch(len(names()), visible=not as_json, quiet=True) as watched:
         found = run(
-            out,
+            output_dir,
             on_set=watched.on_set,
-            on_progress=watched.on_progress,
+            progress_callback=watched.progress_callback,
             on_result=watched.on_result,
         )
     if as_json:
-        report(found, out, as_json=True)
+        report(found, output_dir, as_json=True)
         return
-    leave(found, out)
-    terminal.show([_who(), *terminal.together(found), *_told(disagreement(out))], console())
-    echo(f"Every set's own table is in {out / terminal.FILE}.")
-    echo(f"Open {(out / html.FILE).resolve()} in a browser")
+    leave(found, output_dir)
+    terminal.show([_who(), *terminal.together(found), *_told(disagreement(output_dir))], console())
+    echo(f"Every set's own table is in {output_dir / terminal.FILE}.")
+    echo(f"Open {(output_dir / html.FILE).resolve()} in a browser")
 
 
 def _who() -> str:

@@ -54,11 +54,13 @@ def evaluate(
     ],
     sets: Sets = None,
     full: Full = False,
-    cross: Annotated[
+    cross_domain: Annotated[
         bool,
-        typer.Option("--cross", help="Instead of sets, the cross-domain table: accuracy of each model on each corpus."),
+        typer.Option(
+            "--cross-domain", help="Instead of sets, the cross-domain table: accuracy of each model on each corpus."
+        ),
     ] = False,
-    out: Annotated[
+    output_dir: Annotated[
         str | None,
         typer.Option(
             callback=place_to_write,
@@ -72,7 +74,7 @@ def evaluate(
         typer.Option(
             metavar="I/N",
             help="Which of N processes this is that share the work without being connected, from 0/N; all are given "
-            "the same --out, which all see.",
+            "the same --output-dir, which all see.",
         ),
     ] = None,
     predictions_csv: Annotated[
@@ -116,17 +118,17 @@ def evaluate(
       unbag evaluate cross-encoder/nli-deberta-v3-base --corpus mnli
       unbag evaluate ORG/MODEL --sets cs_lambda,swapped
       unbag evaluate ORG/MODEL --corpus all
-      unbag evaluate ORG/RERANKER --threshold ranking
-      unbag evaluate ORG/MODEL lexical majority --cross --corpus snli,sick
-      unbag evaluate ./my-model --data pairs.csv --examples 500
+      unbag evaluate ORG/RERANKER --threshold break-even
+      unbag evaluate ORG/MODEL lexical majority --cross-domain --corpus snli,sick
+      unbag evaluate ./my-model --data pairs.csv --max-examples 500
       unbag evaluate my_module:predict --split test
       unbag evaluate ORG/MODEL --sets permuted --predictions-csv pairs.csv
       unbag evaluate --config runs/my-model/suite-snli-validation/run.yaml
-      unbag evaluate causal:ORG/LM --shots 3 --sets cs_lambda
+      unbag evaluate causal:ORG/LM --num-fewshot 3 --sets cs_lambda
       unbag evaluate endpoint:NAME --base-url http://localhost:8000/v1
       torchrun --nproc_per_node 2 -m unbag evaluate ORG/MODEL
-      unbag evaluate ORG/MODEL --shard 0/8 --out s3://BUCKET/RUN
-      unbag evaluate ORG/MODEL --engine ray --out s3://BUCKET/RUN
+      unbag evaluate ORG/MODEL --shard 0/8 --output-dir s3://BUCKET/RUN
+      unbag evaluate ORG/MODEL --engine ray --output-dir s3://BUCKET/RUN
     """
     from unbag.evaluation import prefetch
     from unbag.evaluation.backends import open_backend
@@ -138,13 +140,13 @@ def evaluate(
 
     asked.check(models)
     push.validate_push_target(push_results, models, pairs.data, offline=asked.offline)
-    if cross and (sets or full):
-        raise typer.BadParameter("--cross is a table of its own: it takes neither --sets nor --full")
+    if cross_domain and (sets or full):
+        raise typer.BadParameter("--cross-domain is a table of its own: it takes neither --sets nor --full")
     failures: list[Failure] = []
     absent: list[Failure] = []
-    if cross:
+    if cross_domain:
         named = OF_PAPERS if pairs.corpus == [ALL] else pairs.corpus
-        requests = [_plain(name, pairs.examples) for name in named or _CROSS]
+        requests = [_plain(name, pairs.max_examples) for name in named or _CROSS]
         about = f"{CROSS}-{'+'.join(pairs.corpus)}" if pairs.corpus else CROSS
     else:
         requests = selected(pairs, sets, full=full, on_failure=failures.append)
@@ -156,18 +158,21 @@ def evaluate(
     of_shards = _shard(shard)
     require(engine, num_gpus, shard)
     options = asked.of_model()
-    place = out or str(
+    place = output_dir or str(
         run_folder(
-            models, requests, options | in_folder_name(asked.lexical or cross, asked.shuffled or cross), about=about
+            models,
+            requests,
+            options | in_folder_name(asked.lexical_baseline or cross_domain, asked.shuffled or cross_domain),
+            about=about,
         )
     )
-    predictions: str | Path | None = None if out else RUNS / PREDICTIONS
+    predictions: str | Path | None = None if output_dir else RUNS / PREDICTIONS
     if of_shards or is_address(place):
         predictions = str(Folder(place) / PREDICTIONS)
     if asked.offline:
-        in_suite = not (sets or cross)  # of which those are asked that are there
+        in_suite = not (sets or cross_domain)  # of which those are asked that are there
         wanted = prefetch.of_run(
-            () if in_suite else requests, models, revision=asked.revision, training=options["training"]
+            () if in_suite else requests, models, revision=asked.revision, train_data=options["train_data"]
         )
         prefetch.require(wanted)
         if in_suite:
@@ -183,17 +188,17 @@ def evaluate(
             asked,
             folder,
             predictions=predictions,
-            left_out=(*failures, *absent),
-            on_failure=failures.append if len(requests) > 1 and not cross else None,
+            skipped=(*failures, *absent),
+            on_failure=failures.append if len(requests) > 1 and not cross_domain else None,
             shard=of_shards,
             engine=asking,
-            cross=cross,
+            cross_domain=cross_domain,
             visible=not as_json,
             predictions_csv=predictions_csv,
         )
         if found:  # in the first process
             config_file.write(ctx, folder)
-        report(found, folder, as_json=as_json, cross=cross, seen=not cross, place=place)
+        report(found, folder, as_json=as_json, cross=cross_domain, seen=not cross_domain, place=place)
         if found and predictions_csv is not None:
             echo(f"every pair with its prediction: {predictions_csv}", err=as_json)
     if process_group().rank:  # the first one tells; and a launcher that sees another fail would end it before it has
@@ -224,10 +229,10 @@ def ask(
     folder: Path,
     *,
     predictions: str | Path | None,
-    left_out: "Sequence[Failure]" = (),
+    skipped: "Sequence[Failure]" = (),
     on_failure: "OnFailure | None" = None,
     shard: "Shard | None" = None,
-    cross: bool = False,
+    cross_domain: bool = False,
     visible: bool = True,
     quiet: bool = False,
     engine: "EvaluationEngine | None" = None,
@@ -241,10 +246,10 @@ def ask(
         asked: how.
         folder: for results.
         predictions: for predictions, or its address; in `folder` by default.
-        left_out: sets that could not even be asked for.
+        skipped: sets that could not even be asked for.
         on_failure: told of a set that fails.
         shard: which of several processes this is that share the work.
-        cross: whether one table of all comes at the end, and no lexical model is asked.
+        cross_domain: whether one table of all comes at the end, and no lexical model is asked.
         visible: whether to show anything.
         quiet: show how far it is, and no set's table.
         engine: where models are asked; here by default.
@@ -256,19 +261,19 @@ def ask(
     visible = visible and process_group().rank == 0
     with (
         asked.spending(models) as spending,
-        watch(len(requests), visible=visible, quiet=quiet or cross) as watched,
+        watch(len(requests), visible=visible, quiet=quiet or cross_domain) as watched,
     ):
         return evaluator.evaluate_all(
             models,
             requests,
-            out=folder,
+            output_dir=folder,
             predictions=predictions,
             trust_labels=asked.trust_labels,
-            lexical=asked.lexical and not cross,
-            shuffled=asked.shuffled and not cross,
-            left_out=left_out,
+            lexical=asked.lexical_baseline and not cross_domain,
+            shuffled=asked.shuffled and not cross_domain,
+            skipped=skipped,
             on_set=watched.on_set,
-            on_progress=watched.on_progress,
+            progress_callback=watched.progress_callback,
             on_result=watched.on_result,
             on_failure=on_failure,
             engine=engine,
@@ -298,9 +303,9 @@ def _at_hand(requests: "list[Request]") -> "tuple[list[Request], list[Failure]]"
     return available, absent
 
 
-def _plain(name: str, examples: int | None) -> Any:
+def _plain(name: str, max_examples: int | None) -> Any:
     from unbag.challenge_sets import loading
     from unbag.challenge_sets.request import Request
 
     corpus, _, split = name.strip().partition("-")
-    return Request("plain", loading.config_name("plain", corpus, split or None, {})[0], examples=examples)
+    return Request("plain", loading.config_name("plain", corpus, split or None, {})[0], max_examples=max_examples)

@@ -33,7 +33,7 @@ def export(
             metavar="ORG[/NAME]", help="Read the rows from the Hub, where the sets were published, not from the folder."
         ),
     ] = None,
-    shots: Annotated[int, typer.Option(help="Worked examples before each pair: 0, 3 or 6.")] = 0,
+    num_fewshot: Annotated[int, typer.Option(help="Worked examples before each pair: 0, 3 or 6.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Write challenge sets as tasks of an evaluation harness.
@@ -41,13 +41,13 @@ def export(
     The files need the harness alone: question, label words and metric are
     in them. Rows are built into the folder, or read from the Hub.
 
-      unbag export lm-eval --to tasks --sets permuted,swapped --examples 200
+      unbag export lm-eval --to tasks --sets permuted,swapped --max-examples 200
       unbag export lighteval --to tasks --sets cs_lambda --hub ORG
       unbag export inspect-ai --to tasks --data pairs.csv
     """
     from unbag.integrations.harness.export import export_tasks
 
-    written = export_tasks(harness, pairs.requests(sets), to, hub=hub, shots=shots)
+    written = export_tasks(harness, pairs.requests(sets), to, hub=hub, num_fewshot=num_fewshot)
     if as_json:
         print_json({"files": list(written.files), "command": written.command})
         return

@@ -1,4 +1,4 @@
-"""Commands about people: `unbag people draw` and `unbag people score`."""
+"""Commands about people: `unbag human-study sample` and `unbag human-study score`."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,13 +19,13 @@ app = typer.Typer(
 
 @app.command()
 @with_shared_options
-def draw(
+def sample(
     pairs: PairOptions,
     model: Annotated[str, typer.Argument(help="Hub id, folder, or module:function: whose accepted pairs are drawn.")],
-    out: Annotated[
+    output_dir: Annotated[
         Path, typer.Option(callback=folder_to_write, help="Folder for sheet.csv, which people are given, and key.csv.")
     ],
-    number: Annotated[int, typer.Option(help="How many pairs; 4 divides it.")] = 200,
+    num_pairs: Annotated[int, typer.Option(help="Number of pairs, a multiple of 4.")] = 200,
     label_map: LabelMap = None,
     as_json: AsJson = False,
 ) -> None:
@@ -35,8 +35,8 @@ def draw(
     of each short, half long. Fill in the column label, and score it. Pairs
     that were predicted before, by `unbag evaluate`, are not asked again.
 
-      unbag people draw ORG/MODEL --corpus mnli --out people
-      unbag people score people people/sheet.csv
+      unbag human-study sample ORG/MODEL --corpus mnli --output-dir people
+      unbag human-study score people people/sheet.csv
     """
     from unbag.challenge_sets.request import build, check
     from unbag.data.predictions import SetPredictions
@@ -46,7 +46,7 @@ def draw(
     from unbag.inference.prediction_store import PREDICTIONS
     from unbag.inference.runner import predict_rows
 
-    human_study.validate_pair_count(number)
+    human_study.validate_pair_count(num_pairs)
     [request] = pairs.requests(["permuted"])
     check(request)
     predictor, _ = predictor_of(model, label_map=parsed(label_map))
@@ -57,23 +57,29 @@ def draw(
         moved = None if shown is None else lambda done, total: shown("permuted", done, total)
         predicted = predict_rows(built.rows, predictor, RUNS / PREDICTIONS, progress=moved)
     answers = SetPredictions(predicted.array(), predicted.label_space, predicted.has_probabilities)
-    drawn = human_study.draw(built.rows, answers, pairs=number, seed=request.seed)
-    human_study.write(drawn, out)
+    drawn = human_study.draw(built.rows, answers, pairs=num_pairs, seed=request.seed)
+    human_study.write(drawn, output_dir)
     if as_json:
-        print_json({"pairs": len(drawn), "sheet": str(out / human_study.SHEET), "key": str(out / human_study.KEY)})
+        print_json(
+            {
+                "pairs": len(drawn),
+                "sheet": str(output_dir / human_study.SHEET),
+                "key": str(output_dir / human_study.KEY),
+            }
+        )
     else:
-        echo(f"{out / human_study.SHEET}: {len(drawn)} pairs to label; {out / human_study.KEY}: the key")
+        echo(f"{output_dir / human_study.SHEET}: {len(drawn)} pairs to label; {output_dir / human_study.KEY}: the key")
 
 
 @app.command()
 def score(
-    folder: Annotated[Path, typer.Argument(help="What `unbag people draw` left.")],
+    folder: Annotated[Path, typer.Argument(help="What `unbag human-study sample` left.")],
     sheets: Annotated[list[Path], typer.Argument(help="Filled-in sheets, one a person.")],
     as_json: AsJson = False,
 ) -> None:
     """Score people's answers, beside those of the paper's two experts.
 
-    unbag people score people anna.csv ben.csv
+    unbag human-study score people anna.csv ben.csv
     """
     from rich.table import Table
 

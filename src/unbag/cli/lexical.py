@@ -30,11 +30,11 @@ Pipeline = Annotated[
 
 @app.command()
 def fit(
-    out: Annotated[
+    output_dir: Annotated[
         Path,
         typer.Option(callback=folder_to_write, help="Folder for the model: weights and a config, ready for the Hub."),
     ],
-    training: Training = None,
+    train_data: Training = None,
     pipeline: Pipeline = None,
     tags: Annotated[
         Literal["type", "context"],
@@ -43,7 +43,9 @@ def fit(
             "the one it has in its sentence, as CS_λ is made."
         ),
     ] = "type",
-    pairs: Annotated[int | None, typer.Option(help="Draw this many training pairs instead of taking all.")] = None,
+    max_train_pairs: Annotated[
+        int | None, typer.Option(help="Draw this many training pairs instead of taking all.")
+    ] = None,
     l2: Annotated[float | None, typer.Option(help="The penalty (default: the best on a held-out tenth).")] = None,
     seed: Annotated[int, typer.Option(help="Decides what is drawn and held out.")] = 13,
     num_proc: NumProc = 1,
@@ -51,23 +53,31 @@ def fit(
 ) -> None:
     """Fit a lexical model and leave it in a folder.
 
-    unbag lexical fit --training snli --out lexical-snli
-    unbag lexical fit --training my-train.csv --out lexical-mine
+    unbag lexical fit --train-data snli --output-dir lexical-snli
+    unbag lexical fit --train-data my-train.csv --output-dir lexical-mine
     """
     from unbag.baselines.lexical.fitting import Recipe, fitted, load
     from unbag.utils import locks, parallel
 
-    recipe = Recipe(tuple(training) if training else None, pipeline=pipeline, tags=tags, pairs=pairs, l2=l2, seed=seed)
+    recipe = Recipe(
+        tuple(train_data) if train_data else None,
+        pipeline=pipeline,
+        tags=tags,
+        max_train_pairs=max_train_pairs,
+        l2=l2,
+        seed=seed,
+    )
     with parallel.worker_count(num_proc):
         model = load(fitted(recipe))
-    with locks.alone(out, "saving a lexical model", wait=True):
-        model.save(out)
+    with locks.alone(output_dir, "saving a lexical model", wait=True):
+        model.save(output_dir)
     if as_json:
         print_json(model.record)
         return
     chosen = ", ".join(f"{penalty}: {loss:.4f}" for penalty, loss in model.record.get("held_out_loss", {}).items())
+    size = f"{model.record['pairs']:,} pairs, {model.record['features']:,} features"
     echo(
-        f"{out}: {model.record['pairs']:,} pairs, {model.record['features']:,} features, l2 = {model.record['l2']:g}"
+        f"{output_dir}: {size}, l2 = {model.record['l2']:g}"
         + (f" (held-out loss by penalty: {chosen})" if chosen else "")
     )
 
@@ -80,7 +90,7 @@ def score(
     model: Annotated[
         str | None, typer.Option(help="A fitted model: folder or Hub repository (default: one is fitted, once).")
     ] = None,
-    training: Training = None,
+    train_data: Training = None,
     top: Annotated[int, typer.Option(min=0, help="How many misleading words to show.")] = 5,
     as_json: AsJson = False,
 ) -> None:
@@ -94,10 +104,10 @@ def score(
     from unbag.baselines.lexical.words import BY_CONTEXT
     from unbag.data.labels import LABELS, gold_label
 
-    if model and training:
-        raise typer.BadParameter("name either --model or --training")
+    if model and train_data:
+        raise typer.BadParameter("name either --model or --train-data")
     gold = [gold_label(label)] if label else list(LABELS)
-    recipe = Recipe(tuple(training) if training else None, tags=BY_CONTEXT)  # as CS_λ is scored
+    recipe = Recipe(tuple(train_data) if train_data else None, tags=BY_CONTEXT)  # as CS_λ is scored
     lexical = load(open_lexical_model(model) if model else fitted(recipe))
     scores = [score_pair(lexical, premise, hypothesis, name, top=top) for name in gold]
     probabilities = dict(zip(LABELS, map(float, scores[0].probabilities), strict=True))

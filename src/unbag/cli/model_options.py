@@ -30,8 +30,8 @@ LabelMap = Annotated[
 Lexical = Annotated[
     bool,
     typer.Option(
-        "--lexical/--no-lexical",
-        envvar="UNBAG_LEXICAL",
+        "--lexical-baseline/--no-lexical-baseline",
+        envvar="UNBAG_LEXICAL_BASELINE",
         help="Hold scores against a lexical model too (default), or against guessing alone.",
     ),
 ]
@@ -61,7 +61,7 @@ class ModelOptions:
         str | None,
         typer.Option(
             metavar="SHARE",
-            help="Sigmoid of a single output from which on its label begins; or ranking.",
+            help="Sigmoid of a single output from which on its label begins; or break-even.",
         ),
     ] = None
     trust_remote_code: Annotated[
@@ -75,10 +75,10 @@ class ModelOptions:
     trust_labels: Annotated[
         bool, typer.Option("--trust-labels", help="Continue even if another label order fits the model better.")
     ] = False
-    lexical: Lexical = True
+    lexical_baseline: Lexical = True
     shuffled: Shuffled = True
     offline: Offline = False
-    training: Annotated[
+    train_data: Annotated[
         list[str] | None,
         typer.Option(
             rich_help_panel=_BASELINES,
@@ -87,14 +87,14 @@ class ModelOptions:
             help="What they are fitted to: corpora or files, comma-separated or repeated (default: snli,mnli).",
         ),
     ] = None
-    shots: Annotated[
+    num_fewshot: Annotated[
         int | None,
         typer.Option(rich_help_panel=_IN_WORDS, help="Worked examples before each pair: 0 (default), 3 or 6."),
     ] = None
-    chat: Annotated[
+    apply_chat_template: Annotated[
         bool | None,
         typer.Option(
-            "--chat/--no-chat",
+            "--apply-chat-template/--no-apply-chat-template",
             rich_help_panel=_IN_WORDS,
             help="causal: ask by the tokenizer's chat template (default: where it has one).",
         ),
@@ -128,9 +128,9 @@ class ModelOptions:
             "label_map": parsed(self.label_map),
             "threshold": self.threshold,
             "trust_remote_code": self.trust_remote_code or None,
-            "training": tuple(self.training) if self.training else None,
-            "shots": self.shots,
-            "chat": self.chat,
+            "train_data": tuple(self.train_data) if self.train_data else None,
+            "num_fewshot": self.num_fewshot,
+            "apply_chat_template": self.apply_chat_template,
             "base_url": self.base_url,
             "concurrency": self.concurrency,
         }
@@ -140,7 +140,7 @@ class ModelOptions:
 
         Raises:
             typer.BadParameter: if a model is a challenge set or a corpus, or asked over the network while offline, or
-                `training` is for none of them.
+                `train_data` is for none of them.
         """
         from unbag import challenge_sets
         from unbag.data.corpora import CORPORA
@@ -161,8 +161,8 @@ class ModelOptions:
                     raise typer.BadParameter(
                         f"{model} is asked over the network, which --offline keeps from; leave one out"
                     )
-        if self.training and not any(kind_of(model) is BUILT_IN for model in models):
-            raise typer.BadParameter(f"--training is for {BUILT_IN.named}; an option of a set is -o training=…")
+        if self.train_data and not any(kind_of(model) is BUILT_IN for model in models):
+            raise typer.BadParameter(f"--train-data is for {BUILT_IN.named}; an option of a set is -o train_data=…")
 
     @contextmanager
     def spending(self, models: Sequence[str]) -> Iterator["Spending | None"]:
@@ -183,9 +183,11 @@ class ModelOptions:
             echo(str(spending), err=True)
 
 
-def in_folder_name(lexical: bool, shuffled: bool = True) -> dict[str, Any]:
+def in_folder_name(lexical_baseline: bool, shuffled: bool = True) -> dict[str, Any]:
     """Return what a run's folder is called by beside the models' own options: the baselines that are not asked."""
-    return {name: False for name, asked in (("lexical", lexical), ("shuffled", shuffled)) if not asked}
+    return {
+        name: False for name, asked in (("lexical_baseline", lexical_baseline), ("shuffled", shuffled)) if not asked
+    }
 
 
 def parsed(label_map: list[str] | None) -> dict[str, str] | None:

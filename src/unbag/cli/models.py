@@ -41,13 +41,13 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
         table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
     console().print(table)
     echo("\n* from memory, not looked up. docs/models.md says where counts differ, and why.")
-    echo("\nFor instance: unbag models make esim --corpus snli --vectors glove.840B.300d.zip --out esim")
+    echo("\nFor instance: unbag models make esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 
 @app.command()
 def make(
     name: Annotated[str, typer.Argument(help="The model, as `unbag models` lists it, e.g. esim.")],
-    out: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model; it appears whole.")],
+    output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model; it appears whole.")],
     corpus: Annotated[
         list[str] | None,
         typer.Option(
@@ -69,7 +69,7 @@ def make(
         str | None,
         typer.Option(help="Hub id or folder of a transformer whose outputs, frozen, stand in for word vectors."),
     ] = None,
-    least: Annotated[int, typer.Option(min=1, help="How often a word occurs that it knows.")] = 1,
+    min_count: Annotated[int, typer.Option(min=1, help="How often a word occurs that it knows.")] = 1,
     option: Annotated[
         list[str] | None, typer.Option("-o", metavar="NAME=VALUE", help="An option of the model, e.g. hidden_size=100.")
     ] = None,
@@ -83,8 +83,8 @@ def make(
 ) -> None:
     """Make a model that is ready to train: vocabulary, vectors, and what it is told of its words.
 
-    unbag models make esim --corpus snli --vectors glove.840B.300d.zip --out esim
-    unbag train finetune --model esim --corpus snli --learning-rate 4e-4 --out runs/esim
+    unbag models make esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim
+    unbag train finetune --model esim --corpus snli --learning-rate 4e-4 --output-dir runs/esim
     unbag evaluate runs/esim
 
     What is above the vectors is drawn when it is trained, by the seed of that run.
@@ -100,22 +100,22 @@ def make(
     record = make_model(
         name,
         tuple(corpus or ("snli",)),
-        out,
+        output_dir,
         vectors=vectors,
         dimensions=dimensions,
         encoder=encoder,
-        least=least,
+        least=min_count,
         options=options,
         pipeline=pipeline,
         seed=seed,
     )
     if as_json:
-        print_json({"out": str(out), **record})
+        print_json({"output_dir": str(output_dir), **record})
     elif encoder:
-        echo(f"{out}: {name} over {encoder}, untrained")
+        echo(f"{output_dir}: {name} over {encoder}, untrained")
     else:
         found = f", {record['words_with_vectors']:,} of them with vectors" if vectors else ""
-        echo(f"{out}: {name} of {record['words']:,} words{found}, untrained")
+        echo(f"{output_dir}: {name} of {record['words']:,} words{found}, untrained")
 
 
 def _entry(kind: "Kind", parameters: int) -> dict[str, object]:

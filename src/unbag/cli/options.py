@@ -140,8 +140,8 @@ class PairOptions:
         str | None,
         typer.Option(rich_help_panel=_WHICH, help="Its language: en (default), zh, or another of XNLI's by its code."),
     ] = None
-    examples: Annotated[
-        int | None, typer.Option(rich_help_panel=_WHICH, help="Draw this many examples instead of taking all.")
+    max_examples: Annotated[
+        int | None, typer.Option(rich_help_panel=_WHICH, help="Maximum number of source examples (default: all).")
     ] = None
     seed: Annotated[
         int | None, typer.Option(rich_help_panel=_WHICH, help="Decides all that is drawn (default: 13).")
@@ -191,7 +191,7 @@ class PairOptions:
             columns=columns,
             labels=self.labels or None,
             language=self.language,
-            examples=self.examples,
+            max_examples=self.max_examples,
             seed=self.seed,
             options=self._texts(_lists(names)),
             read=_value,

@@ -22,7 +22,7 @@ def prefetch(
     sets: Sets = None,
     full: Full = False,
     revision: Annotated[str | None, typer.Option(help="Branch, tag or commit of the models.")] = None,
-    training: Annotated[
+    train_data: Annotated[
         list[str] | None,
         typer.Option(
             callback=comma_separated,
@@ -31,11 +31,11 @@ def prefetch(
             "repeated.",
         ),
     ] = None,
-    lexical: Annotated[
+    lexical_baseline: Annotated[
         bool,
         typer.Option(
-            "--lexical/--no-lexical",
-            envvar="UNBAG_LEXICAL",
+            "--lexical-baseline/--no-lexical-baseline",
+            envvar="UNBAG_LEXICAL_BASELINE",
             help="Also what the lexical model is fitted to that `unbag evaluate` holds scores against (default).",
         ),
     ] = True,
@@ -48,20 +48,20 @@ def prefetch(
     corpora, models, the spaCy pipeline, embeddings, WordNet and the authors'
     files into the caches where they are looked for, and lists what cannot be
     had; given again, it fetches that only. With --offline it just looks. For
-    `unbag train`, name its corpora with --training.
+    `unbag train`, name its corpora with --train-data.
 
       unbag prefetch ORG/MODEL
       unbag prefetch --sets permuted,cs_lambda --corpus mnli
-      unbag prefetch ORG/PRETRAINED --training snli,mnli
+      unbag prefetch ORG/PRETRAINED --train-data snli,mnli
     """
     from unbag.challenge_sets.requirements import MissingError
     from unbag.data.sources import validate_corpus_names
     from unbag.evaluation import prefetch
     from unbag.evaluation.model_loading import validate_model
 
-    if training and not models:
-        raise typer.BadParameter("--training is for models, found none; an option of a set is -o training=…")
-    corpora = tuple(training) if training else None
+    if train_data and not models:
+        raise typer.BadParameter("--train-data is for models, found none; an option of a set is -o train_data=…")
+    corpora = tuple(train_data) if train_data else None
     validate_corpus_names(corpora or ())
     for model in models or ():
         validate_model(model)
@@ -70,7 +70,9 @@ def prefetch(
         echo(f"{failure.set}: left out: {failure.reason}", err=True)
 
     requests = selected(pairs, sets, full=full, on_failure=warn)
-    wanted = prefetch.of_run(requests, models or (), revision=revision, training=corpora, lexical=lexical)
+    wanted = prefetch.of_run(
+        requests, models or (), revision=revision, train_data=corpora, lexical_baseline=lexical_baseline
+    )
     if corpora and models:
         known = {need.name for need in wanted}
         to_train = prefetch.of_training(models[0], corpora, revision=revision)

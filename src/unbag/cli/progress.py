@@ -63,7 +63,7 @@ class ProgressDisplay:
     def on_set(self, name: str) -> None:
         """Take up a set (`evaluation.evaluator.OnSet`)."""
 
-    def on_progress(self, name: str, done: int, total: int) -> None:
+    def progress_callback(self, name: str, done: int, total: int) -> None:
         """Follow its predictions (`evaluation.evaluator.OnProgress`)."""
 
     def on_result(self, result: "Result") -> None:
@@ -89,7 +89,7 @@ class _Display(ProgressDisplay):
         self._begun += 1
         self._show(f"making {name}", None)
 
-    def on_progress(self, name: str, done: int, total: int) -> None:
+    def progress_callback(self, name: str, done: int, total: int) -> None:
         from unbag.challenge_sets.request import BUILDING
 
         if name == BUILDING:  # before the first set

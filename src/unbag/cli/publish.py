@@ -471,7 +471,7 @@ def fitted_by_default() -> Path:
     from unbag.evaluation.lexical_baseline import PAIRS
 
     corpus, pairs, pipeline = PAIRS["en"]
-    return fitted(Recipe((corpus,), pairs=pairs, pipeline=pipeline))
+    return fitted(Recipe((corpus,), max_train_pairs=pairs, pipeline=pipeline))
 
 
 logger = logging.getLogger(__name__)

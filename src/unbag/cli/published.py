@@ -38,7 +38,7 @@ def report(
         list[Path],
         typer.Argument(metavar="RUN_FOLDER...", help="What unbag evaluate left: results.json, examples.json."),
     ],
-    out: Annotated[
+    output: Annotated[
         Path | None,
         typer.Option(
             callback=file_to_write, help="The file to write (default: report.html; other formats are printed)."
@@ -58,7 +58,7 @@ def report(
     each number, with its direction, interval and n.
 
       unbag report runs/my-model/permuted-snli runs/other/permuted-snli
-      unbag report runs/my-model/suite-snli-validation --format latex --out table.tex
+      unbag report runs/my-model/suite-snli-validation --format latex --output table.tex
       unbag report runs/my-model/suite-snli-validation --badge badge.svg
     """
     from unbag.challenge_sets.results import whole
@@ -71,7 +71,7 @@ def report(
         if badge is not None:
             badges.write(run_tables.subject(folders), badge)
         if form == "html":
-            file = out or Path(html.FILE)
+            file = output or Path(html.FILE)
             html.write(folders, file)
         else:
             text = run_tables.exported(folders).text(form)
@@ -82,9 +82,9 @@ def report(
         else:
             echo(f"{file}: {size / 1e6:.2f} MB")
         return
-    if out is None:
+    if output is None:
         print_to_paste(text, form)
         return
-    with atomic_write(out) as tmp:
+    with atomic_write(output) as tmp:
         tmp.write_text(text, encoding="utf-8")
-    echo(f"{out}: {len(text.splitlines()):,} lines")
+    echo(f"{output}: {len(text.splitlines()):,} lines")

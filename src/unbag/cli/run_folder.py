@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from unbag.challenge_sets.request import Request
 
 RUNS: Final = Path("runs")
-CROSS: Final = "cross"
+CROSS: Final = "cross-domain"
 ALL_CORPORA: Final = "all-corpora"
 _LONGEST: Final = 120  # characters of a folder's name; file systems take 255 bytes
 _LONGEST_OPTIONS: Final = 60
@@ -76,7 +76,7 @@ def _not_by_default(request: "Request", *, in_suite: bool) -> dict[str, Any]:
         for name, value in request.options.items():
             if value not in (None, defaults.get(name)) and name not in _BY_CONTENT:
                 non_defaults["split" if name == "source_split" else name] = value
-    for name in ("examples", "seed"):
+    for name in ("max_examples", "seed"):
         if getattr(request, name) != getattr(plain, name):
             non_defaults[name] = getattr(request, name)
     return non_defaults
@@ -92,7 +92,7 @@ def _of_models(options: Mapping[str, Any]) -> dict[str, Any]:
 def _name_parts(options: Mapping[str, Any]) -> list[str]:
     """Return options as parts of a name: readable ones as they are, the shortest while there is room; a hash of others.
 
-    >>> _name_parts({"q": 5, "training": ("my data.csv",)})
+    >>> _name_parts({"q": 5, "train_data": ("my data.csv",)})
     ['q=5', '27dc26c8']
     """
     parts = {}

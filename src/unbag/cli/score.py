@@ -29,7 +29,7 @@ def score(
         typer.Option(
             "--from",
             metavar="FOLDER",
-            help="Instead of a file, what `unbag evaluate --shard` predicted: the folder or address of its --out.",
+            help="Instead of a file: the --output-dir of `unbag evaluate --shard`, a folder or an address.",
         ),
     ] = None,
     name: Annotated[
@@ -42,7 +42,7 @@ def score(
             "wrote of it, which says all else.",
         ),
     ] = None,
-    out: Annotated[
+    output_dir: Annotated[
         str | None,
         typer.Option(
             callback=place_to_write,
@@ -50,7 +50,7 @@ def score(
             help="Folder for results, or its address (default: runs/FILE/SET-PAIRS; of --from that folder itself).",
         ),
     ] = None,
-    lexical: Lexical = True,
+    lexical_baseline: Lexical = True,
     offline: Offline = False,
     as_json: AsJson = False,
 ) -> None:
@@ -75,10 +75,14 @@ def score(
     if shards is not None:
         if predictions is not None or name is not None or pairs != PairOptions():
             raise typer.BadParameter("--from has what was predicted and of which pairs; leave out what else says it")
-        said = ctx.get_parameter_source("lexical")
-        if not lexical and said and said.name == "COMMANDLINE":  # UNBAG_LEXICAL, which says it too, is for all commands
-            raise typer.BadParameter("--from has what scores are held against: give --no-lexical to the shards instead")
-        _score_shards(shards, out or shards, as_json=as_json)
+        said = ctx.get_parameter_source("lexical_baseline")
+        if (
+            not lexical_baseline and said and said.name == "COMMANDLINE"
+        ):  # UNBAG_LEXICAL_BASELINE, which says it too, is for all commands
+            raise typer.BadParameter(
+                "--from has what scores are held against: give --no-lexical-baseline to the shards instead"
+            )
+        _score_shards(shards, output_dir or shards, as_json=as_json)
         return
     if predictions is None:
         raise typer.BadParameter("expected a file of predictions, or --from with the folder of shards")
@@ -94,9 +98,13 @@ def score(
         if offline:
             prefetch.require(prefetch.of_run([of]))
     request = of.request if isinstance(of, BuiltSet) else of
-    place = out or str(run_folder([str(predictions)], [request], in_folder_name(lexical), about=request.name))
+    place = output_dir or str(
+        run_folder([str(predictions)], [request], in_folder_name(lexical_baseline), about=request.name)
+    )
     with local_folder(place) as folder:
-        result = evaluator.evaluate_file(predictions, of, out=folder, predictions=RUNS / PREDICTIONS, lexical=lexical)
+        result = evaluator.evaluate_file(
+            predictions, of, output_dir=folder, predictions=RUNS / PREDICTIONS, lexical_baseline=lexical_baseline
+        )
         report([result], folder, as_json=as_json, place=place)
 
 
@@ -109,7 +117,7 @@ def _score_shards(run: str, place: str, *, as_json: bool) -> None:
 
     failures: list[Failure] = []
     with local_folder(place) as folder:
-        found = score_tasks(Folder(run) / PREDICTIONS, out=folder, on_failure=failures.append)
+        found = score_tasks(Folder(run) / PREDICTIONS, output_dir=folder, on_failure=failures.append)
         report(found, folder, as_json=as_json, place=place)
     failed(failures, several=len({failure.model for failure in failures}) > 1, named=True)
     if failures:

@@ -207,7 +207,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     with (
         alone_in_group(config.out, "training"),
         _bars(visible=visible) as on_step,
-        progress(visible=visible) as on_progress,
+        progress(visible=visible) as progress_callback,
     ):
         if recipe.protocol is None:
             done = run_seeds(
@@ -216,11 +216,11 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
                 seeds,
                 sets=sets,
                 on_step=on_step,
-                on_progress=on_progress,
+                progress_callback=progress_callback,
                 on_failure=failures.append,
             )
         else:
-            done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, on_progress=on_progress)
+            done = recipe.protocol.run(recipe, config, seeds, on_step=on_step, progress_callback=progress_callback)
     if not first:
         return failures
     if as_json:

@@ -26,7 +26,7 @@ LONGEST_SENTENCE: Final = 10_000
 published corpora no sentence has a fifth of it."""
 
 TOO_LONG: Final = f"longer than {LONGEST_SENTENCE:,} characters"
-LEFT_OUT: Final = ("unlabelled", "empty", TOO_LONG)
+EXCLUSION_REASONS: Final = ("unlabelled", "empty", TOO_LONG)
 """Why a row of the data may be no example."""
 
 _LISTED: Final = 20  # columns that a message names

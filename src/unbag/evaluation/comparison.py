@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import BEYOND_WORDS, SCORE
+from unbag.challenge_sets.base import SCORE, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.systems import Run, System, asked_in, lettered, systems_in
 from unbag.scoring.bootstrap import Estimate, to_json
@@ -106,7 +106,7 @@ class Comparison:
     def better(self, difference: Difference) -> str | None:
         """Return the letter of the system that is significantly better by a number's own direction; None if neither.
 
-        That number alone: a guess has a low P^c too, which only the score beyond words tells from reading.
+        That number alone: a guess has a low P^c too, which only the skill score tells from reading.
         """
         gap = difference.difference.value
         if not self.significant(difference) or not gap or difference.higher_is_better is None:
@@ -235,7 +235,7 @@ def _compared(
     if len(tested) * least > level and any(differences[index].test == "bootstrap" for index in tested):
         notes.append(
             f"a bootstrap of {resamples:,} resamples gives no p below {least:.1g}, which among {len(tested)} tests is "
-            "not significant; compare fewer systems, or name the numbers (--number)"
+            "not significant; compare fewer systems, or name the numbers (--metric)"
         )
     untold = frozenset(title.set for title in (*alone, *pairs.other_baselines))
     return Comparison(systems, differences, list(dict.fromkeys(notes)), level, untold)
@@ -285,7 +285,7 @@ class _Pairs:
 
     Attributes:
         without_examples: by task, the letters of the systems that kept none.
-        other_baselines: the tasks whose scores beyond words are held against different baselines, and so not compared.
+        other_baselines: the tasks whose skill score are held against different baselines, and so not compared.
     """
 
     def __init__(self, systems: Sequence[System], quantities: Sequence[str], resamples: int) -> None:
@@ -307,7 +307,7 @@ class _Pairs:
         for path, (label, direction) in self._chosen(first.result).items():
             if path == SCORE.path and len({_baselines(run) for run in (*ours, *theirs)}) > 1:
                 self.other_baselines.add(_title(first.result))
-                notes.append(f"{_title(first.result)}: beyond words against other baselines, hence not compared")
+                notes.append(f"{_title(first.result)}: skill score against other baselines, hence not compared")
                 continue
             values = [[by_path[path].value for by_path in each if path in by_path] for each in scores]
             known = [[value for value in each if value is not None] for each in values]
@@ -377,8 +377,8 @@ class _Pairs:
 
 
 def _baselines(run: Run) -> str:
-    """Return what a run's score beyond words was held against, as text: the lexical model, by what made it."""
-    beyond = run.result.scores.get(BEYOND_WORDS) or {}
+    """Return what a run's skill score was held against, as text: the lexical model, by what made it."""
+    beyond = run.result.scores.get(SKILL) or {}
     return json.dumps([beyond.get("lexical_model"), beyond.get("shuffled") is not None], sort_keys=True)
 
 

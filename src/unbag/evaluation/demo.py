@@ -32,39 +32,39 @@ _BUILT: Final = "soswap_addamod"  # the set that is shipped built, since its bui
 _LEAST_TOLD: Final = 1_000  # pairs, those of which words tell least: fifty in each of twenty partitions
 
 
-def requests(out: Path) -> list[Request]:
+def requests(output_dir: Path) -> list[Request]:
     """Return requests for the sets that the demonstration builds, in the order of the suite.
 
     Args:
-        out: the folder where `run` puts the pairs and the word vectors.
+        output_dir: the folder where `run` puts the pairs and the word vectors.
     """
-    data, training = str(out / demo.file("validation").name), (str(out / demo.file("train").name),)
+    data, training = str(output_dir / demo.file("validation").name), (str(output_dir / demo.file("train").name),)
     own: dict[str, dict[str, Any]] = {
-        "sicck": {"data": str(_first(out, _FOR_SEEDS))},
-        "breaking_nli": {"data": str(_first(out, _FOR_MANY_ROWS)), "training": training},
+        "sicck": {"data": str(_first(output_dir, _FOR_SEEDS))},
+        "breaking_nli": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "train_data": training},
         # No tagger is sure to be had offline: here every word counts.
-        "cs_lambda": {"training": training, "pipeline": ALL},
-        "resnli": {"embeddings": str(out / demo.VECTORS.name), "test_size": _LEAST_TOLD},
-        "permuted": {"data": str(_first(out, _FOR_MANY_ROWS)), "q": _Q},
+        "cs_lambda": {"train_data": training, "pipeline": ALL},
+        "resnli": {"embeddings": str(output_dir / demo.VECTORS.name), "test_size": _LEAST_TOLD},
+        "permuted": {"data": str(_first(output_dir, _FOR_MANY_ROWS)), "q": _Q},
     }
     return [Request(name, options={"data": data, **own.get(name, {})}) for name in suite.names() if name != _BUILT]
 
 
-def sets(out: Path) -> list[Request | BuiltSet]:
+def sets(output_dir: Path) -> list[Request | BuiltSet]:
     """Return all sets, made from the demonstration's pairs, in the order of the suite.
 
     Args:
-        out: see `requests`.
+        output_dir: see `requests`.
     """
     order = suite.names()
-    return sorted([*requests(out), read_back(demo.SOSWAP_ADDAMOD)], key=lambda each: order.index(each.name))
+    return sorted([*requests(output_dir), read_back(demo.SOSWAP_ADDAMOD)], key=lambda each: order.index(each.name))
 
 
 def run(
-    out: Path,
+    output_dir: Path,
     *,
     on_set: OnSet | None = None,
-    on_progress: OnProgress | None = None,
+    progress_callback: OnProgress | None = None,
     on_result: OnResult | None = None,
 ) -> list[Result]:
     """Evaluate the reader and bags of words on all sets, made from the demonstration's pairs.
@@ -74,49 +74,49 @@ def run(
     From here on the process keeps off the network.
 
     Args:
-        out: the folder.
+        output_dir: the folder.
         on_set: see `unbag.evaluation.evaluator`.
-        on_progress: likewise.
+        progress_callback: likewise.
         on_result: likewise.
 
     Returns:
         One result for each model and set.
     """
     go_offline()
-    fill(out)
+    fill(output_dir)
     return evaluate_all(
         (ReaderPredictor(), *MODELS[1:]),
-        sets(out),
-        out=out,
+        sets(output_dir),
+        output_dir=output_dir,
         on_set=on_set,
-        on_progress=on_progress,
+        progress_callback=progress_callback,
         on_result=on_result,
-        **fitted_to(out),
+        **fitted_to(output_dir),
     )
 
 
-def fitted_to(out: Path) -> dict[str, Any]:
+def fitted_to(output_dir: Path) -> dict[str, Any]:
     """Return what the bags of words are fitted to, and which words count, as options of `predictors.predictor_of`.
 
     Args:
-        out: see `requests`.
+        output_dir: see `requests`.
     """
-    return {"training": (str(out / demo.file("train").name),), "pipeline": ALL}
+    return {"train_data": (str(output_dir / demo.file("train").name),), "pipeline": ALL}
 
 
-def fill(out: Path) -> None:
+def fill(output_dir: Path) -> None:
     """Put the pairs and the word vectors into the folder, for whoever wants to look at them or go on with them."""
     for path in (*map(demo.file, demo.SPLITS), demo.VECTORS):
-        with atomic_write(out / path.name) as tmp:
+        with atomic_write(output_dir / path.name) as tmp:
             shutil.copyfile(path, tmp)
     for pairs in (_FOR_SEEDS, _FOR_MANY_ROWS):
-        with atomic_write(_first(out, pairs)) as tmp, tmp.open("w", encoding="utf-8") as file:
+        with atomic_write(_first(output_dir, pairs)) as tmp, tmp.open("w", encoding="utf-8") as file:
             for row in islice(readers.open_file(demo.file("validation")).read(), pairs):
                 file.write(json.dumps(row.values) + "\n")
 
 
-def _first(out: Path, pairs: int) -> Path:
-    return out / f"demo-validation-{pairs}.jsonl"
+def _first(output_dir: Path, pairs: int) -> Path:
+    return output_dir / f"demo-validation-{pairs}.jsonl"
 
 
 _DECIMALS: Final = 4  # of how sure both are: near ties are broken by the order of the pairs
@@ -157,15 +157,15 @@ class Disagreement(NamedTuple):
     shown: Shown | None
 
 
-def disagreement(out: Path) -> Disagreement:
+def disagreement(output_dir: Path) -> Disagreement:
     """Ask the reader and the bag of words the demonstration's validation pairs, as they are written.
 
     Args:
-        out: the folder that `run` filled.
+        output_dir: the folder that `run` filled.
     """
     pairs = list(demo.pairs("validation"))
     sentences = [pair.premise for pair in pairs], [pair.hypothesis for pair in pairs]
-    bag_of_words, _ = predictor_of("lexical", **fitted_to(out))
+    bag_of_words, _ = predictor_of("lexical", **fitted_to(output_dir))
     reader, bag = (model.predict(*sentences) for model in (ReaderPredictor(), bag_of_words))  # (n, 3)
     gold = np.array([label_id(pair.label) for pair in pairs])
     apart = reader.argmax(axis=1) != bag.argmax(axis=1)

@@ -37,7 +37,7 @@ from unbag.utils.progress import OnProgress as OnProgress
 from unbag.utils.safe_io import validate_writable
 from unbag.utils.user_code import UserCodeError
 
-_FOR_BASELINES: Final = frozenset({"training", "pairs", "pipeline"})
+_FOR_BASELINES: Final = frozenset({"train_data", "max_train_pairs", "pipeline"})
 _ONE_PAIR: Final = (("A man is sleeping.",), ("A person is asleep.",))
 logger = logging.getLogger(__name__)
 
@@ -55,14 +55,14 @@ def evaluate_all(
     models: Sequence[Model],
     sets: Sequence[Request | BuiltSet | str],
     *,
-    out: Path | str,
+    output_dir: Path | str,
     predictions: Path | str | None = None,
     trust_labels: bool = False,
-    lexical: bool = True,
+    lexical_baseline: bool = True,
     shuffled: bool = True,
-    left_out: Sequence[Failure] = (),
+    skipped: Sequence[Failure] = (),
     on_set: OnSet | None = None,
-    on_progress: OnProgress | None = None,
+    progress_callback: OnProgress | None = None,
     on_result: OnResult | None = None,
     on_failure: OnFailure | None = None,
     engine: Engine | None = None,
@@ -84,17 +84,17 @@ def evaluate_all(
             text-classification pipeline or a predictor (`unbag.evaluation.model_loading`).
         sets: what to evaluate on: requests, sets that are already built, or names. A name means all of that set of its
             default corpus.
-        out: the folder for the results of all.
-        predictions: the folder where predictions are kept, which may be one for many runs, or its address; `out`'s own
-            by default.
+        output_dir: the folder for the results of all.
+        predictions: the folder where predictions are kept, which may be one for many runs, or its address; by default
+            a folder in `output_dir`.
         trust_labels: go on although the label probe finds that another label order fits a model clearly better.
-        lexical: hold the scores against a lexical model on the same rows
-            (`evaluation.lexical_baseline.LexicalBaseline`), fitted to `training` if given.
+        lexical_baseline: hold the scores against a lexical model on the same rows
+            (`evaluation.lexical_baseline.LexicalBaseline`), fitted to `train_data` if given.
         shuffled: hold the scores against each model's own answers to the rows with shuffled words too
             (`challenge_sets.perturbations.shuffled`), which takes about as many predictions again.
-        left_out: sets that could not even be asked for, for the record.
+        skipped: sets that could not even be asked for, for the record.
         on_set: see `OnSet`.
-        on_progress: see `OnProgress`.
+        progress_callback: see `OnProgress`.
         on_result: see `OnResult`.
         on_failure: see `OnFailure`; without it the first set that fails ends the run.
         engine: where models are loaded and asked; here by default.
@@ -116,21 +116,21 @@ def evaluate_all(
         raise ValueError("a launcher (torchrun) shares the work itself, and so does a shard; take one of them")
     validate_unsharded(shard, predictions_csv)
     model_loading.check(models, model_options)
-    validate_writable(Path(out), folder=True)
+    validate_writable(Path(output_dir), folder=True)
     requests = [suite.request(item) if isinstance(item, str) else item for item in sets]
     names = [str(model) for model in models if isinstance(model, str | Path)]
     if len(names) == len(models):  # before any of them is loaded
-        result_folder.check(Path(out), dict.fromkeys(names), _names(requests))
+        result_folder.check(Path(output_dir), dict.fromkeys(names), _names(requests))
     for model in models:
         validate_model(model)
         validate_lexicon(model)
     engine.validate_device(model_options.get("dtype"), model_options.get("device"))
     if model_options.get("threshold") is not None:
         model_options["threshold"] = checked_threshold(model_options["threshold"])
-    if model_options.get("shots") is not None:
-        Prompt(model_options["shots"])  # refuses other numbers
-    validate_corpus_names(model_options.get("training") or ())
-    failures = list(left_out)
+    if model_options.get("num_fewshot") is not None:
+        Prompt(model_options["num_fewshot"])  # refuses other numbers
+    validate_corpus_names(model_options.get("train_data") or ())
+    failures = list(skipped)
 
     def failed(name: str, error: Exception, model: str | None = None) -> None:
         if on_failure is None:
@@ -151,7 +151,7 @@ def evaluate_all(
         return []
     group = process_group()
     if parallel.num_proc() > 1 and group.rank == 0:
-        build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(on_progress, BUILDING))
+        build_ahead([each for each in asked if isinstance(each, Request)], _progress_of(progress_callback, BUILDING))
     named: list[LabelCheckedModel] = []
     for model in models:
         own_options = model_loading.fitting(model, model_options)
@@ -161,14 +161,16 @@ def evaluate_all(
         options = recorded_options(model, predictor, own_options)
         record = {"name": model_name, **({} if options is None else {"options": options})}
         if model_loading.kind_of(model) is model_loading.FUNCTION and own_options.get("label_map") is not None:
-            record["outputs"] = ",".join(order_of(predictor))
+            record["label_order"] = ",".join(order_of(predictor))
         named.append(LabelCheckedModel(predictor, record, trust_labels=trust_labels))
-    result_folder.check(Path(out), {each.record["name"]: each.record for each in named}, _names(asked))
+    result_folder.check(Path(output_dir), {each.record["name"]: each.record for each in named}, _names(asked))
     fitted_to = {name: model_options.get(name) for name in _FOR_BASELINES}
-    counter = LexicalBaseline(fitted_to, on_progress) if lexical else None
-    store = Path(out) / PREDICTIONS if predictions is None else predictions
+    counter = LexicalBaseline(fitted_to, progress_callback) if lexical_baseline else None
+    store = Path(output_dir) / PREDICTIONS if predictions is None else predictions
     places = [(model_index, set_index) for model_index in range(len(named)) for set_index in range(len(asked))]
-    sharing = None if shard is None else ShardedEvaluation(shard, store, places, fitted_to if lexical else None)
+    sharing = (
+        None if shard is None else ShardedEvaluation(shard, store, places, fitted_to if lexical_baseline else None)
+    )
     done: dict[tuple[int, int], Scored] = {}
     table = None if predictions_csv is None else PredictionTable()
     for set_index, request in enumerate(asked):
@@ -188,7 +190,7 @@ def evaluate_all(
                 continue
             place, known = (model_index, set_index), each.known(item.language)
             title = f"{request.name}, {each.name}" if several else request.name
-            progress = _progress_of(on_progress, title)
+            progress = _progress_of(progress_callback, title)
             try:
                 is_own_control = shuffled and is_order_blind(known)
                 control = item.control if shuffled and not is_own_control else None
@@ -198,7 +200,7 @@ def evaluate_all(
                 predicted = engine.predict_rows(item.rows, each.predictor, store, progress=progress)
                 asked_again = predicted if is_own_control else None
                 if control is not None:
-                    progress = _progress_of(on_progress, f"{title}, words shuffled")
+                    progress = _progress_of(progress_callback, f"{title}, words shuffled")
                     asked_again = engine.predict_rows(control, each.predictor, store, progress=progress)
                 if group.rank == 0:
                     threshold = getattr(each.predictor, "threshold", None)
@@ -217,10 +219,12 @@ def evaluate_all(
             if group.rank == 0 and on_result is not None:
                 on_result(done[place][0])
     if sharing is not None:
-        return sharing.finish(Path(out), failures, on_progress=on_progress, on_result=on_result, on_failure=failed)
+        return sharing.finish(
+            Path(output_dir), failures, progress_callback=progress_callback, on_result=on_result, on_failure=failed
+        )
     if table and predictions_csv is not None:
         table.write(predictions_csv)
-    return write([done[place] for place in sorted(done)], Path(out), failures)
+    return write([done[place] for place in sorted(done)], Path(output_dir), failures)
 
 
 def validate_unsharded(shard: Shard | str | None, predictions_csv: Path | str | None) -> None:
@@ -240,33 +244,33 @@ def evaluate_file(
     path: Path,
     of: Request | BuiltSet,
     *,
-    out: Path | str,
+    output_dir: Path | str,
     predictions: Path | str | None = None,
-    lexical: bool = True,
+    lexical_baseline: bool = True,
 ) -> Result:
     """Score a file of predictions made elsewhere; leave `results.json` and the examples in a folder.
 
     Args:
         path: the file, as `unbag.inference.prediction_files` reads it.
         of: the set that was predicted, to be built or as `challenge_sets.request.read_back` has it.
-        out: the folder.
+        output_dir: the folder.
         predictions: the folder where the lexical model's are kept, or its address; by default in the user's cache
             folder.
-        lexical: see `evaluate_all`.
+        lexical_baseline: see `evaluate_all`.
 
     Raises:
         ValueError: if the file does not have one valid prediction for each row of the set, or
             (`data.labels.LabelError`) tells contradictions from the rest and the set's labels entailment.
     """
-    validate_writable(Path(out), folder=True)
+    validate_writable(Path(output_dir), folder=True)
     label_space_of_file(path)  # before anything is built
-    result_folder.check(Path(out), {path.name: None}, ())
+    result_folder.check(Path(output_dir), {path.name: None}, ())
     built = build(of) if isinstance(of, Request) else of
     given = read_predictions(path, column(built.rows, "id"))
     store = cache_folder(PREDICTIONS) if predictions is None else predictions
-    words = LexicalBaseline({}).of(built, store) if lexical else BaselinePredictions()
+    words = LexicalBaseline({}).of(built, store) if lexical_baseline else BaselinePredictions()
     model: dict[str, Any] = {"name": path.name, "kind": "file", "sha256": given.sha256}
-    result_folder.check(Path(out), {path.name: model}, {built.request.name})
+    result_folder.check(Path(output_dir), {path.name: model}, {built.request.name})
     answers = SetPredictions(given.probabilities, given.label_space, given.has_probabilities)
     if (fit := label_check.of_rows(built, answers)) is not None:
         model["label_probe"] = {"rows": f"{fit.right:,} of {fit.rows:,}"}
@@ -275,7 +279,7 @@ def evaluate_file(
             logger.warning("%s %s", path.name, fit.warning)
     answers = answers.for_gold(built.rows.features["label"].names)
     result = score_answers(built, answers, model, words)
-    write([(result, report_examples.select(result, built.rows, answers))], Path(out))
+    write([(result, report_examples.select(result, built.rows, answers))], Path(output_dir))
     return result
 
 
@@ -304,7 +308,7 @@ def _names(sets: Sequence[Request | BuiltSet]) -> set[str]:
     return {each.name for each in sets}
 
 
-def _progress_of(on_progress: OnProgress | None, name: str) -> Callable[[int, int], None] | None:
-    if on_progress is None:
+def _progress_of(progress_callback: OnProgress | None, name: str) -> Callable[[int, int], None] | None:
+    if progress_callback is None:
         return None
-    return lambda done, total: on_progress(name, done, total)
+    return lambda done, total: progress_callback(name, done, total)

@@ -157,7 +157,7 @@ def no_worse_than(run: Path, before: Path, names: Sequence[str] = ()) -> tuple[l
         run: a folder with results, or the file.
         before: that of the model to be no worse than.
         names: numbers by their paths in results.json, as in `evaluation.comparison.compare`; by default the score
-            beyond words of every set, since the papers' numbers alone would call a guess better.
+            skill score of every set, since the papers' numbers alone would call a guess better.
 
     Returns:
         A gate for each number of each set, and what could not be compared.

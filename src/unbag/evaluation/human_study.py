@@ -177,7 +177,7 @@ def _key(path: Path) -> dict[str, dict[str, str]]:
         if row["label"] not in (*LABELS, NOT_ENTAILMENT) or row["drawn_from"] not in (RIGHT, FLIPPED):
             raise DataError(
                 f"{place}: expected one of {', '.join((*LABELS, NOT_ENTAILMENT))}, drawn from {RIGHT} or {FLIPPED}, "
-                f"as `unbag people draw` wrote it; found {row['label']!r}, {row['drawn_from']!r}"
+                f"as `unbag human-study sample` wrote it; found {row['label']!r}, {row['drawn_from']!r}"
             )
         key[row["number"]] = row
     return key

@@ -125,11 +125,16 @@ def _takes_words_for_others(report: ProbeReport, known: Mapping[str, Any]) -> st
     """Return what to say of a language model whose words fit other labels better: there is no order to correct."""
     orders = zip(report.declared, report.best, strict=True)
     other = " and ".join(f"{WORDS[label]} as {best}" for label, best in orders if label != best)
-    form = ", or the other form of question (--chat or --no-chat)" if known["kind"] == "causal" else ""
+    form = (
+        ", or the other form of question (--apply-chat-template or --no-apply-chat-template)"
+        if known["kind"] == "causal"
+        else ""
+    )
     return (
         f"{known['name']} gets {report.right_declared} of {report.pairs} obvious pairs right, and {report.right_best} "
         f"of {report.pairs} read with {other}: it seems to take the question's words for others. Its answers count as "
-        f"the question defines them; try another number of worked examples (--shots {', '.join(map(str, SHOTS))}){form}"
+        f"the question defines them; try another number of worked examples (--num-fewshot "
+        f"{', '.join(map(str, SHOTS))}){form}"
     )
 
 

@@ -43,14 +43,14 @@ class LexicalBaseline:
     All of SNLI and MNLI, what the model `lexical` is fitted to where it is named, takes half an hour of tagging.
 
     Args:
-        options: `training`, `pairs` and `pipeline` of `baselines.lexical.fitting.Recipe`, where they are not as by
-            default.
-        on_progress: called with what goes on, and how far that is: the pairs it is fitted to, the rows it is asked.
+        options: `train_data`, `max_train_pairs` and `pipeline` of `baselines.lexical.fitting.Recipe`, where they are
+            not the defaults.
+        progress_callback: Called with (stage, done, total): of the pairs it is fitted to, and of the rows it predicts.
     """
 
-    def __init__(self, options: Mapping[str, Any], on_progress: OnProgress | None = None) -> None:
+    def __init__(self, options: Mapping[str, Any], progress_callback: OnProgress | None = None) -> None:
         self._options = {name: value for name, value in options.items() if value is not None}
-        self._on_progress = on_progress
+        self._on_progress = progress_callback
         self._by_language: dict[str, Predictor | None] = {}
 
     def of(self, built: BuiltSet, store: Path | str) -> BaselinePredictions:
@@ -74,17 +74,17 @@ class LexicalBaseline:
 
     def _fitted(self, language: str) -> Predictor | None:
         options = {**self._options, "language": language}
-        if "training" not in options:
+        if "train_data" not in options:
             if language not in PAIRS:
                 return None
             corpus, pairs, pipeline = PAIRS[language]
-            options = {"training": (corpus,), "pairs": pairs, "pipeline": pipeline} | options
+            options = {"train_data": (corpus,), "max_train_pairs": pairs, "pipeline": pipeline} | options
         try:
             recipe, progress = Recipe(**options), self._progress(FITTING)
             return process_group().main_process_first(lambda: LexicalPredictor(fitted(recipe, progress=progress)))
         except Exception as error:
             logger.warning(
-                "the lexical model that scores are held against cannot be had (%s); 0 of the score beyond words is a "
+                "the lexical model that scores are held against cannot be had (%s); 0 of the skill score is a "
                 "guess in this run",
                 error,
             )

@@ -36,17 +36,28 @@ CLASSIFIER: Final = Kind(
 CAUSAL: Final = Kind(
     "a causal language model",
     "causal:ORG/LM",
-    frozenset({"revision", "dtype", "device", "shots", "chat", "max_length", "batch_tokens", "trust_remote_code"}),
+    frozenset(
+        {
+            "revision",
+            "dtype",
+            "device",
+            "num_fewshot",
+            "apply_chat_template",
+            "max_length",
+            "batch_tokens",
+            "trust_remote_code",
+        }
+    ),
 )
 ENDPOINT: Final = Kind(
     "a model behind an endpoint",
     "endpoint:NAME",
-    frozenset({"base_url", "shots", "concurrency", "retries", "spending", "cache"}),
+    frozenset({"base_url", "num_fewshot", "concurrency", "retries", "spending", "cache"}),
 )
 BUILT_IN: Final = Kind(
     "a built-in model",
     "lexical, hypothesis-only or majority",
-    frozenset({"training", "language", "pipeline", "tags", "hypothesis_only", "pairs", "l2", "seed"}),
+    frozenset({"train_data", "language", "pipeline", "tags", "hypothesis_only", "max_train_pairs", "l2", "seed"}),
 )
 IN_MEMORY: Final = Kind("a classifier in memory", "a CrossEncoder or a pipeline", _OF_NETWORKS | {"threshold"})
 FUNCTION: Final = Kind("a function", "module:function", frozenset({"label_map"}))
@@ -89,10 +100,10 @@ def check(models: Sequence[Any], options: Mapping[str, Any]) -> None:
     Raises:
         ValueError: saying what takes it, and what the models take.
 
-    >>> check(["my:model"], {"shots": 3})
+    >>> check(["my:model"], {"num_fewshot": 3})
     Traceback (most recent call last):
         ...
-    ValueError: shots is for causal:ORG/LM or endpoint:NAME; my:model is a function, which takes only label_map
+    ValueError: num_fewshot is for causal:ORG/LM or endpoint:NAME; my:model is a function, which takes only label_map
     """
     kinds = {_shown(model): kind_of(model) for model in models}
     for option in (name for name, value in options.items() if value is not None):
@@ -116,7 +127,7 @@ def _shown(model: Any) -> str:
     return str(model) if isinstance(model, str | Path) else str(getattr(model, "__qualname__", type(model).__name__))
 
 
-DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "shots": 0, "trust_remote_code": False}
+DEFAULTS: Final[Mapping[str, Any]] = {"dtype": "float32", "head": "plain", "num_fewshot": 0, "trust_remote_code": False}
 """The options of models that have a default of their own, as their `load` has it; a test holds them together."""
 
 _OF_WORDNET: Final = frozenset({"natlog", "wordnet"})

@@ -21,8 +21,8 @@ def of_run(
     models: Sequence[str] = (),
     *,
     revision: str | None = None,
-    training: Sequence[str] | None = None,
-    lexical: bool = False,
+    train_data: Sequence[str] | None = None,
+    lexical_baseline: bool = False,
 ) -> list[Requirement]:
     """Return what evaluating models on challenge sets reads, each thing once.
 
@@ -30,22 +30,22 @@ def of_run(
         requests: the sets.
         models: Hub ids, or whatever else names a model.
         revision: of the models.
-        training: what built-in models are fitted to; None for the default.
-        lexical: also what the lexical model is fitted to that scores are held against. A run can do without.
+        train_data: what built-in models are fitted to; None for the default.
+        lexical_baseline: also what the lexical model is fitted to that scores are held against. A run can do without.
     """
     requirements: list[Requirement] = []
     for request in requests:
         builder = loading.builder(request.name, request.config, **request.options)
         requirements += builder.requirements()
-        if lexical:
+        if lexical_baseline:
             requirements += of_word_counter(builder.config.sentences_in)
     for model in models:
-        requirements += of_model(model, revision=revision, training=training)
+        requirements += of_model(model, revision=revision, train_data=train_data)
     return list({each.name: each for each in requirements}.values())
 
 
 def of_model(
-    model: str, *, revision: str | None = None, training: Sequence[str] | None = None
+    model: str, *, revision: str | None = None, train_data: Sequence[str] | None = None
 ) -> Iterator[Requirement]:
     """Yield what a model reads: its files, or for a built-in model what it is fitted to or looks up."""
     from unbag.baselines.lexical.fitting import DEFAULT_TRAINING
@@ -57,7 +57,7 @@ def of_model(
         yield requirements.wordnet()
         yield requirements.pipeline("")
     elif model in BASELINES:
-        yield from requirements.of_corpora(training or DEFAULT_TRAINING["en"])
+        yield from requirements.of_corpora(train_data or DEFAULT_TRAINING["en"])
         yield requirements.pipeline("")
     elif is_hub_id(repository := model.removeprefix("causal:")):  # no function or endpoint: those have a colon still
         at = f" at {revision}" if revision else ""

@@ -5,14 +5,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import BEYOND_WORDS, SCORE, Quantity
+from unbag.challenge_sets.base import SCORE, SKILL, Quantity
 from unbag.challenge_sets.results import Result
 from unbag.evaluation.verdict import SetVerdict, of_model, sentence
 from unbag.scoring.bootstrap import Estimate, to_json
 from unbag.scoring.nested import estimates
 
 SCORE_NAME: Final = "score"
-"""What the score beyond words is called beside the numbers that a set describes."""
+"""What the skill score is called beside the numbers that a set describes."""
 
 
 class Number(NamedTuple):
@@ -45,7 +45,7 @@ def quantities(set_name: str) -> dict[str, Quantity]:
 def of_result(result: Result) -> dict[str, Number]:
     """Return the numbers that a result has, by name; of a set that is not installed here, those on top of its scores.
 
-    The score beyond words is there where the set has that scale, also without value.
+    The skill score is there where the set has that scale, also without value.
     """
     if challenge_sets.find(result.set) is None:
         top = {path: found for path, found in estimates(result.scores) if "." not in path}
@@ -53,7 +53,7 @@ def of_result(result: Result) -> dict[str, Number]:
     numbers = {}
     for name, quantity in quantities(result.set).items():
         if (found := quantity.value(result.scores)) is not None:
-            sources = result.scores[BEYOND_WORDS]["sources"] if quantity is SCORE else found.n
+            sources = result.scores[SKILL]["n_sources"] if quantity is SCORE else found.n
             numbers[name] = Number(name, quantity.label, quantity.higher_is_better, found, sources)
     return numbers
 
@@ -66,7 +66,7 @@ def verdicts(results: Sequence[Result]) -> dict[str, list[SetVerdict]]:
 def records(verdicts: Mapping[str, Sequence[SetVerdict]]) -> list[dict[str, Any]]:
     """Return every number of the results that models were judged by as a flat record, by what the models are called.
 
-    `standing` is that of the score beyond words (`verdict`).
+    `standing` is that of the skill score (`verdict`).
     """
     rows = []
     for name, of_one in verdicts.items():

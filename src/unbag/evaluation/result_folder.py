@@ -24,7 +24,7 @@ FILES: Final = (results.FILE, report_examples.FILE)
 _VERSION: Final = ("revision", "sha256")
 """Where a model's record names its weights, or the file of its predictions."""
 
-_REMEDY: Final = "name another folder with --out"
+_REMEDY: Final = "name another folder with --output-dir"
 
 
 class Entry(NamedTuple):
@@ -174,8 +174,8 @@ def _basis(result: Result) -> list[Any]:
 def _options(model: Mapping[str, Any]) -> dict[str, Any]:
     # Whether doubtful labels were trusted becomes known only when the model is asked.
     options = _as_json(model.get("options") or {})
-    if isinstance(options.get("training"), list):  # files as they were typed, from whichever folder
-        options["training"] = [str(each).rpartition("/")[2] for each in options["training"]]
+    if isinstance(options.get("train_data"), list):  # files as they were typed, from whichever folder
+        options["train_data"] = [str(each).rpartition("/")[2] for each in options["train_data"]]
     return {name: value for name, value in options.items() if name != "trust_labels"}
 
 

@@ -21,7 +21,7 @@ from unbag.evaluation import report_examples, result_folder, samples
 from unbag.evaluation.lexical_baseline import BaselinePredictions
 from unbag.evaluation.prediction_table import PredictionTable
 from unbag.inference.prediction_store import Predictions
-from unbag.inference.single_output import RANKING, Threshold, least_score, ranked, taken_from
+from unbag.inference.single_output import BREAK_EVEN, Threshold, least_score, ranked, taken_from
 from unbag.utils import locks
 
 _MAY_NOT_ANSWER: Final = ("endpoint", "wordnet", "natlog")
@@ -72,12 +72,12 @@ def score_predictions(
         draws = [_answers(control, slice(start, start + n), may_not_answer) for start in parts]
     if threshold is not None:
         labels = column(built.rows, "label").to_numpy()
-        if threshold == RANKING:
+        if threshold == BREAK_EVEN:
             least = least_score(answers, labels)
             draws = [taken_from(each, least) for each in draws]
         answers, counts["ranking"] = ranked(answers, labels, threshold)
     if answers.unanswered is not None:
-        counts["unanswered_pairs"] = int(answers.unanswered.sum())
+        counts["n_abstained"] = int(answers.unanswered.sum())
     answers = answers.for_gold(built.rows.features["label"].names)
     draws = [answers] if control is predicted else [placed(each, built.decisive) for each in draws]
     result = score_answers(built, answers, {**known, **counts}, words, draws)
@@ -126,14 +126,14 @@ def score_answers(
     )
 
 
-def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -> list[Result]:
+def write(each: Sequence[Scored], output_dir: Path, failures: Sequence[Failure] = ()) -> list[Result]:
     """Add results to those in a folder, what they rest on first: where results.json is, all is.
 
     Where there are no results, nothing is written.
 
     Args:
         each: the results, in their order.
-        out: the folder (`evaluation.result_folder.combined` says what of it stays).
+        output_dir: the folder (`evaluation.result_folder.combined` says what of it stays).
         failures: the sets that have none.
 
     Returns:
@@ -142,23 +142,23 @@ def write(each: Sequence[Scored], out: Path, failures: Sequence[Failure] = ()) -
     done = [result for result, _ in each]
     if not done:
         return done
-    with locks.alone(out, "writing results", wait=True):  # the files are of one run, all of them
-        earlier, before = result_folder.read(out)
+    with locks.alone(output_dir, "writing results", wait=True):  # the files are of one run, all of them
+        earlier, before = result_folder.read(output_dir)
         if replaced := result_folder.replaced(earlier, done):
-            logger.warning("%s: replacing earlier results on other rows: %s", out, "; ".join(replaced))
+            logger.warning("%s: replacing earlier results on other rows: %s", output_dir, "; ".join(replaced))
         entries = result_folder.combined(earlier, done)
         together = [entry.result for entry in entries]
         stays = {position: entry.number for position, entry in enumerate(entries) if entry.number is not None}
-        selections = _selections(out) if stays else {}
+        selections = _selections(output_dir) if stays else {}
         selections |= {(chosen.set, chosen.model, chosen.sha256): chosen for _, chosen in each}
         keys = [(result.set, result.model["name"], result.data["sha256"]) for result in together]
         there = [selections[key] for key in keys if key in selections]
-        report_examples.write(there, out / report_examples.FILE)
-        samples.write(together, out, stays)
+        report_examples.write(there, output_dir / report_examples.FILE)
+        samples.write(together, output_dir, stays)
         new = [results.SkippedSet(each.set, each.model, each.reason) for each in failures]
         found = {result.set for result in together}
-        left_out = [each for each in before if each.set not in found and each not in new] + new
-        results.write(together, out / results.FILE, left_out)
+        skipped = [each for each in before if each.set not in found and each not in new] + new
+        results.write(together, output_dir / results.FILE, skipped)
     return done
 
 

@@ -115,19 +115,19 @@ class ShardedEvaluation:
 
     def finish(
         self,
-        out: Path,
+        output_dir: Path,
         failures: Sequence[Failure],
         *,
-        on_progress: OnProgress | None,
+        progress_callback: OnProgress | None,
         on_result: Callable[[Result], None] | None,
         on_failure: Callable[[str, Exception, str | None], None],
     ) -> list[Result]:
         """Wait until all that was begun is there, do what others leave undone, and score if nobody else does.
 
         Args:
-            out: the folder for the results.
+            output_dir: the folder for the results.
             failures: the sets that have none.
-            on_progress: see `utils.progress.OnProgress`.
+            progress_callback: see `utils.progress.OnProgress`.
             on_result: see `evaluation.evaluator.OnResult`.
             on_failure: told of a set, what went wrong with it, and with which model.
 
@@ -153,11 +153,11 @@ class ShardedEvaluation:
                     work.make(*work.store.pieces([part]))
             return score_tasks(
                 self._folder,
-                out=out,
-                left_out=failures,
+                output_dir=output_dir,
+                skipped=failures,
                 only={turn.file for turn in predicted},
                 built=self._built,
-                on_progress=on_progress,
+                progress_callback=progress_callback,
                 on_result=on_result,
                 on_failure=lambda failure: on_failure(failure.set, failure.error, failure.model),
             )
@@ -214,11 +214,11 @@ class Task:
 def score_tasks(
     predictions: Folder,
     *,
-    out: Path,
-    left_out: Sequence[Failure] = (),
+    output_dir: Path,
+    skipped: Sequence[Failure] = (),
     only: Collection[str] | None = None,
     built: Mapping[str, BuiltSet] | None = None,
-    on_progress: OnProgress | None = None,
+    progress_callback: OnProgress | None = None,
     on_result: Callable[[Result], None] | None = None,
     on_failure: Callable[[Failure], None] | None = None,
 ) -> list[Result]:
@@ -226,12 +226,12 @@ def score_tasks(
 
     Args:
         predictions: the folder of the answers.
-        out: the folder to write to.
-        left_out: what has no result, for the record.
+        output_dir: the folder to write to.
+        skipped: what has no result, for the record.
         only: the names of the tasks that are scored; all by default. Of the others it is known why not, or they are an
             earlier command's.
         built: sets that are built already.
-        on_progress: see `utils.progress.OnProgress`; of the lexical model.
+        progress_callback: see `utils.progress.OnProgress`; of the lexical model.
         on_result: see `evaluation.evaluator.OnResult`.
         on_failure: told of each model and set of which answers are missing; without it the first ends it.
 
@@ -241,11 +241,11 @@ def score_tasks(
     names = (predictions / _TASKS).names()
     if not names:
         raise ValueError(
-            f"{predictions}: expected what `unbag evaluate --shard` leaves in the {PREDICTIONS} of its --out, found no "
-            "tasks"
+            f"{predictions}: expected what `unbag evaluate --shard` leaves in the {PREDICTIONS} of its --output-dir, "
+            "found no tasks"
         )
     done: list[Scored] = []
-    failures = list(left_out)
+    failures = list(skipped)
     items = dict(built or {})
     counters: dict[str, LexicalBaseline] = {}
     words: dict[tuple[str, str], BaselinePredictions] = {}
@@ -264,7 +264,7 @@ def score_tasks(
                 control = Predictions.open(predictions / task.control_key)
                 _require_whole(control.store, item.control)
             if (asked, fitted_to) not in words:
-                counter = counters.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, on_progress))
+                counter = counters.setdefault(fitted_to, LexicalBaseline(task.fitted_to or {}, progress_callback))
                 words[asked, fitted_to] = (
                     BaselinePredictions() if task.fitted_to is None else counter.of(item, str(predictions))
                 )
@@ -280,7 +280,7 @@ def score_tasks(
         done.append(each)
         if on_result is not None:
             on_result(each[0])
-    return write(done, out, failures)
+    return write(done, output_dir, failures)
 
 
 def _require_whole(store: Store, rows: Any) -> None:

@@ -1,11 +1,11 @@
-"""What a run says of a model: on which sets it does better than what needs no word order, and where it cannot say."""
+"""The verdict on a model: the challenge sets on which it beats its baseline, and those that are inconclusive."""
 
 import math
 from collections.abc import Sequence
 from typing import Any, Final, Literal, NamedTuple
 
 from unbag import challenge_sets
-from unbag.challenge_sets.base import BEYOND_WORDS, LAST
+from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.results import Result
 from unbag.scoring.bootstrap import Estimate
 from unbag.scoring.significance import t_quantile
@@ -17,40 +17,44 @@ LEVEL: Final = 0.05
 """The chance that any interval of a model's challenge sets misses its true value."""
 
 MARGIN: Final = 0.1
-"""Of the score beyond words: what less than that is worth no mention of, where a whole interval lies below it."""
+"""Smallest skill score of practical interest. An interval that lies below it means "no better"."""
 
 POWER: Final = 0.9
-"""The chance with which a set shows the least score that it is said to be able to show, were its error known.
+"""Power of the test for which the smallest detectable score of a set is stated, if its standard error were known.
 
-The error is estimated too: of simulated models of that score two in three are shown where there are 15 sources, four in
-five where there are 2,000 (`benchmarks/verdict_power.py`)."""
+The standard error is estimated too. In simulations, models with exactly that score are called better in two of three
+cases with 15 sources, and in four of five cases with 2,000 sources (`benchmarks/verdict_power.py`)."""
 
 LEAST_SOURCES: Final = 10
-"""Sources below which nothing is said: draws of so few tell neither a difference nor that there is none."""
+"""Number of sources below which a set is inconclusive: a bootstrap of fewer sources is not reliable."""
 
 MARKS: Final[dict[Standing, str]] = {"better": "+", "no better": "=", "worse": "−", "inconclusive": "?"}
-"""A character for each, where there is no room for words."""
+"""One character per standing, for narrow tables."""
 
-TOO_FEW_ROWS: Final = f"fewer than two labels have the {LEAST_ROWS} rows each that it takes"
-"""Why a set has no score beyond words."""
+TOO_FEW_ROWS: Final = f"fewer than two labels have {LEAST_ROWS} rows or more"
+"""Why a set has no skill score."""
+
+TOO_FEW_SOURCES: Final = f"fewer than {LEAST_SOURCES} sources"
+"""Why a set is inconclusive whatever its interval."""
 
 _NOTHING: Final = Estimate(None, None, None, 0)
 
 
 class SetVerdict(NamedTuple):
-    """How a model stands on one set.
+    """The standing of a model on one set.
 
     Attributes:
-        result: the set's.
-        standing: against the baseline: the best of chance, a constant prediction, the lexical baseline, and the model's
-            own answers to shuffled words.
-        score: beyond words, 0 being the baseline and 1 a perfect reader, with the interval that decides the standing:
-            all intervals of the model's challenge sets hold together with a probability of 95 %. Without value where
-            the set cannot say.
-        model: the model on the scale of which 0 is chance and 1 a perfect reader; None without a score.
-        lexical: the lexical baseline there; None where it was not asked.
-        shuffled: the model's answers to shuffled words there; None where these were not asked.
-        least: the least score that a set of this size shows with a probability of `POWER`; None without an interval.
+        result: Result of the set.
+        standing: Standing against the baseline, which is the best of chance, a constant prediction, the lexical
+            baseline, and the model's own predictions for shuffled words.
+        score: Skill score (0 is the baseline, 1 a perfect reader) with the interval that decides the standing. The
+            intervals of all challenge sets of the model hold together with a probability of 95 %. Its value is None
+            if the set has no skill score.
+        model: Score of the model on the scale on which 0 is chance and 1 a perfect reader; None without a score.
+        lexical: Score of the lexical baseline on that scale; None if it was not evaluated.
+        shuffled: Score of the model's predictions for shuffled words on that scale; None if they were not made.
+        least: Smallest skill score that a set of this size detects with power `POWER`; None without an interval and
+            with fewer than `LEAST_SOURCES` sources.
     """
 
     result: Result
@@ -62,53 +66,66 @@ class SetVerdict(NamedTuple):
     least: float | None
 
     def __str__(self) -> str:
-        """Return the standing as a phrase."""
+        """Format the standing as a phrase."""
         return self.standing if self.standing == "inconclusive" else f"{self.standing} than the baseline"
 
     @property
     def is_control(self) -> bool:
-        """Whether it is the corpus itself, which words can solve in part."""
+        """Whether the set is the corpus itself, which a bag of words solves in part."""
         return _is_control(self.result)
 
     @property
+    def reason(self) -> str:
+        """Why the set is inconclusive although its interval may exclude 0; empty otherwise."""
+        has_few_sources = self.score.low is not None and self.least is None
+        return TOO_FEW_SOURCES if self.standing == "inconclusive" and has_few_sources else ""
+
+    @property
     def needs_control(self) -> bool:
-        """Whether the set's rows are in order, so that the model can be asked them with shuffled words."""
+        """Whether the rows of the set have a word order, so that the shuffled control applies."""
         described = challenge_sets.find(self.result.set)
         return described is None or described.has_shuffled_control
 
 
 def of_model(results: Sequence[Result]) -> list[SetVerdict]:
-    """Return how one model stands on each set, in the order of the results.
+    """Compute the standing of one model on each set, in the order of the results.
 
-    The intervals of its challenge sets are widened so that all of them hold together (Bonferroni); that of the corpus
-    itself stands alone. Better and worse are said where the interval lies above or below 0, no better where it lies
-    below `MARGIN`; all else, and what rests on fewer than `LEAST_SOURCES` sources, is inconclusive.
+    The intervals of its challenge sets are simultaneous (Bonferroni); that of the corpus itself is not widened. A set
+    is "better" or "worse" if its interval lies above or below 0, and "no better" if its interval lies below `MARGIN`.
+    All other sets, and sets with fewer than `LEAST_SOURCES` sources, are inconclusive.
+
+    Args:
+        results: Results of one model, one per set.
 
     >>> of_model([])
     []
     """
-    beyond: list[Any] = [result.scores.get(BEYOND_WORDS) for result in results]
+    skills: list[Any] = [result.scores.get(SKILL) for result in results]
     together = sum(
         bool(each) and each["score"].low is not None and not _is_control(result)
-        for result, each in zip(results, beyond, strict=True)
+        for result, each in zip(results, skills, strict=True)
     )
     verdicts = []
-    for result, each in zip(results, beyond, strict=True):
+    for result, each in zip(results, skills, strict=True):
         if not each:
             verdicts.append(SetVerdict(result, "inconclusive", _NOTHING, None, None, None, None))
             continue
-        sources = each["sources"]
+        sources = each["n_sources"]
         score, least = _simultaneous(each["score"], sources, 1 if _is_control(result) else together)
-        standing = _standing(score) if sources >= LEAST_SOURCES else "inconclusive"
-        verdicts.append(SetVerdict(result, standing, score, each["model"], each["words"], each.get("shuffled"), least))
+        standing: Standing = _standing(score)
+        if sources < LEAST_SOURCES:
+            standing, least = "inconclusive", None
+        verdicts.append(
+            SetVerdict(result, standing, score, each["model"], each["baseline"], each.get("shuffled"), least)
+        )
     return verdicts
 
 
 def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimate, float | None]:
-    """Widen a 95 % interval to hold with others, and compute the least score that a set of this size shows.
+    """Widen a 95 % interval to hold together with others, and compute the smallest detectable score.
 
-    Both sides are stretched by the ratio of the quantiles of Student's t, so that an interval of draws keeps its
-    lopsidedness, and that any number of sets can be told without more draws.
+    Both sides are multiplied by the ratio of the quantiles of Student's t. A bootstrap interval so keeps its asymmetry,
+    and no further resamples are needed for any number of sets.
     """
     if score.value is None or score.low is None or score.high is None or sources < 2:
         return score, None
@@ -120,9 +137,9 @@ def _simultaneous(score: Estimate, sources: int, together: int) -> tuple[Estimat
 
 
 def sentence(verdicts: Sequence[SetVerdict]) -> str:
-    """Return the verdict on a model in some sentences: over its challenge sets, the corpus itself left aside.
+    """Format the verdict on a model as sentences. The corpus itself is not counted among the challenge sets.
 
-    The last says of which sets, and of the corpus, pairs were truncated, and what share of each.
+    The last sentence lists the sets with truncated pairs, and the share of these pairs.
     """
     asked = sorted((each for each in verdicts if not each.is_control), key=lambda each: _place(each.result))
     cut = [each for each in sorted(verdicts, key=lambda each: _place(each.result)) if each.result.truncated_share]
@@ -141,7 +158,7 @@ def sentence(verdicts: Sequence[SetVerdict]) -> str:
 
 
 def percentage(share: float) -> str:
-    """Return a share above 0 in per cent, never as none or all where it is neither.
+    """Format a share above 0 in per cent; a share below 1 never reads as 100 %.
 
     >>> [percentage(share) for share in (1.0, 0.5, 0.0001, 0.9999)]
     ['100 %', '50.0 %', 'under 0.1 %', 'over 99.9 %']
@@ -152,14 +169,14 @@ def percentage(share: float) -> str:
 
 
 def scale(verdicts: Sequence[SetVerdict]) -> str:
-    """Return what the ends of the scale are."""
+    """Describe what a skill score of 0 and of 1 mean for these results."""
     scored = [each for each in verdicts if each.score.value is not None]
     parts = ["chance", "a constant prediction"]
     lexical = {each.lexical is not None for each in scored}
     shuffled = {each.shuffled is not None for each in scored if each.needs_control}
     for asked, name in ((lexical, "the lexical baseline"), (shuffled, "the model's own answers to shuffled words")):
         if True in asked:
-            parts.append(name if len(asked) == 1 else f"{name} (where asked)")
+            parts.append(name if len(asked) == 1 else f"{name} (where evaluated)")
     several = sum(not each.is_control for each in scored) > 1
     together = " The intervals of the challenge sets hold together (95 %)." if several else ""
     return f"0 is the best of {', '.join(parts[:-1])} and {parts[-1]}; 1 is a perfect reader.{together}"
@@ -184,20 +201,20 @@ def _place(result: Result) -> int:
 
 
 def _listed(some: Sequence[SetVerdict], asked: Sequence[SetVerdict], *, least: bool = False) -> str:
-    """Return the titles of some sets; with `least`, the least score that each can show in brackets."""
+    """List the titles of some sets; with `least`, each with its smallest detectable score in brackets."""
     return ", ".join(_title(each.result, asked) + (f" ({_ability(each)})" if least else "") for each in some)
 
 
 def _ability(verdict: SetVerdict) -> str:
-    """Return what a set can show of this model."""
-    if verdict.score.value is None or verdict.least is None:
+    """Describe the smallest score that a set detects."""
+    if verdict.score.value is None:
         return "too few rows"
-    shown = math.ceil(verdict.least * 100) / 100
-    return f"can show {shown:.2f} or more" if shown < 1 else "too few sources"
+    shown = 1.0 if verdict.least is None else math.ceil(verdict.least * 100) / 100
+    return f"detects {shown:.2f} or more" if shown < 1 else "too few sources"
 
 
 def _title(result: Result, asked: Sequence[SetVerdict]) -> str:
-    """Return what a set is called, with its corpus where it was made from several."""
+    """Return the title of a set, with its corpus if the set was evaluated on several."""
     title = challenge_sets.display_name(result.set)
     several = len({each.result.corpus for each in asked if each.result.set == result.set}) > 1
     return f"{title} of {result.corpus}" if several else title

@@ -35,8 +35,8 @@ from datasets import load_dataset
 load_dataset("{results}", split="train")
 ```
 
-To add a model: `unbag evaluate ORG/MODEL --sets permuted --out runs/model`, and then `unbag publish results-dataset
-runs/model/results.json --to ORG`, or a pull request to the data set.
+To add a model: `unbag evaluate ORG/MODEL --sets permuted --output-dir runs/model`, and then
+`unbag publish results-dataset runs/model/results.json --to ORG`, or a pull request to the data set.
 
 {about}
 """

@@ -11,7 +11,7 @@ import gradio as gr
 import pandas as pd
 
 ALL: Final = "all"
-LEFT_OUT: Final = "left_out"
+EXCLUDED: Final = "excluded"
 """Of a table of `sound` rows, how many others there were (in its `attrs`)."""
 
 _CONTROL: Final = "plain"
@@ -74,7 +74,7 @@ def sound(results: pd.DataFrame) -> pd.DataFrame:
     kept = [all(_fits(name, row[name]) for name in wanted) for row in results.to_dict("records")]
     rows = results[pd.Series(kept, index=results.index, dtype=bool)].reset_index(drop=True)
     rows = rows.astype(dict.fromkeys(_TRUTHS, bool) | dict.fromkeys(_NUMBERS, float)).astype({"n": int})
-    rows.attrs[LEFT_OUT] = len(results) - len(rows)
+    rows.attrs[EXCLUDED] = len(results) - len(rows)
     return rows
 
 
@@ -98,7 +98,7 @@ def _is_options(text: str) -> bool:
         options = json.loads(text)
     except (ValueError, RecursionError):
         return False
-    return isinstance(options, dict) and isinstance(options.get("examples", 0), int)
+    return isinstance(options, dict) and isinstance(options.get("max_examples", 0), int)
 
 
 def _plain(text: str) -> str:
@@ -155,7 +155,7 @@ def overview(results: pd.DataFrame) -> tuple[pd.DataFrame, str]:
         columns[heading] = values[~values.index.duplicated(keep="last")].reindex(models)
         if name != _CONTROL:
             goodness[name] = columns[heading] * (1 if rows["higher_is_better"].iloc[0] else -1)
-        examples = json.loads(rows["options"].iloc[0]).get("examples")
+        examples = json.loads(rows["options"].iloc[0]).get("max_examples")
         drawn = f" ({examples:,} examples)" if examples else ""
         what = f"{_plain(rows['metric_name'].iloc[0])}, {_plain(rows['config'].iloc[0])}"
         meanings.append(f"**{_plain(name)}**: {what}{drawn}")
@@ -217,8 +217,8 @@ def page(repo: str) -> gr.Blocks:
         sets = choices(results, "set", ALL)
         first = sets[1] if len(sets) > 1 else ALL
         count = f"Results: {len(results):,}. Models: {results['model'].nunique():,}. Sets: {len(sets) - 1}."
-        if left_out := results.attrs[LEFT_OUT]:
-            count += f" Rows left out because they are malformed: {left_out:,}."
+        if excluded := results.attrs[EXCLUDED]:
+            count += f" Rows left out because they are malformed: {excluded:,}."
         table, meanings = overview(results)
         numbers = table.shape[1] - 1
         kinds: Any = ["markdown", *["number"] * numbers]

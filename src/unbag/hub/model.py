@@ -148,8 +148,10 @@ def _check_labels(folder: Path, record: Mapping[str, Any]) -> None:
     with schemas.whole(folder / _CONFIG):
         id2label = {int(output): label for output, label in config.get("id2label", {}).items()}
     order = list(resolve_order(id2label))
-    if order != list(record["outputs"]):
-        raise ValueError(f"{folder}: the run's outputs are {record['outputs']}, config.json has {order} in id2label")
+    if order != list(record["label_order"]):
+        raise ValueError(
+            f"{folder}: the run's outputs are {record['label_order']}, config.json has {order} in id2label"
+        )
     if config.get("label2id") != {label: output for output, label in id2label.items()}:
         raise ValueError(f"{folder / _CONFIG}: label2id is {config.get('label2id')}, id2label {id2label}")
 

@@ -193,7 +193,7 @@ with torch.no_grad():
 print({{model.config.id2label[i]: float(p) for i, p in enumerate(probabilities)}})
 ```
 
-The outputs are, in order: {", ".join(about.record["outputs"])}.{_without_us(about)}"""
+The outputs are, in order: {", ".join(about.record["label_order"])}.{_without_us(about)}"""
     if about.record["recipe"] == "hex":
         text += f"""
 
@@ -305,7 +305,7 @@ def _data(data: Mapping[str, Any]) -> str:
             f"{part['name']} {'+'.join(part['splits'])}".strip(),
             f"[{corpus.hub_id}](https://huggingface.co/datasets/{corpus.hub_id})" if corpus else "a file of its own",
             f"{part['pairs']:,}" + (f" × {part['weight']:g}" if part.get("weight", 1) != 1 else ""),
-            ", ".join(f"{n:,} {reason}" for reason, n in part["left_out"].items()) or "–",
+            ", ".join(f"{n:,} {reason}" for reason, n in part["excluded"].items()) or "–",
             " ".join(f"`{revision[:12]}`" for revision in part["revisions"]),
             corpus.licence if corpus else "–",
         ]
@@ -375,7 +375,7 @@ def _verdicts(about: About) -> list[str]:
     heads = {"this model": about.own, RESIDUAL: about.residual}
     stand = {name: verdict.of_model(results) for name, results in heads.items() if results}
     said = [f"- {name}: {verdict.sentence(each)}" for name, each in stand.items()]
-    return [*said, f"- beyond words: {verdict.scale([one for each in stand.values() for one in each])}"]
+    return [*said, f"- skill score: {verdict.scale([one for each in stand.values() for one in each])}"]
 
 
 def _rows_key(result: Result) -> tuple[str, ...]:
@@ -384,7 +384,7 @@ def _rows_key(result: Result) -> tuple[str, ...]:
 
 
 def _set_name(result: Result) -> str:
-    drawn = f", {result.config['examples']:,} examples drawn" if "examples" in result.config else ""
+    drawn = f", {result.config['max_examples']:,} examples drawn" if "max_examples" in result.config else ""
     title = challenge_sets.display_name(result.set)
     return f"{title}, {result.data['name']} {result.data['split']}".strip() + drawn
 
@@ -404,7 +404,7 @@ def _cell(estimate: Estimate | None) -> str:
 def _limits(about: About) -> str:
     languages = sorted({corpus.language for corpus in about.corpora} or {about.record["config"]["language"]})
     spoken = " and ".join(LANGUAGES[language] for language in languages)
-    drawn = any("examples" in result.config for result in (*about.own, *about.residual))
+    drawn = any("max_examples" in result.config for result in (*about.own, *about.residual))
     points = [
         f"It knows {spoken} sentences like those it was trained on; other text is at your own risk.",
         f"One run, with the seed {about.record['config']['seed']}: the intervals are over examples and say nothing of "

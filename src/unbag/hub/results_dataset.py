@@ -32,7 +32,7 @@ _COLUMNS: Final[Mapping[str, tuple[pa.DataType, str]]] = {
     "dtype": (pa.string(), "what the model computed in"),
     "set": (pa.string(), "the challenge set"),
     "config": (pa.string(), "its config: corpus, split, mode"),
-    "options": (pa.string(), "the set's options as JSON; `examples`, where not all were asked"),
+    "options": (pa.string(), "the set's options as JSON; `max_examples`, where examples were drawn"),
     "data_revision": (pa.string(), "commit of the corpus, or sha256 of the file"),
     "data_sha256": (pa.string(), "of the rows that were asked: equal where two models answered the same"),
     "metric": (pa.string(), "the metric's name"),

@@ -186,7 +186,7 @@ def validate_shared_folder(folder: Folder, group: ProcessGroup) -> None:
                 raise ValueError(
                     f"process {group.rank} on {hosts[group.rank]} does not see what process {unseen[0]} on "
                     f"{hosts[unseen[0]]} writes to {folder}; name a folder that all processes see, or an address such "
-                    "as s3://… (--out)"
+                    "as s3://… (--output-dir)"
                 )
             time.sleep(0.2)
 

@@ -139,7 +139,7 @@ class CallablePredictor:
 
     @property
     def _outputs(self) -> dict[str, str]:
-        return {} if self._order is None else {"outputs": ",".join(self._order)}
+        return {} if self._order is None else {"label_order": ",".join(self._order)}
 
     def predict(self, premises: Sequence[str], hypotheses: Sequence[str]) -> NDArray[np.float32]:
         """Return the probabilities of n pairs, shape (n, len(label_space)).

@@ -18,7 +18,7 @@ from unbag.data.labels import LABELS, of_one_output, resolve_order
 from unbag.inference.hub_files import Origin, elsewhere, names_code, origin_of
 from unbag.inference.label_probe import PAIRS
 from unbag.inference.predictor import ModelError
-from unbag.inference.single_output import RANKING, Threshold, checked_threshold
+from unbag.inference.single_output import BREAK_EVEN, Threshold, checked_threshold
 from unbag.inference.tokenization import length_limit
 from unbag.utils import errors
 from unbag.utils.advice import first_fitting
@@ -471,9 +471,9 @@ def _threshold(config: "PretrainedConfig", threshold: Any, source: str) -> Thres
             f"{source} has one output, like models that rank, check facts or score similarity; "
             + first_fitting(
                 "say where entailment begins as its card does, --threshold 0.5 (of the sigmoid of the output), or, "
-                f"where that is not known, --threshold {RANKING}",
+                f"where that is not known, --threshold {BREAK_EVEN}",
                 "`unbag evaluate --threshold` says where entailment begins, this command takes models of several "
-                "outputs",
+                "label_order",
             )
         )
     return checked_threshold(threshold)

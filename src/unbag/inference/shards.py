@@ -175,7 +175,7 @@ def _warn_if_alone(store: Store, shard: Shard) -> None:
     if not others and shard.of > 1:
         logger.warning(
             "shard %s has done its own part, and sees no other shard at work in %s; if others are at work, they do not "
-            "see this folder: name one that all see, or an address such as s3://… (--out)",
+            "see this folder: name one that all see, or an address such as s3://… (--output-dir)",
             shard,
             store.folder,
         )

@@ -3,7 +3,7 @@
 A score is read as entailment against the rest: `data.labels.TWO_WAY`; or, of a model that is known to find
 contradictions, as contradiction against the rest: `data.labels.CONTRADICTION_OR_NOT`. Where that label begins is a
 threshold that the user states, a share between 0 and 1 of the logit's sigmoid, as such models' cards state it. Where
-none is known, the user says `ranking`: on each set as many pairs are taken for it as are labelled so, those of the
+none is known, the user says `break-even`: on each set as many pairs are taken for it as are labelled so, those of the
 highest scores.
 """
 
@@ -18,9 +18,9 @@ from unbag.data.labels import ENTAILMENT, positive_of
 from unbag.data.predictions import SetPredictions
 from unbag.scoring.ranking import area_under_curve, break_even
 
-RANKING: Final = "ranking"
+BREAK_EVEN: Final = "break-even"
 
-Threshold = float | Literal["ranking"]
+Threshold = float | Literal["break-even"]
 
 
 class Ranking(TypedDict):
@@ -38,7 +38,7 @@ class Ranking(TypedDict):
 
     auc: float | None
     threshold: float | None
-    taken: int
+    n_predicted_entailed: int
     pairs: int
 
 
@@ -46,20 +46,20 @@ def checked_threshold(threshold: Any) -> Threshold:
     """Return a threshold as the user states it, a number or its text.
 
     Raises:
-        ValueError: if it is neither between 0 and 1 nor `ranking`.
+        ValueError: if it is neither between 0 and 1 nor `break-even`.
 
-    >>> checked_threshold("0.5"), checked_threshold("ranking")
-    (0.5, 'ranking')
+    >>> checked_threshold("0.5"), checked_threshold("break-even")
+    (0.5, 'break-even')
     """
-    if threshold == RANKING:
-        return "ranking"
+    if threshold == BREAK_EVEN:
+        return "break-even"
     try:
         share = float(threshold)
     except (TypeError, ValueError):
         share = math.nan
     if not 0 < share < 1:
         raise ValueError(
-            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {RANKING}; found "
+            f"expected a threshold between 0 and 1, of the sigmoid of the model's output, or {BREAK_EVEN}; found "
             f"{threshold!r}"
         )
     return share
@@ -71,7 +71,7 @@ def logit_of(threshold: Threshold) -> float:
     >>> logit_of(0.5)
     0.0
     """
-    return 0.0 if threshold == RANKING else math.log(threshold / (1 - threshold))
+    return 0.0 if threshold == BREAK_EVEN else math.log(threshold / (1 - threshold))
 
 
 def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> tuple[SetPredictions, Ranking]:
@@ -80,18 +80,24 @@ def ranked(answers: SetPredictions, labels: ArrayLike, threshold: Threshold) -> 
     Args:
         answers: in a two-label space, of n pairs.
         labels: the pairs' gold ids, shape (n,).
-        threshold: the one the answers were made with; for `ranking` they are made here.
+        threshold: the one the answers were made with; for `break-even` they are made here.
     """
     positive_column = _positive_column(answers)
     scores = scores_of(answers.probabilities, answers.label_space)
     positive = answers.gold(labels) == positive_column
-    share: float | None = None if threshold == RANKING else threshold
-    if threshold == RANKING:
+    share: float | None = None if threshold == BREAK_EVEN else threshold
+    if threshold == BREAK_EVEN:
         least = least_score(answers, labels)
         answers = taken_from(answers, least)
         share = float(1 / (1 + np.exp(-least))) if math.isfinite(least) else None
-    taken = int((answers.predicted == positive_column).sum())
-    return answers, Ranking(auc=area_under_curve(scores, positive), threshold=share, taken=taken, pairs=len(scores))
+    n_predicted = int((answers.predicted == positive_column).sum())
+    ranking = Ranking(
+        auc=area_under_curve(scores, positive),
+        threshold=share,
+        n_predicted_entailed=n_predicted,
+        pairs=len(scores),
+    )
+    return answers, ranking
 
 
 def least_score(answers: SetPredictions, labels: ArrayLike) -> float:
@@ -133,13 +139,14 @@ def _positive_column(answers: SetPredictions) -> int:
 def sentence(model: str, ranking: Ranking, threshold: str, label: str = ENTAILMENT) -> str:
     """Return what is to be said of a model of one output, read as a label or not, beside its scores on a set."""
     share = "none" if ranking["threshold"] is None else f"{ranking['threshold']:.3g}"
-    how = (
-        f"as no threshold is known, as many pairs are taken for {label} as are labelled so, those it scores highest "
-        f"({ranking['taken']:,} of {ranking['pairs']:,}, from {share} on). The scores above rest on that number, "
-        "which no user knows"
-        if threshold == RANKING
-        else f"{label} begins at {share} ({ranking['taken']:,} of {ranking['pairs']:,} pairs)"
-    )
+    counts = f"{ranking['n_predicted_entailed']:,} of {ranking['pairs']:,}"
+    if threshold == BREAK_EVEN:
+        how = (
+            f"no threshold is known, so {counts} pairs are predicted {label}, as many as have that label: those "
+            f"with the highest scores, from {share} on. The scores above use this number, which is unknown in deployment"
+        )
+    else:
+        how = f"{label} is predicted from {share} on ({counts} pairs)"
     area = (
         "All pairs here are labelled alike, so the order of its outputs says nothing."
         if ranking["auc"] is None

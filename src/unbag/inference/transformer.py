@@ -96,12 +96,12 @@ class TransformerPredictor:
             "kind": "transformer",
             "model": classifier.name,
             "revision": classifier.revision,
-            "outputs": ",".join(self.order),
+            "label_order": ",".join(self.order),
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": self.model.device.type,
             "attention": str(self.model.config._attn_implementation),
-            "shortcut": "first-token" if shortened else "none",
-            "layout": "packed" if packed else "plain",
+            "last_layer": "first-token" if shortened else "none",
+            "weight_layout": "packed" if packed else "plain",
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
             "torch": torch.__version__,
@@ -141,7 +141,7 @@ class TransformerPredictor:
             head: what answers: the model's own head (`plain`; of a model trained by HEX f([h, 0]), by which its
                 authors' code predicts), or, of a model trained by HEX, that head less what the words alone explain
                 (`residual`: F_L, by which the paper's text predicts; see `unbag.models.hex.residual`).
-            threshold: of a model of one output, from which share of its sigmoid on a pair is entailed; or `ranking`,
+            threshold: of a model of one output, from which share of its sigmoid on a pair is entailed; or `break-even`,
                 where that is not known (`unbag.inference.single_output`).
             trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
                 hash of it.

@@ -20,7 +20,7 @@ DEFAULT_EXAMPLES: Final = 100
 """Source examples of each set that is asked for by its name: seconds of a small model at each evaluation."""
 
 BEYOND_GUESSING: Final = "beyond_guessing"
-"""What the score beyond words is called where no lexical model was asked: 0 is then the best of chance, a constant
+"""What the skill score is called where no lexical model was asked: 0 is then the best of chance, a constant
 prediction and, in a training loop, the model's own answers to shuffled words (`scoring.skill`)."""
 
 BOUNDS: Final = ("low", "high")
@@ -34,7 +34,7 @@ class BuiltChallengeSet:
     Attributes:
         described: the set.
         rows: a `datasets.Dataset`.
-        decisive: which rows the score beyond words rests on (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
+        decisive: which rows the skill score rests on (`challenge_sets.request.BuiltSet.decisive`), shape (n,).
         control: these with shuffled words, draw after draw (`challenge_sets.request.BuiltSet.control`); None where
             these are not asked.
     """
@@ -93,21 +93,21 @@ def quantities(requests: Sequence[Request]) -> Iterator[tuple[str, Quantity]]:
                 yield f"{request.name}_{name}", quantity
 
 
-def requested(sets: Sequence[Request | str] | Request | str, examples: int) -> list[Request]:
+def requested(sets: Sequence[Request | str] | Request | str, max_examples: int) -> list[Request]:
     """Return the requests for some sets.
 
     Args:
         sets: names, of which a sample of so many examples is asked, and requests, which are asked as they are.
-        examples: how many source examples of a set that is named.
+        max_examples: Maximum number of source examples of a set that is given by name.
 
     Raises:
         ValueError: if there is no such set, none is asked for, or one of them twice.
     """
-    if examples < 1:
-        raise ValueError(f"expected at least 1 example of each set, found examples={examples}")
+    if max_examples < 1:
+        raise ValueError(f"expected at least 1 example of each set, got max_examples={max_examples}")
     listed = [sets] if isinstance(sets, Request | str) else list(sets)
     requests = [
-        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), examples=examples)
+        each if isinstance(each, Request) else replace(suite.sampled(suite.request(each)), max_examples=max_examples)
         for each in listed
     ]
     found = [request.name for request in requests]
@@ -164,7 +164,7 @@ def _within(request: Request, asked: BuiltChallengeSet, share: int) -> BuiltChal
             )
         # The control has more draws of each row where there are fewer rows: draw in smaller and smaller steps.
         examples = max(1, min(examples - 1, examples * share // len(asked)))
-        asked = built(replace(request, examples=examples))
+        asked = built(replace(request, max_examples=examples))
     return asked
 
 

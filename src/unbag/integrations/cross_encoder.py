@@ -65,7 +65,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         self,
         sets: Sequence[Request | str] | Request | str,
         *,
-        examples: int = DEFAULT_EXAMPLES,
+        max_examples: int = DEFAULT_EXAMPLES,
         name: str = "unbag",
         primary: str | None = None,
         batch_size: int = 32,
@@ -73,7 +73,7 @@ class CrossEncoderEvaluator(BaseEvaluator):
         write_csv: bool = True,
     ) -> None:
         super().__init__()  # type: ignore[no-untyped-call, unused-ignore]
-        requests = requested(sets, examples)
+        requests = requested(sets, max_examples)
         known = dict(quantities(requests))
         self._numbers = list(known)
         primary = next(iter(known)) if primary is None else primary

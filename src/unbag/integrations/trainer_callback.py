@@ -68,7 +68,7 @@ class UnbagCallback(TrainerCallback):
         trainer: Any,
         sets: Sequence[Request | str] | Request | str,
         *,
-        examples: int = DEFAULT_EXAMPLES,
+        max_examples: int = DEFAULT_EXAMPLES,
         max_rows: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
@@ -80,7 +80,7 @@ class UnbagCallback(TrainerCallback):
         self._trainer, self._batch_tokens = trainer, batch_tokens
         if max_rows is not None:
             check_int("max_rows", max_rows, least=1)
-        self._requests = requested(sets, examples)
+        self._requests = requested(sets, max_examples)
         self._check(trainer.model)
         group = process_group()
         self._sets: list[BuiltChallengeSet] = group.main_process_first(lambda: bounded(self._requests, max_rows))

@@ -27,12 +27,12 @@ _BETTER: Final = {True: "higher is better", False: "lower is better", None: ""}
 _QUIET: Final = "opacity:.7;font-size:.9em;margin:.3em 0"
 
 
-def fragment(results: Sequence[Result], left_out: Sequence[SkippedSet] = ()) -> str:
-    """Return the verdict on a model, its score beyond words on each set, and all numbers folded away.
+def fragment(results: Sequence[Result], skipped: Sequence[SkippedSet] = ()) -> str:
+    """Return the verdict on a model, its skill score on each set, and all numbers folded away.
 
     Args:
         results: of one model.
-        left_out: sets without a result.
+        skipped: sets without a result.
     """
     standings = verdict.of_model(results)
     parts = ['<div style="font-family:system-ui,sans-serif;line-height:1.4;max-width:52em">']
@@ -44,7 +44,7 @@ def fragment(results: Sequence[Result], left_out: Sequence[SkippedSet] = ()) -> 
             f'<p style="{_QUIET}">{escape(verdict.scale(standings))}</p>',
             *(_numbers(result, results) for result in results),
         ]
-    parts += [f'<p style="{_QUIET}">Left out: {escape(each.set)} ({escape(each.reason)})</p>' for each in left_out]
+    parts += [f'<p style="{_QUIET}">Left out: {escape(each.set)} ({escape(each.reason)})</p>' for each in skipped]
     return "\n".join([*parts, "</div>"])
 
 
@@ -55,7 +55,7 @@ def _table(standings: Sequence[SetVerdict], results: Sequence[Result]) -> str:
         f'<th scope="col" style="{style};font-weight:600">{head}</th>'
         for head, style in (
             ("set", _WORDS),
-            ("beyond words [95 %]", _NUMBER),
+            ("skill score [95 %]", _NUMBER),
             ("", _WORDS),
             ("rows", _NUMBER),
             ("standing", _WORDS),

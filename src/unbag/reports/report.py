@@ -29,16 +29,16 @@ class Report(Sequence[Result]):
 
     Attributes:
         results: one a set, in the order asked; none in the processes after the first.
-        left_out: the sets without one, and why.
+        skipped: the sets without one, and why.
         folder: where `results.json`, the examples and the samples lie.
     """
 
     def __init__(
-        self, results: Iterable[Result], folder: Path, left_out: Iterable[SkippedSet] = (), *, temporary: bool = False
+        self, results: Iterable[Result], folder: Path, skipped: Iterable[SkippedSet] = (), *, temporary: bool = False
     ) -> None:
         """Hold the results that lie in a folder, which, where it is temporary, goes with the report."""
         self.results = list(results)
-        self.left_out = list(left_out)
+        self.skipped = list(skipped)
         self.folder = folder
         if temporary:
             weakref.finalize(self, shutil.rmtree, folder, ignore_errors=True)
@@ -118,31 +118,31 @@ class Report(Sequence[Result]):
 
     def __str__(self) -> str:
         """Return each set's table and what they are together, as the command prints it."""
-        return _text(self._views() if self.results else [], self.left_out)
+        return _text(self._views() if self.results else [], self.skipped)
 
     def __repr__(self) -> str:
-        return _text(terminal.together(self.results) if self.results else [], self.left_out)
+        return _text(terminal.together(self.results) if self.results else [], self.skipped)
 
     def _repr_html_(self) -> str:
         """Return what a notebook shows."""
-        return notebook.fragment(self.results, self.left_out)
+        return notebook.fragment(self.results, self.skipped)
 
     def _views(self) -> list[RenderableType]:
         return [*terminal.views(self.results), *terminal.together(self.results)]
 
     def _require_results(self) -> None:
         if not self.results:
-            raise ValueError(f"expected results to write, found none: {_listed(self.left_out) or 'no set was asked'}")
+            raise ValueError(f"expected results to write, found none: {_listed(self.skipped) or 'no set was asked'}")
 
 
-def _text(views: Sequence[RenderableType], left_out: Sequence[SkippedSet]) -> str:
+def _text(views: Sequence[RenderableType], skipped: Sequence[SkippedSet]) -> str:
     to = io.StringIO()
     terminal.show(views, console(file=to, width=_WIDTH))
     lines = [line.rstrip() for line in to.getvalue().splitlines()]
-    return "\n".join([*lines, *([escape_control_chars(f"Left out: {_listed(left_out)}")] if left_out else [])]).strip(
+    return "\n".join([*lines, *([escape_control_chars(f"Left out: {_listed(skipped)}")] if skipped else [])]).strip(
         "\n"
     )
 
 
-def _listed(left_out: Sequence[SkippedSet]) -> str:
-    return "; ".join(f"{each.set} ({each.reason})" for each in left_out)
+def _listed(skipped: Sequence[SkippedSet]) -> str:
+    return "; ".join(f"{each.set} ({each.reason})" for each in skipped)

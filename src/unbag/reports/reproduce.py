@@ -5,7 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from unbag import challenge_sets
 from unbag.challenge_sets import loading
-from unbag.challenge_sets.base import BEYOND_WORDS
+from unbag.challenge_sets.base import SKILL
 from unbag.challenge_sets.perturbations.permutation import DEFAULT_SEED
 from unbag.challenge_sets.results import Result
 from unbag.data.corpora import CORPORA, OFFICIAL
@@ -14,9 +14,9 @@ from unbag.evaluation.verdict import percentage
 from unbag.inference.single_output import sentence
 
 _COMMIT: Final = 40  # hexadecimal digits
-_VALUES: Final = ("dtype", "head", "label_map", "threshold", "shots", "base_url")
+_VALUES: Final = ("dtype", "head", "label_map", "threshold", "num_fewshot", "base_url")
 _SWITCHES: Final = {
-    "chat": {True: "--chat", False: "--no-chat"},
+    "apply_chat_template": {True: "--apply-chat-template", False: "--no-apply-chat-template"},
     "trust_labels": {True: "--trust-labels"},
     "trust_remote_code": {True: "--trust-remote-code"},
 }
@@ -55,8 +55,8 @@ def rerun(result: Result) -> ReproduceCommand:
         else:
             words = ["evaluate", *_model(result), "--sets", result.set]
         words += [*_pairs(result), *_options(result)]
-        if (beyond := result.scores.get(BEYOND_WORDS)) and beyond["lexical_model"] is None:
-            words.append("--no-lexical")
+        if (beyond := result.scores.get(SKILL)) and beyond["lexical_model"] is None:
+            words.append("--no-lexical-baseline")
         if beyond and beyond.get("shuffled") is None and challenge_sets.get(result.set).has_shuffled_control:
             words.append("--no-shuffled")
         return ReproduceCommand(shlex.join(["unbag", *words]), _remark(result))
@@ -105,35 +105,35 @@ def _is_own(result: Result) -> bool:
 def _pairs(result: Result) -> list[str]:
     """Return what a command says of the pairs and how many of them."""
     data = result.data
-    read_as: dict[str, Any] = data.get("read_as", {})
-    if lost := sorted(read_as.keys() - {"columns", "labels", "language"}):
-        raise _NoCommandError(f"{lost[0]}={read_as[lost[0]]} of the pairs can be given from Python only")
+    load_options: dict[str, Any] = data.get("load_options", {})
+    if lost := sorted(load_options.keys() - {"columns", "labels", "language"}):
+        raise _NoCommandError(f"{lost[0]}={load_options[lost[0]]} of the pairs can be given from Python only")
     words: list[str] = []
     if _is_own(result):
         words += ["--data", *([data["name"], "--split", data["split"]] if data["split"] else [data["origin"]])]
     elif data["name"] in CORPORA:
         words += ["--corpus", data["name"]]
         words += ["--split", data["split"]] if loading.takes_split(result.set, data["name"]) else []
-    if "columns" in read_as:
-        words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in read_as["columns"].items())]
-    if "labels" in read_as:
-        words += ["--labels", ",".join(read_as["labels"])]
-    if "language" in read_as:
-        words += ["--language", read_as["language"]]
-    if "examples" in result.config:
-        words += ["--examples", str(result.config["examples"]), "--seed", str(result.config["examples_seed"])]
+    if "columns" in load_options:
+        words += ["--columns", ",".join(f"{ours}={theirs}" for ours, theirs in load_options["columns"].items())]
+    if "labels" in load_options:
+        words += ["--labels", ",".join(load_options["labels"])]
+    if "language" in load_options:
+        words += ["--language", load_options["language"]]
+    if "max_examples" in result.config:
+        words += ["--max-examples", str(result.config["max_examples"]), "--seed", str(result.config["sample_seed"])]
     return words
 
 
 def _options(result: Result) -> list[str]:
     """Return what a command says of the set's own options and of what a built-in model is fitted to."""
     defaults: dict[str, Any] = {option.name: option.default for option in loading.described_options(result.set)}
-    defaults["seed"] = result.config.get("examples_seed", DEFAULT_SEED)  # --seed is for all that is drawn
+    defaults["seed"] = result.config.get("sample_seed", DEFAULT_SEED)  # --seed is for all that is drawn
     options = {name: _listed(value) for name, value in result.config.items() if name in loading.options(result.set)}
     words: list[str] = []
     training = result.model.get("options", {}).get("training")
     if training is not None:
-        words += ["--training", ",".join(training)]
+        words += ["--train-data", ",".join(training)]
     for name, value in options.items():
         if value in (defaults[name], None, "", []):
             continue
@@ -152,7 +152,7 @@ def remarks(result: Result) -> list[str]:
     model = result.model
     said = []
     if ranking := model.get("ranking"):
-        label = positive_of(str(model.get("outputs", "")).split(","))
+        label = positive_of(str(model.get("label_order", "")).split(","))
         said.append(sentence(str(model["name"]), ranking, str(model.get("threshold")), label))
     if result.truncated_share:
         limit = f"{model['max_length']} tokens that" if "max_length" in model else "input that"

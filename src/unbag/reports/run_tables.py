@@ -28,7 +28,7 @@ def exported(folders: Sequence[Path]) -> ExportedTable:
     told = quantities.summarize_verdicts(verdicts)
     everything = [each for of_one in verdicts.values() for each in of_one]
     notes = (
-        f"Values with 95 % intervals. Of the score beyond words {scale(everything)}",
+        f"Values with 95 % intervals. Of the skill score {scale(everything)}",
         LOWER,
         *(f"Verdict on {name}: {said}" for name, said in told["verdicts"].items()),
     )

@@ -1,4 +1,4 @@
-"""Results as tables that fit a terminal: per set, the summary with the verdict, and models crossed with corpora.
+"""Terminal tables: one per set, the summary with the verdict, and the cross-domain table.
 
 The cross-domain table has the accuracy of each model on each corpus (ReSNLI paper, Table 2).
 """
@@ -26,7 +26,10 @@ _LEGEND: Final = ", ".join(f"{mark} {standing}" for standing, mark in MARKS.item
 
 
 def summary(results: Sequence[Result]) -> RenderableType:
-    """Return a row for each set, in the order of the results: interval and n of one model, or the values of several."""
+    """Build the table of skill scores, one row per set in the order of the results, and the verdicts.
+
+    One model is shown with intervals and its baselines, several models with their values side by side.
+    """
     found = verdicts(results)
     names = list(found)
     sentences = [Text(f"Verdict{_of(name, names)}: {sentence(each)}", style="bold") for name, each in found.items()]
@@ -36,16 +39,19 @@ def summary(results: Sequence[Result]) -> RenderableType:
     if len(asked) == 1:
         [one] = asked
         if one.score.value is None:
-            line = f"No score beyond words: {TOO_FEW_ROWS}."
+            line = f"No skill score: {TOO_FEW_ROWS}."
         else:
-            line = f"Beyond words {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
+            line = f"Skill score {interval(one.score)}, {one.score.n:,} rows. {scale(asked)}"
         return Group(Text(line), *sentences)
-    table = _empty("model", "shuffled", "lexical", "beyond words [95 %]", "")
+    table = _empty("model", "shuffled", "lexical", "skill [95 %]", "")
+    few = next((each.reason for each in asked if each.reason), "")
     for each in asked:
         parts = (_part(value) for value in (each.model, each.shuffled, each.lexical))
-        table.add_row(name_of(each.result, results), *parts, interval(each.score), each.standing)
-    told = f"On the left 0 is chance. Beyond words {scale(asked)}"
-    return Group(Text(names[0], style="italic"), table, Text(told, style="dim"), *sentences)
+        mark = "*" if each.reason else ""
+        table.add_row(name_of(each.result, results), *parts, interval(each.score), f"{each.standing}{mark}")
+    note = f"In the first three columns 0 is chance. Skill score: {scale(asked)}"
+    note += f" * Inconclusive whatever the interval: {few}." if few else ""
+    return Group(Text(names[0], style="italic"), table, Text(note, style="dim"), *sentences)
 
 
 def _part(share: float | None) -> str:
@@ -67,7 +73,7 @@ def _several(found: Mapping[str, Sequence[SetVerdict]], results: Sequence[Result
         for name, row in rows.items():
             table.add_row(name, *(row.get(model, "") for model in shown), row["n"])
         parts.append(table)
-    return Group(*parts, Text("Score beyond words; unbag compare tests two models.", style="dim"))
+    return Group(*parts, Text("Skill scores; `unbag compare` tests the difference of two models.", style="dim"))
 
 
 def _empty(*numbers: str) -> Table:
@@ -82,14 +88,14 @@ def _of(name: str, names: Sequence[str]) -> str:
 
 
 def name_of(result: Result, results: Sequence[Result]) -> str:
-    """Return the name of a row: the set's display name, with its data where the set comes with several."""
+    """Build the name of a row: the display name of the set, with its corpus if the set was evaluated on several."""
     several = {other.corpus for other in results if other.set == result.set}
     title = challenge_sets.display_name(result.set)
     return f"{title} {result.corpus}" if len(several) > 1 else title
 
 
 def cross_table(results: Sequence[Result]) -> RenderableType:
-    """Return the table of results on the plain set: by corpus, each model."""
+    """Build the cross-domain table from results on the plain set: one row per corpus and model."""
     models = list(dict.fromkeys(result.model["name"] for result in results))
     corpora = list(dict.fromkeys(result.corpus for result in results))
     scores = {(result.model["name"], result.corpus): result.scores for result in results}
@@ -102,15 +108,15 @@ def cross_table(results: Sequence[Result]) -> RenderableType:
             first, last = model == models[0], model == models[-1]
             table.add_row(corpus if first else "", model, interval(accuracy), f"{accuracy.n:,}", end_section=last)
     majorities = ", ".join(f"{corpus} {scores[models[0], corpus]['majority']:.3f}" for corpus in corpora)
-    said = [Text(f"{result.corpus}: {each}") for result in results for each in remarks(result)]
-    return Group(table, Text(f"A constant answer at best: {majorities}.", style="dim"), *said)
+    notes = [Text(f"{result.corpus}: {each}") for result in results for each in remarks(result)]
+    return Group(table, Text(f"Best constant prediction: {majorities}.", style="dim"), *notes)
 
 
 FILE: Final = "table.txt"
 
 
 def view(result: Result) -> RenderableType:
-    """Return one result as its set's table with what that says in words."""
+    """Build the view of one result: the table of its set, a sentence that sums it up, and warnings."""
     tables = challenge_sets.get(result.set).module("table")
     reading = tables.reading(result)
     warning = result.model.get("label_probe_warning")
@@ -120,23 +126,23 @@ def view(result: Result) -> RenderableType:
 
 
 def views(results: Sequence[Result], *, crossed: bool = False) -> list[RenderableType]:
-    """Return each result's view; or one table of all, where they are models `crossed` with corpora."""
+    """Build the view of each result; with `crossed`, one cross-domain table of all results."""
     return [cross_table(results)] if crossed else [view(result) for result in results]
 
 
 def together(results: Sequence[Result]) -> list[RenderableType]:
-    """Return what results are together: the score beyond words on each set, and the verdict."""
+    """Build the views that sum up several results: the skill score on each set, and the verdict."""
     return [summary(results)]
 
 
 def write(renderables: Sequence[RenderableType], path: Path) -> None:
-    """Write views as a text file, 80 columns wide."""
+    """Write views to a text file, 80 columns wide."""
     with atomic_write(path) as tmp, tmp.open("w", encoding="utf-8") as file:
         show(renderables, console(file=file, width=80))
 
 
 def show(renderables: Sequence[RenderableType], to: Console) -> None:
-    """Print views, an empty line after each."""
+    """Print views with an empty line after each."""
     for renderable in renderables:
         to.print(renderable)
         to.print()

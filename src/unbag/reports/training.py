@@ -80,7 +80,7 @@ def _points(difference: Estimate) -> str:
 
 def _remarks(record: Mapping[str, Any]) -> list[str]:
     lines = [f"Nothing to compare: {record['why_not']}."] if record["why_not"] else []
-    lines += [f"Left out: {name} ({why})." for name, why in record["left_out"].items()]
+    lines += [f"Left out: {name} ({why})." for name, why in record["skipped"].items()]
     return lines
 
 

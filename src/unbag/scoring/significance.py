@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from unbag.scoring import skill
+from unbag.scoring import skill, verification
 from unbag.scoring.bootstrap import DIFFERENCE, MEAN, RATIO, Estimate, Sample, resampled_sums, two_sided_p
 from unbag.scoring.intervals import contrast_limits
 from unbag.scoring.natural_logic import macro
@@ -30,6 +30,8 @@ STATISTICS: Final[Mapping[str, Callable[[Floats], Floats]]] = {
     MEAN: _ratio,
     DIFFERENCE: lambda sums: _ratio(sums[:, :2]) - _ratio(sums[:, 2:]),
     skill.STATISTIC: skill.statistic,
+    verification.BALANCED: verification.balanced,
+    verification.AUROC: verification.auroc_of,
     **{f"macro_{name}": partial(macro, measure=name) for name in ("f1", "precision", "recall")},
 }
 """How sums over examples, shape (r, m), become quantities, shape (r,), by the name in `Sample.statistic`."""
@@ -93,7 +95,7 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
 
     Proportions, and differences of them, have the limits of `intervals.contrast_limits`. All else has those of the
     paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004, "Statistical
-    Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250), the score beyond words
+    Significance Tests for Machine Translation Evaluation", https://aclanthology.org/W04-3250), the skill score
     with what `skill.interval` adds; where no draw differs from another these tell nothing, and there are no
     limits. The p value inverts the percentile interval (`bootstrap.two_sided_p`). With fewer than some thirty examples
     (the seeds of SICCK) it is too small.

@@ -1,4 +1,4 @@
-"""The score beyond words: 0 is the best of what needs no word order on the same rows, 1 a perfect reader.
+"""The skill score: 0 is the best of what needs no word order on the same rows, 1 a perfect reader.
 
 The papers' own numbers cannot be read alone: a coin has a lower P^c than any model, one answer for all is right on most
 of Breaking NLI, and a bag of words is right on two thirds of SNLI. Here every set has one scale (ours), of which both
@@ -32,7 +32,7 @@ from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampl
 from unbag.scoring.intervals import LEVEL, Floats, effective_sizes, widening
 from unbag.scoring.validation import numbered
 
-STATISTIC: Final = "beyond_words"
+STATISTIC: Final = "skill"
 """The name of this statistic in `scoring.significance.STATISTICS`."""
 
 LEAST_ROWS: Final = 50
@@ -67,7 +67,7 @@ class Credits(NamedTuple):
     names: Sequence[str] | None = None
 
 
-class LeftOutLabel(TypedDict):
+class ExcludedLabel(TypedDict):
     """A gold label that does not count.
 
     Attributes:
@@ -81,34 +81,34 @@ class LeftOutLabel(TypedDict):
     reason: str
 
 
-class BeyondWordsScores(TypedDict):
-    """The score beyond words with what it is made of; an `Estimate` is (value, low, high, n).
+class SkillScores(TypedDict):
+    """The skill score with what it is made of; an `Estimate` is (value, low, high, n).
 
     Attributes:
         score: at most 1, below 0 where what needs no word order does better. Its interval draws sources, with the
             answers of the model, of its shuffled control and of the lexical baseline; `n` counts the rows.
         p: of the score being 0, two-sided, by the same draws; None without draws.
         model: s of the model.
-        words: s of the lexical baseline; None where none was asked.
+        baseline: s of the lexical baseline; None without one.
         shuffled: s of the shuffled control; None where none was asked.
-        floor: what 0 stands for, the best of these: `words`, `shuffled`, or else `guess`.
-        labels: how many gold labels count (K).
-        sources: how many sources the rows are of.
-        left_out: the gold labels that do not count.
+        reference: what 0 stands for, the best of these: `baseline`, `shuffled`, or else `chance`.
+        n_labels: number of gold labels that count (K).
+        n_sources: number of sources that the rows are made from.
+        excluded: the gold labels that do not count.
     """
 
     score: Estimate
     p: float | None
     model: float
-    words: float | None
+    baseline: float | None
     shuffled: float | None
-    floor: str
-    labels: int
-    sources: int
-    left_out: list[LeftOutLabel]
+    reference: str
+    n_labels: int
+    n_sources: int
+    excluded: list[ExcludedLabel]
 
 
-def beyond_words(
+def skill_score(
     model: Credits,
     lexical: Credits | None = None,
     shuffled: Credits | None = None,
@@ -116,8 +116,8 @@ def beyond_words(
     annotators: Annotations | None = None,
     resamples: int = DEFAULT_RESAMPLES,
     seed: int = 0,
-) -> BeyondWordsScores | None:
-    """Compute the score beyond words; None where fewer than two gold labels count, so that one answer would do.
+) -> SkillScores | None:
+    """Compute the skill score; None where fewer than two gold labels count, so that one answer would do.
 
     Args:
         model: what the model's answers are worth.
@@ -134,12 +134,12 @@ def beyond_words(
     >>> right = np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 100)
     >>> labels = np.repeat([0, 1], 100)
     >>> half = Credits(right, labels, range(200))
-    >>> beyond_words(half)["score"].value  # balanced accuracy 0.875, of which a guess has 0.5
+    >>> skill_score(half)["score"].value  # balanced accuracy 0.875, of which a guess has 0.5
     0.75
     >>> counting = half._replace(credit=np.array([1.0] * 75 + [0.0] * 25 + [1.0] * 25 + [0.0] * 75))
-    >>> beyond_words(half, counting)["floor"]  # right on half: no more than a guess
-    'guess'
-    >>> beyond_words(half, counting, shuffled=half)["score"].value  # blind to word order
+    >>> skill_score(half, counting)["reference"]  # right on half: no more than a guess
+    'chance'
+    >>> skill_score(half, counting, shuffled=half)["score"].value  # blind to word order
     0.0
     """
     asked = [each for each in (lexical, shuffled) if each is not None]
@@ -147,8 +147,8 @@ def beyond_words(
         raise ValueError("expected the answers of the model and of its baselines to the same rows")
     labels, of_label = np.unique(model.label, return_inverse=True)
     counted = np.ones(len(model.label), dtype=bool) if model.counts is None else np.asarray(model.counts, dtype=bool)
-    left_out = _left_out(model, labels, of_label, counted, annotators)
-    counts_label = np.array([label not in left_out for label in range(len(labels))], dtype=bool)
+    excluded = _excluded_labels(model, labels, of_label, counted, annotators)
+    counts_label = np.array([label not in excluded for label in range(len(labels))], dtype=bool)
     kept = counted & counts_label[of_label] if len(labels) else counted
     n_labels = int(counts_label.sum())
     if n_labels < 2:
@@ -178,28 +178,35 @@ def beyond_words(
         "score": Estimate(value, low, high, int(kept.sum())).of(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
-        "words": None if lexical is None else s_lexical,
+        "baseline": None if lexical is None else s_lexical,
         "shuffled": None if shuffled is None else s_shuffled,
-        "floor": "guess" if max(s_lexical, s_shuffled) <= 0 else "words" if s_lexical >= s_shuffled else "shuffled",
-        "labels": n_labels,
-        "sources": sources,
-        "left_out": [each for each in left_out.values() if each["rows"]],
+        "reference": _reference(s_lexical, s_shuffled),
+        "n_labels": n_labels,
+        "n_sources": sources,
+        "excluded": [each for each in excluded.values() if each["rows"]],
     }
 
 
-def _left_out(
+def _reference(s_lexical: float, s_shuffled: float) -> str:
+    """Name what a score of 0 stands for: the best of chance and the two baselines."""
+    if max(s_lexical, s_shuffled) <= 0:
+        return "chance"
+    return "baseline" if s_lexical >= s_shuffled else "shuffled"
+
+
+def _excluded_labels(
     credits: Credits,
     labels: NDArray[Any],
     of_label: NDArray[np.intp],
     counted: NDArray[np.bool_],
     annotators: Annotations | None,
-) -> dict[int, LeftOutLabel]:
+) -> dict[int, ExcludedLabel]:
     """Return the gold labels that do not count, also those without a row, by their position among `labels`."""
     rows = np.bincount(of_label[counted], minlength=len(labels))
     votes = None if annotators is None else [annotators[row] for row in np.flatnonzero(counted).tolist()]
     agreement = None if votes is None else fleiss_kappa(votes, resamples=0)
     kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
-    left_out: dict[int, LeftOutLabel] = {}
+    excluded: dict[int, ExcludedLabel] = {}
     for position, (label, n) in enumerate(zip(labels.tolist(), rows.tolist(), strict=True)):
         kappa = kappas.get(label)
         if n < LEAST_ROWS:
@@ -209,8 +216,8 @@ def _left_out(
         else:
             continue
         name = str(label) if credits.names is None else credits.names[label]
-        left_out[position] = {"label": name, "rows": n, "reason": reason}
-    return left_out
+        excluded[position] = {"label": name, "rows": n, "reason": reason}
+    return excluded
 
 
 def statistic(sums: Floats) -> Floats:

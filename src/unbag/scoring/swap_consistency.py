@@ -43,17 +43,17 @@ class SwapConsistencyScores(SwapScores):
 
     Attributes:
         n_examples: how many pairs there are.
-        n_left_out: how many of them have another label.
+        n_excluded: how many of them have another label.
         by_label: `SwapScores` for `neutral` and for `contradiction` alone.
-        whole: `SwapAccuracies` over *all* pairs, with the entailment pairs as given both times. Table 1 is most likely
-            this: its column "Before Swap" repeats the accuracies on the whole SNLI test set of Table 3. Its drop is
-            `drop` times the share of pairs that were exchanged.
+        overall: `SwapAccuracies` over *all* pairs, with the entailment pairs as given both times. Table 1 is most
+            likely this: its column "Before Swap" repeats the accuracies on the whole SNLI test set of Table 3. Its
+            drop is `drop` times the share of pairs that were exchanged.
     """
 
     n_examples: int
-    n_left_out: int
+    n_excluded: int
     by_label: dict[str, SwapScores]
-    whole: SwapAccuracies
+    overall: SwapAccuracies
 
 
 def swap_consistency(
@@ -92,7 +92,7 @@ def swap_consistency(
 
     >>> predicted, gold = [0, 1, 2, 2, 1, 1, 2], [0, 1, 2, 1, 1, 2, 1]
     >>> scores = swap_consistency(predicted, gold, list("abcdbcd"), [0, 0, 0, 0, 1, 1, 1])
-    >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_left_out"]
+    >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
     gold, predicted = labelled(references, predictions=predictions)
@@ -155,7 +155,7 @@ def swap_consistency_of_pairs(
         ValueError: if lengths differ, there is no example, or neutral and contradiction have the same id.
 
     >>> scores = swap_consistency_of_pairs([0, 1, 2, 2], [0, 1, 2, 1], [0, 1, 1, 2])
-    >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_left_out"]
+    >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_excluded"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
     if neutral == contradiction:
@@ -171,7 +171,7 @@ def swap_consistency_of_pairs(
         "accuracy_after": np.where(label_stays, after, before) == gold,
         "agreement": (before == after) & (before >= 0),  # none is no answer
     }
-    for subset, rows in ({"kept": label_stays, "whole": np.ones(len(gold), dtype=bool)} | labels).items():
+    for subset, rows in ({"kept": label_stays, "overall": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():
             ratios[subset, name] = (column & rows, rows)
         drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
@@ -189,8 +189,8 @@ def swap_consistency_of_pairs(
 
     return {
         "n_examples": len(gold),
-        "n_left_out": int((~label_stays).sum()),
+        "n_excluded": int((~label_stays).sum()),
         **scores("kept"),
         "by_label": {label: scores(label) for label in labels},
-        "whole": accuracies("whole"),
+        "overall": accuracies("overall"),
     }

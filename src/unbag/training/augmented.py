@@ -61,16 +61,16 @@ class Augmented:
         made: list[Example] = []
         record: dict[str, Any] = {}
         for maker in self._makers:
-            left_out: Counter[str] = Counter()
+            excluded: Counter[str] = Counter()
             n = self._pairs[maker.kind]
-            some = list(drawn(maker, epoch=epoch, pairs=n, seed=self._seed, counts=left_out))
+            some = list(drawn(maker, epoch=epoch, pairs=n, seed=self._seed, counts=excluded))
             labels = Counter(example.label for example in some)
             different = len({example[1:3] for example in some})
             record[maker.kind] = {
                 "pairs": n,
                 "different": different,
                 "labels": dict(sorted(labels.items())),
-                "left_out": dict(sorted(left_out.items())),
+                "excluded": dict(sorted(excluded.items())),
             }
             made += some
         if epoch == 0:

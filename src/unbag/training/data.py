@@ -172,13 +172,13 @@ def _read(name: str, splits: Callable[[Corpus], tuple[str, ...]], how: Mapping[s
 
 
 def _record(sources: Sequence[Source], counts: Counter[str]) -> dict[str, Any]:
-    left_out = {reason: n for reason, n in sorted(counts.items()) if n and reason != "rows"}
+    excluded = {reason: n for reason, n in sorted(counts.items()) if n and reason != "rows"}
     return {
         "origin": sources[0].origin,
         "splits": [source.split for source in sources if source.split],
         "revisions": sorted({source.revision for source in sources}),
         "rows": counts["rows"],
-        "left_out": left_out,
+        "excluded": excluded,
     }
 
 
@@ -189,12 +189,12 @@ def examples_of(rows: Any) -> list[Example]:
     return [Example(*values) for values in zip(*texts, labels, strict=True)]
 
 
-def left_out(part: Part, reason: str, kept: Sequence[Example]) -> Part:
+def excluded(part: Part, reason: str, kept: Sequence[Example]) -> Part:
     """Return a part with fewer pairs, and the reason on its record."""
     lost = len(part.examples) - len(kept)
     if not lost:
         return replace(part, examples=kept)
-    record = {**part.record, "left_out": {**part.record["left_out"], reason: lost}}
+    record = {**part.record, "excluded": {**part.record["excluded"], reason: lost}}
     return replace(part, examples=kept, record=record)
 
 
@@ -204,7 +204,7 @@ def _without(part: Part) -> tuple[Part, Part]:
     is_out = [int(rng.key("held out", example.premise)) % _HELD_OUT_OF == 0 for example in part.examples]
     kept = [example for example, out in zip(part.examples, is_out, strict=True) if not out]
     rest = [example for example, out in zip(part.examples, is_out, strict=True) if out]
-    return left_out(part, "held out", kept), left_out(part, "trained on", rest)
+    return excluded(part, "held out", kept), excluded(part, "trained on", rest)
 
 
 def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
@@ -223,7 +223,7 @@ def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
     for _, p, e in lots[:n]:
         chosen[p].append(e)
     return [
-        left_out(part, "not drawn", [part.examples[e] for e in sorted(kept)])
+        excluded(part, "not drawn", [part.examples[e] for e in sorted(kept)])
         for part, kept in zip(parts, chosen, strict=True)
     ]
 
@@ -231,7 +231,7 @@ def drawn(parts: Sequence[Part], n: int | None, seed: int) -> list[Part]:
 def some(part: Part, n: int, seed: int | str) -> Part:
     """Draw n pairs of one part, or all if there are fewer."""
     lots = sorted(range(len(part.examples)), key=lambda e: int(rng.key(seed, part.examples[e].source_id)))
-    return left_out(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
+    return excluded(part, "not drawn", [part.examples[e] for e in sorted(lots[:n])])
 
 
 def _hash(examples: Sequence[Example]) -> str:
@@ -261,7 +261,7 @@ def permuted(part: Part, *, seed: int) -> Part:
         except TooFewPermutationsError:
             continue
         examples.append(example._replace(premise=premise, hypothesis=hypothesis))
-    return left_out(part, TOO_SHORT, examples)
+    return excluded(part, TOO_SHORT, examples)
 
 
 class Shuffled:

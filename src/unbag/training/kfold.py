@@ -26,7 +26,7 @@ from unbag.scoring.bootstrap import to_json
 from unbag.scoring.natural_logic import MEASURES
 from unbag.training import preflight
 from unbag.training.config_recipes import SEEDS, KFoldConfig, Protocol
-from unbag.training.data import Part, TrainingData, examples_of, left_out
+from unbag.training.data import Part, TrainingData, examples_of, excluded
 from unbag.training.loop import OnStep
 from unbag.training.output import Record
 from unbag.training.rearranged import answered, path_of
@@ -54,7 +54,7 @@ def cross_validate(
     *,
     built: BuiltSet | None = None,
     on_step: Callable[[str], OnStep | None] | None = None,
-    on_progress: "OnProgress | None" = None,
+    progress_callback: "OnProgress | None" = None,
 ) -> Record:
     """Fine-tune a model on all folds but one and predict that one, for each fold and seed; score all predictions.
 
@@ -75,7 +75,7 @@ def cross_validate(
         seeds: the training seeds; none means the authors' five (`config_recipes.SEEDS`).
         built: the set; by default the official one.
         on_step: makes the `OnStep` of a fold's run from what to call it.
-        on_progress: see `unbag.evaluation.evaluator`; of the model as it is.
+        progress_callback: see `unbag.evaluation.evaluator`; of the model as it is.
 
     Returns:
         `zero_shot`, the scores of the model as it is, and `runs`, for each seed the scores of all pairs, each by the
@@ -95,7 +95,7 @@ def cross_validate(
         revision=config.revision,
         label_map=config.label_map,
         max_length=config.max_length,
-        on_progress=on_progress,
+        progress_callback=progress_callback,
     )
     zero_shot = _scores(built, answers)
     runs: list[dict[str, Any]] = []
@@ -176,12 +176,12 @@ def fold_data(built: BuiltSet, fold: int, *, protocol: Protocol = "authors", see
         "splits": [],
         "revisions": [built.data["revision"]],
         "rows": len(examples),
-        "left_out": {},
+        "excluded": {},
     }
     part = Part(_SET, examples, 1.0, built.language, record)
 
     def some(part: Part, reason: str, kept: NDArray[np.bool_]) -> Part:
-        return left_out(part, reason, [example for example, keep in zip(part.examples, kept, strict=True) if keep])
+        return excluded(part, reason, [example for example, keep in zip(part.examples, kept, strict=True) if keep])
 
     if protocol != "authors":
         return TrainingData((some(part, "held out", ~in_fold),), (some(part, "trained on", in_fold),))
@@ -235,7 +235,7 @@ def _zero_shot(
     revision: str | None,
     label_map: str | None,
     max_length: int | None,
-    on_progress: "OnProgress | None",
+    progress_callback: "OnProgress | None",
 ) -> tuple[dict[str, Any], NDArray[np.float32]]:
     """Return what decides a model's numbers, and its probabilities of all rows before any training."""
     mapping = parse_label_map(label_map) if label_map else None
@@ -245,7 +245,9 @@ def _zero_shot(
             f"expected a classifier of {', '.join(LABELS)}, found one of {', '.join(predictor.label_space)}"
         )
     validate_label_order(predictor, built.language, mapped=label_map is not None)
-    progress = None if on_progress is None else lambda done, total: on_progress(f"{_SET}, zero-shot", done, total)
+    progress = (
+        None if progress_callback is None else lambda done, total: progress_callback(f"{_SET}, zero-shot", done, total)
+    )
     predictions = predict_rows(built.rows, predictor, out, progress=progress)
     identity = {"name": model, **predictor.identity, "truncated_pairs": predictions.truncated}
     return identity, predictions.array(LABELS)

@@ -40,7 +40,7 @@ def mend(
     seeds: Sequence[int],
     *,
     on_step: Callable[[str], OnStep | None] | None = None,
-    on_progress: "OnProgress | None" = None,
+    progress_callback: "OnProgress | None" = None,
 ) -> Record:
     """Train a model, evaluate it and what it was made from on the same examples, and compare the two.
 
@@ -51,11 +51,11 @@ def mend(
         config: its config. `out` gets the model, the results before and after, and `mend.json`, what is returned.
         seeds: one at most, in place of the config's.
         on_step: makes the `OnStep` of the run from what to call it.
-        on_progress: see `unbag.evaluation.evaluator`.
+        progress_callback: see `unbag.evaluation.evaluator`.
 
     Returns:
         `runs`, the record of the training; `folder`, where the model is; `comparison`, as `Comparison.as_json` has it,
-        None where there was nothing to compare; `why_not`, then; `left_out`, the sets that could not be had.
+        None where there was nothing to compare; `why_not`, then; `skipped`, the sets that could not be had.
 
     Raises:
         ValueError: if there are several seeds, no such set, or a file that none of them reads; see also `run`.
@@ -68,19 +68,19 @@ def mend(
         if "file" in each.options:
             check(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
-    record: Record = {"runs": [trained], "comparison": None, "why_not": None, "left_out": {}, "folder": str(config.out)}
+    record: Record = {"runs": [trained], "comparison": None, "why_not": None, "skipped": {}, "folder": str(config.out)}
     if config.no_evaluate:
         return record
     failures: dict[str, str] = {}
-    record["left_out"] = failures
-    record["why_not"] = _evaluated(config, sets, failures, on_progress)
+    record["skipped"] = failures
+    record["why_not"] = _evaluated(config, sets, failures, progress_callback)
     if process_group().rank == 0:
         if record["why_not"] is None:
             try:
                 record["comparison"] = _as_json(before_and_after(config.out))
             except ValueError as error:
                 record["why_not"] = str(error)
-        kept = ("comparison", "why_not", "left_out")
+        kept = ("comparison", "why_not", "skipped")
         write_json({name: record[name] for name in kept}, config.out / FILE)
     return record
 
@@ -105,7 +105,7 @@ def _as_json(comparison: Comparison) -> Record:
 
 
 def _evaluated(
-    config: MendConfig, sets: Sequence[Request], failures: dict[str, str], on_progress: "OnProgress | None"
+    config: MendConfig, sets: Sequence[Request], failures: dict[str, str], progress_callback: "OnProgress | None"
 ) -> str | None:
     """Evaluate both models; return why the one before could not be, if so."""
     from unbag.evaluation.evaluator import evaluate_all
@@ -119,15 +119,15 @@ def _evaluated(
 
     told: dict[str, Any] = {
         "predictions": config.out / AFTER / PREDICTIONS,
-        "on_progress": on_progress,
+        "progress_callback": progress_callback,
         "on_failure": failed,
         "trust_labels": config.label_map is not None,  # which says what the outputs of both mean
     }
-    evaluate_all([config.out], sets, out=config.out / AFTER, **told)
+    evaluate_all([config.out], sets, output_dir=config.out / AFTER, **told)
     label_map = parse_label_map(config.label_map) if config.label_map else None
     told |= {"revision": config.revision, "label_map": label_map}
     try:
-        evaluate_all([config.model], sets, out=config.out / BEFORE, **told)
+        evaluate_all([config.model], sets, output_dir=config.out / BEFORE, **told)
     except (ModelError, LabelError) as error:  # no head yet, or who knows which labels: nothing to hold it against
         reason = without_trust(error.report) if isinstance(error, MislabelledError) else error
         return f"{config.model} answered no pairs before: {reason}"

@@ -106,7 +106,7 @@ def train_rearranged(
     seeds: Sequence[int],
     *,
     on_step: Callable[[str], OnStep | None] | None = None,
-    on_progress: "OnProgress | None" = None,
+    progress_callback: "OnProgress | None" = None,
 ) -> Record:
     """Train on a corpus's own training split and on the rearranged one, with and without HEX; test on each one's test.
 
@@ -119,7 +119,7 @@ def train_rearranged(
         config: its config. `out` gets the answers of each model, and in the end `rearranged.json`, what is returned.
         seeds: the training seeds; none means the config's own.
         on_step: makes the `OnStep` of a model's run from what to call it.
-        on_progress: see `unbag.evaluation.evaluator`; of a model's answers.
+        progress_callback: see `unbag.evaluation.evaluator`; of a model's answers.
 
     Returns:
         `arrangements`, by name (the corpus's, and `rearranged`) the `data`, the test pairs `n` and the `answers`: by
@@ -140,7 +140,7 @@ def train_rearranged(
         right: dict[str, list[NDArray[np.bool_]]] = {}
         for seed in seeds:
             for trained_by, heads in HEADS.items():
-                done = _answers(config, arrangement, name, trained_by, seed, on_step, on_progress)
+                done = _answers(config, arrangement, name, trained_by, seed, on_step, progress_callback)
                 for head in heads:
                     right.setdefault(_title(trained_by, head), []).append(_right(arrangement.test, done[head]))
         arrangements[name] = {
@@ -198,7 +198,7 @@ def _rearranged(config: RearrangedConfig) -> Arrangement:
 def _part(corpus: str, split: str, rows: Any, made_with: Mapping[str, Any]) -> Part:
     """Return a rearranged split as what a run reads."""
     origin = CORPORA[corpus].hub_id
-    record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "left_out": {}}
+    record = {"origin": origin, "splits": [f"{REARRANGED} {split}"], **made_with, "rows": len(rows), "excluded": {}}
     return Part(corpus, examples_of(rows), 1.0, CORPORA[corpus].language, record)
 
 
@@ -217,7 +217,7 @@ def _answers(
     trained_by: str,
     seed: int,
     on_step: Callable[[str], OnStep | None] | None,
-    on_progress: "OnProgress | None",
+    progress_callback: "OnProgress | None",
 ) -> dict[str, NDArray[np.float32]]:
     """Return by head one model's probabilities of the test rows, shape (n, 3); train it if they are not there."""
     recipe = scripts.file("trainers", trained_by).RECIPE
@@ -230,7 +230,7 @@ def _answers(
         probabilities = {}
         for head in HEADS[trained_by]:
             predictor = TransformerPredictor.load(each.out, max_length=config.max_length, head=head)
-            progress = None if on_progress is None else partial(on_progress, f"{title}, {head} head")
+            progress = None if progress_callback is None else partial(progress_callback, f"{title}, {head} head")
             predictions = predict_rows(arrangement.test, predictor, each.out / PREDICTIONS, progress=progress)
             probabilities[head] = dict(zip(ids, predictions.array(LABELS).tolist(), strict=True))
         return {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}

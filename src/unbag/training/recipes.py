@@ -34,8 +34,8 @@ class Protocol(NamedTuple):
     """How a recipe is run that does more than train once for each seed and evaluate (`seeds.run_seeds`).
 
     Attributes:
-        run: takes the recipe, its config, the seeds, and by name `on_step` and `on_progress` as `seeds.run_seeds`;
-            returns the record, and leaves it in `config.out`.
+        run: takes the recipe, its config, the seeds, and by name `on_step` and `progress_callback` as
+            `seeds.run_seeds`; returns the record, and leaves it in `config.out`.
         view: returns what a terminal shows of that record.
     """
 

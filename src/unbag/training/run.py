@@ -144,7 +144,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         **identity,
         # Where it lies, and whether it was stopped, does not matter.
         "config": config.to_json() | {"out": config.out.name, "resume": None, "push_checkpoints": None},
-        "outputs": list(classifier.order),
+        "label_order": list(classifier.order),
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
         "steps": history.step,

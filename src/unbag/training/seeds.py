@@ -34,7 +34,7 @@ def run_seeds(
     *,
     sets: Sequence[str] = (),
     on_step: Callable[[str], OnStep | None] | None = None,
-    on_progress: "OnProgress | None" = None,
+    progress_callback: "OnProgress | None" = None,
     on_failure: "OnFailure | None" = None,
 ) -> Record:
     """Run a recipe once with each seed, evaluate each model, and summarise.
@@ -45,7 +45,7 @@ def run_seeds(
         seeds: the seeds; none means the config's own.
         sets: challenge sets to evaluate each model on, of their default corpora.
         on_step: makes the `OnStep` of a run from what to call it.
-        on_progress: see `unbag.evaluation.evaluator`.
+        progress_callback: see `unbag.evaluation.evaluator`.
         on_failure: see `unbag.evaluation.evaluator`; without it the first set that fails ends the run.
 
     Returns:
@@ -62,7 +62,7 @@ def run_seeds(
     runs = []
     for each in configs:
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
-        evaluated = _evaluated(each.out, sets, on_progress, on_failure) if sets else {"scores": {}}
+        evaluated = _evaluated(each.out, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
     summary = summarise(runs)
     if seeds and process_group().rank == 0:
@@ -123,13 +123,13 @@ def over_seeds(values: Sequence[float]) -> dict[str, Any]:
 
 
 def _evaluated(
-    model: Path, sets: Sequence[str], on_progress: "OnProgress | None", on_failure: "OnFailure | None"
+    model: Path, sets: Sequence[str], progress_callback: "OnProgress | None", on_failure: "OnFailure | None"
 ) -> Record:
     """Evaluate a model on challenge sets, and return every estimate by its path in the scores, and the verdict."""
     from unbag.evaluation.evaluator import evaluate_all
 
     folder = model / EVALUATION
-    results = evaluate_all([model], sets, out=folder, on_progress=on_progress, on_failure=on_failure)
+    results = evaluate_all([model], sets, output_dir=folder, progress_callback=progress_callback, on_failure=on_failure)
     scores = {name: estimate for result in results for name, estimate in estimates(result.scores, result.set)}
     verdict = sentence(of_model(results)) if results else None
     return {"scores": scores, "verdict": verdict, "evaluation": str(folder)}

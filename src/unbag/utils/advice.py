@@ -26,7 +26,7 @@ def command_options(names: Iterable[str]) -> Iterator[None]:
 def options_in(text: str) -> frozenset[str]:
     """Return the long options that a message names outside quoted commands.
 
-    >>> sorted(options_in("pass --labels, or see `unbag build --out`"))
+    >>> sorted(options_in("pass --labels, or see `unbag build --output`"))
     ['--labels']
     """
     return frozenset(_OPTION.findall(_COMMAND.sub("", text)))

@@ -205,7 +205,7 @@ def validate_writable(path: Path, *, folder: bool) -> Path:
     if _ADDRESS.match(str(path)):
         raise ValueError(
             f"expected {wanted} of this machine to write, found the address {path}; what `unbag evaluate`, "
-            "`unbag score` and `unbag build` write (--out) may go to one"
+            "`unbag score` and `unbag build` write (--output) may go to one"
         )
     try:
         if "\0" in str(path):

@@ -21,7 +21,7 @@ def test_figure_2(shared, tmp_path, monkeypatch):
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     monkeypatch.setattr(fitting, "training_sources", lambda _: [open_data(path, labels=corpus.labels)])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
-    model = load(fitted(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, pairs=11_294, l2=10.0)))
+    model = load(fitted(Recipe((str(path),), pipeline=pipeline, tags=BY_CONTEXT, max_train_pairs=11_294, l2=10.0)))
 
     asked = ("Two people are sitting in a station.", "A couple of people are inside and not standing.")
     score = score_pair(model, *asked, "entailment")

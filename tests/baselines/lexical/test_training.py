@@ -106,14 +106,14 @@ def test_a_draw_of_training_pairs_is_part_of_a_larger_one(pairs):
     assert (few.record["pairs"], more.record["pairs"]) == (30, 60)
     assert set(few.vocabulary.words) <= set(more.vocabulary.words)
     with pytest.raises(ValueError, match="at least 121 training pairs to draw from, found 120"):
-        fitted(recipe(pairs, pairs=121))
+        fitted(recipe(pairs, max_train_pairs=121))
 
 
-@pytest.mark.parametrize("options", [{}, {"pairs": 20}])
+@pytest.mark.parametrize("options", [{}, {"max_train_pairs": 20}])
 def test_progress_counts_the_pairs_that_are_read(pairs, options):
     told = []
     fitted(recipe(pairs, **options), progress=lambda *each: told.append(each))
-    n = options.get("pairs") or sum(1 for _ in open_data(pairs).examples())
+    n = options.get("max_train_pairs") or sum(1 for _ in open_data(pairs).examples())
     assert told[0] == (0, n)
     assert told[-1] == (n, n)
 

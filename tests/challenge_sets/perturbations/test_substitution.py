@@ -115,9 +115,9 @@ def test_under_a_negation_synonyms_stay_true():
 
 
 def test_bigrams_must_be_attested_often_enough():
-    assert _substituter(least_bigrams=1).of("In Peru.")
-    assert not _substituter(least_bigrams=2).of("In Peru.")
-    assert _substituter(CORPUS * 2, least_bigrams=2).of("In Peru.")
+    assert _substituter(min_bigrams=1).of("In Peru.")
+    assert not _substituter(min_bigrams=2).of("In Peru.")
+    assert _substituter(CORPUS * 2, min_bigrams=2).of("In Peru.")
 
 
 def test_q_words_of_a_premise_are_replaced_each_by_one():
@@ -130,10 +130,10 @@ def test_q_words_of_a_premise_are_replaced_each_by_one():
 
 def test_bigrams_may_have_to_be_in_another_corpus():
     elsewhere = Bigrams(Counter({("in", "chile"): 10}), with_ends=False)
-    assert _substituter(bigrams=elsewhere, least_bigrams=10).of("In Peru.")
-    assert not _substituter(bigrams=elsewhere, least_bigrams=11).of("In Peru.")
+    assert _substituter(bigrams=elsewhere, min_bigrams=10).of("In Peru.")
+    assert not _substituter(bigrams=elsewhere, min_bigrams=11).of("In Peru.")
     with_ends = elsewhere._replace(with_ends=True)
-    assert not _substituter(bigrams=with_ends, least_bigrams=10).of("In Peru.")  # "Chile" ends no sentence there
+    assert not _substituter(bigrams=with_ends, min_bigrams=10).of("In Peru.")  # "Chile" ends no sentence there
     rejected = Counter()
     _substituter(["In Peru."], bigrams=elsewhere).of("In Peru.", rejected)
     assert rejected == {sub.UNSEEN: 1}  # words must be in the training corpus all the same
@@ -210,7 +210,7 @@ def test_antonyms_of_wordnet_must_be_similar_enough():
             return [Candidate(sub.WORDNET_ANTONYMS, Relation.ANTONYM, "rests")] if word == "runs" else []
 
     def made(similarity, least):
-        options = {"more": More(), "similarity": lambda old, new: similarity, "least_similarity": least}
+        options = {"more": More(), "similarity": lambda old, new: similarity, "min_similarity": least}
         rejected = Counter()
         found = _substituter([*CORPUS, "A dog rests."], lists=(), **options).of("A dog runs.", rejected)
         return [each.new for each in found], dict(rejected)
@@ -220,7 +220,7 @@ def test_antonyms_of_wordnet_must_be_similar_enough():
 
 
 def test_other_candidates_need_not_be_similar():
-    made = _substituter(similarity=lambda old, new: -1.0, least_similarity=0.9).of("A red ball.")
+    made = _substituter(similarity=lambda old, new: -1.0, min_similarity=0.9).of("A red ball.")
     assert [found.category for found in made] == ["colors"]
 
 
@@ -250,5 +250,5 @@ def test_a_pair_differs_in_the_words_it_says(tokens):
 
 
 def test_what_cannot_be_is_refused():
-    with pytest.raises(ValueError, match="found q = 0 and least_bigrams = 1"):
+    with pytest.raises(ValueError, match="found q = 0 and min_bigrams = 1"):
         _substituter(q=0)

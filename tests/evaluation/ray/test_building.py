@@ -108,7 +108,7 @@ def test_a_folder_that_is_another_one_on_a_node_is_named(pairs):
 
 
 def test_what_it_cannot_do_is_told(pairs, tmp_path):
-    with pytest.raises(ValueError, match="leave out --examples"):
-        build(Request("plain", options={"data": str(pairs)}, examples=3), tmp_path)
+    with pytest.raises(ValueError, match="leave out --max-examples"):
+        build(Request("plain", options={"data": str(pairs)}, max_examples=3), tmp_path)
     with pytest.raises(ValueError, match=r"leave out \.parquet"):
         build(request(pairs), tmp_path / "set.parquet")

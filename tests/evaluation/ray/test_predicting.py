@@ -115,12 +115,12 @@ def test_the_command_has_the_results_of_one_process(lengths, tmp_path, capsys):
     )
     asked = ["evaluate", lengths, "--sets", "swapped", "--data", "pairs.csv", "--trust-labels"]
     for out, more in (("own", ()), ("ray", ("--engine", "ray"))):
-        assert run(cli.app, [*asked, "--no-lexical", "--out", out, *more]) == 0, capsys.readouterr().err
+        assert run(cli.app, [*asked, "--no-lexical-baseline", "--output-dir", out, *more]) == 0, capsys.readouterr().err
     own, ray = (json.loads((tmp_path / out / "results.json").read_text()) for out in ("own", "ray"))
     assert [result["scores"] for result in ray["results"]] == [result["scores"] for result in own["results"]]
     assert ray == {**own, **{name: ray[name] for name in ray if name not in own}}
-    how = {"data": "pairs.csv", "trust_labels": True, "lexical": False, "progress": False, "engine": "ray"}
-    report = unbag.evaluate(lengths, "swapped", out=tmp_path / "python", **how)
+    how = {"data": "pairs.csv", "trust_labels": True, "lexical_baseline": False, "progress": False, "engine": "ray"}
+    report = unbag.evaluate(lengths, "swapped", output_dir=tmp_path / "python", **how)
     assert [result.scores for result in report] == [
         result.scores for result in results.read(tmp_path / "own" / "results.json")
     ]

@@ -37,14 +37,14 @@ def by_definition(folder, rendered, space):
     return found
 
 
-@pytest.mark.parametrize("shots", [0, 3])
+@pytest.mark.parametrize("num_fewshot", [0, 3])
 @pytest.mark.parametrize("kind", ["llama", "gpt2"])
 @pytest.mark.parametrize("merges", [True, False], ids=["words of one token", "of several"])
-def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, shots):
+def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, num_fewshot):
     folder = make_lm(kind, merges=merges, positions=3000)
-    predictor = CausalPredictor.load(folder, shots=shots, batch_tokens=2000)
-    expected = by_definition(folder, [Prompt(shots).text(*pair) for pair in PAIRS], " ")
-    assert predictor.identity["shortcut"] == "shared-head"
+    predictor = CausalPredictor.load(folder, num_fewshot=num_fewshot, batch_tokens=2000)
+    expected = by_definition(folder, [Prompt(num_fewshot).text(*pair) for pair in PAIRS], " ")
+    assert predictor.identity["last_layer"] == "shared-head"
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
     softmax = np.exp(expected) / np.exp(expected).sum(axis=1, keepdims=True)
     np.testing.assert_allclose(predictor.predict(PREMISES, HYPOTHESES), softmax, atol=1e-4)
@@ -55,14 +55,14 @@ def test_scores_are_the_log_likelihoods_of_the_words(make_lm, kind, merges, shot
 
 def test_the_chat_template_is_used_where_there_is_one(make_lm):
     folder = make_lm(chat=True, positions=3000)
-    predictor = CausalPredictor.load(folder, shots=3)
-    assert predictor.identity["chat"] == "True"
+    predictor = CausalPredictor.load(folder, num_fewshot=3)
+    assert predictor.identity["apply_chat_template"] == "True"
     turns = [Prompt(3).messages(*pair) for pair in PAIRS]
     texts = ["".join(f"<{t['role']}>{t['content']}</{t['role']}>" for t in asked) + "<assistant>" for asked in turns]
     np.testing.assert_allclose(
         predictor.log_likelihoods(PREMISES, HYPOTHESES), by_definition(folder, texts, ""), atol=2e-4
     )
-    plain = CausalPredictor.load(folder, shots=3, chat=False)
+    plain = CausalPredictor.load(folder, num_fewshot=3, apply_chat_template=False)
     assert plain.identity["prompt"] != predictor.identity["prompt"]
     assert plain.prompt.text(*PAIRS[0]) == plain._rendered(*PAIRS[0])
 
@@ -90,7 +90,7 @@ def test_batches_change_nothing_but_the_last_digits(tiny_lm):
 def test_models_that_forget_are_read_whole(make_lm):
     folder = make_lm("mistral", sliding_window=16, num_key_value_heads=4)
     predictor = CausalPredictor.load(folder)
-    assert predictor.identity["shortcut"] == "none"
+    assert predictor.identity["last_layer"] == "none"
     expected = by_definition(folder, [Prompt().text(*pair) for pair in PAIRS], " ")
     np.testing.assert_allclose(predictor.log_likelihoods(PREMISES, HYPOTHESES), expected, atol=2e-4)
 
@@ -119,8 +119,8 @@ def test_long_pairs_lose_their_ends_and_are_counted(make_lm):
 
 def test_what_decides_the_numbers_is_in_the_identity(make_lm, tiny_lm):
     first = predictor_of(f"causal:{tiny_lm}")[0].identity
-    assert predictor_of(f"causal:{tiny_lm}", shots=0, chat=False)[0].identity == first
-    others = [{"shots": 3}, {"dtype": "bfloat16"}, {"max_length": 500}, {"batch_tokens": 100}]
+    assert predictor_of(f"causal:{tiny_lm}", num_fewshot=0, apply_chat_template=False)[0].identity == first
+    others = [{"num_fewshot": 3}, {"dtype": "bfloat16"}, {"max_length": 500}, {"batch_tokens": 100}]
     identities = [predictor_of(f"causal:{tiny_lm}", **options)[0].identity for options in others]
     identities.append(predictor_of(f"causal:{make_lm(seed=1)}")[0].identity)
     assert len({tuple(sorted(identity.items())) for identity in [first, *identities]}) == 6
@@ -130,7 +130,7 @@ def test_what_is_no_causal_model_is_refused(make_lm, tiny_lm):
     with pytest.raises(ModelError, match=r"causal language model \(LlamaForCausalLM\).*causal:"):
         predictor_of(str(tiny_lm))
     with pytest.raises(ModelError, match="no chat template"):
-        CausalPredictor.load(tiny_lm, chat=True)
+        CausalPredictor.load(tiny_lm, apply_chat_template=True)
     with pytest.raises(ValueError, match="base_url is for endpoint:NAME; causal:x is a causal language model"):
         predictor_of("causal:x", base_url="http://localhost/v1")
     with pytest.raises(ValueError, match="the name of a model after causal:"):

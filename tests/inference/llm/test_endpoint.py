@@ -95,7 +95,7 @@ def test_an_endpoint_is_asked_as_it_can_be(endpoint, abilities, form):
 
 
 def test_worked_examples_are_turns_of_the_conversation(endpoint):
-    load(endpoint, shots=3).predict(PREMISES[:1], HYPOTHESES[:1])
+    load(endpoint, num_fewshot=3).predict(PREMISES[:1], HYPOTHESES[:1])
     assert endpoint.requests[-1].body["messages"] == Prompt(3).messages(PREMISES[0], HYPOTHESES[0])
 
 
@@ -153,7 +153,7 @@ def test_answers_are_kept_and_equal_questions_asked_once(endpoint):
     np.testing.assert_array_equal(second.predict(PREMISES, HYPOTHESES), values[:12])
     assert len(endpoint.requests) == before
     assert (second.spending.answered, second.spending.kept) == (0, 13)
-    load(endpoint, shots=3).predict(PREMISES, HYPOTHESES)
+    load(endpoint, num_fewshot=3).predict(PREMISES, HYPOTHESES)
     assert len(endpoint.requests) == before + 13, "another prompt is another question"
 
 
@@ -162,7 +162,7 @@ def test_requests_are_sent_together_up_to_the_limit(endpoint):
     load(endpoint, concurrency=3).predict(PREMISES, HYPOTHESES)
     assert endpoint.busiest == 3
     endpoint.busiest = 0
-    load(endpoint, concurrency=1, shots=3).predict(PREMISES[:3], HYPOTHESES[:3])
+    load(endpoint, concurrency=1, num_fewshot=3).predict(PREMISES[:3], HYPOTHESES[:3])
     assert endpoint.busiest == 1
 
 
@@ -202,11 +202,11 @@ def test_the_key_goes_to_the_endpoint_and_nowhere_else(endpoint, monkeypatch, tm
     assert {request.key for request in endpoint.requests} == {SECRET}
     endpoint.key = "another"  # the endpoint repeats the key that it does not know
     with pytest.raises(EndpointError, match=f"Incorrect API key provided: ….*set {KEY} in the environment") as failed:
-        load(endpoint, shots=3)
+        load(endpoint, num_fewshot=3)
     endpoint.key = SECRET
     endpoint.arm({"status": 500, "body": f"you said {SECRET}", "times": 9})
     with pytest.raises(EndpointError) as broken:
-        load(endpoint, shots=6, retries=0)
+        load(endpoint, num_fewshot=6, retries=0)
     told = [str(failed.value), str(broken.value), str(predictor.identity), caplog.text]
     told += [file.read_bytes().decode(errors="replace") for file in tmp_path.rglob("*") if file.is_file()]
     assert len(told) > 4
@@ -271,7 +271,9 @@ ROWS = "premise,hypothesis,label\n" + "".join(
 def command(endpoint, folder, *options):
     arguments = ["evaluate", "endpoint:tiny", "--base-url", endpoint.base_url, "--data", "pairs.csv", *options]
     environment = {**os.environ, "XDG_CACHE_HOME": str(folder / "cache"), "HF_HOME": str(folder / "hf")}
-    return PYTHON.start("-m", "unbag", *arguments, "--sets", "plain", "--out", "out", cwd=folder, env=environment)
+    return PYTHON.start(
+        "-m", "unbag", *arguments, "--sets", "plain", "--output-dir", "out", cwd=folder, env=environment
+    )
 
 
 @pytest.mark.nightly
@@ -301,7 +303,7 @@ def test_a_killed_run_goes_on_and_pays_for_nothing_twice(endpoint, tmp_path):
         result.scores["accuracy"].value,
         np.mean(expected(endpoint).argmax(axis=1) == np.arange(12) % 3),
     )
-    assert result.model["unanswered_pairs"] == 0
+    assert result.model["n_abstained"] == 0
     assert result.model["label_probe"]["en"].endswith("of 12")
     assert "endpoint:tiny" in out
 
@@ -315,10 +317,14 @@ def test_several_models_each_take_their_own_options(endpoint, tmp_path, make_lm)
 
     request = Request("plain", options={"data": str(tmp_path / "pairs.csv")})
     models = [f"causal:{make_lm()}", "endpoint:tiny"]
-    both = evaluate_all(models, [request], out=tmp_path / "both", base_url=endpoint.base_url, shots=3, dtype="float32")
-    assert [result.model["shots"] for result in both] == ["3", "3"]
+    both = evaluate_all(
+        models, [request], output_dir=tmp_path / "both", base_url=endpoint.base_url, num_fewshot=3, dtype="float32"
+    )
+    assert [result.model["num_fewshot"] for result in both] == ["3", "3"]
     assert [result.model["kind"] for result in both] == ["causal", "endpoint"]
     assert both[0].model["label_probe"]["en"].endswith("of 12")
-    [alone] = unbag.evaluate(models[1], [request], out=tmp_path / "one", base_url=endpoint.base_url, shots=3)
+    [alone] = unbag.evaluate(
+        models[1], [request], output_dir=tmp_path / "one", base_url=endpoint.base_url, num_fewshot=3
+    )
     assert alone.scores == both[1].scores
-    assert predictor_of(models[1], base_url=endpoint.base_url, shots=3)[0].identity["shots"] == "3"
+    assert predictor_of(models[1], base_url=endpoint.base_url, num_fewshot=3)[0].identity["num_fewshot"] == "3"

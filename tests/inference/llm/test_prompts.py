@@ -6,8 +6,8 @@ from unbag.inference.llm.prompts import EXAMPLES, INSTRUCTION, SHOTS, WORDS, Pro
 
 
 def test_each_label_comes_equally_often_among_the_worked_examples():
-    for shots in SHOTS:
-        assert [sum(label == name for *_, label in EXAMPLES[:shots]) for name in LABELS] == [shots // 3] * 3
+    for num_fewshot in SHOTS:
+        assert [sum(label == name for *_, label in EXAMPLES[:num_fewshot]) for name in LABELS] == [num_fewshot // 3] * 3
 
 
 def test_worked_examples_are_not_what_the_probe_asks():
@@ -36,10 +36,14 @@ def test_text_and_conversation_say_the_same():
 
 
 def test_every_wording_has_a_fingerprint_of_its_own():
-    asked = [form for shots in SHOTS for form in (Prompt(shots).text("a", "b"), Prompt(shots).messages("a", "b"))]
+    asked = [
+        form
+        for num_fewshot in SHOTS
+        for form in (Prompt(num_fewshot).text("a", "b"), Prompt(num_fewshot).messages("a", "b"))
+    ]
     assert len({fingerprint(form) for form in asked}) == 2 * len(SHOTS)
 
 
 def test_other_numbers_of_examples_are_refused():
-    with pytest.raises(ValueError, match=r"expected 0, 3, 6 worked examples \(shots\), found 2"):
+    with pytest.raises(ValueError, match=r"expected 0, 3, 6 worked examples \(num_fewshot\), found 2"):
         Prompt(2)

@@ -54,7 +54,7 @@ def module(path):
 
 
 def test_lm_eval_tasks_score_as_we_do(requests, tmp_path):
-    written = export_tasks("lm-eval", requests, tmp_path / "tasks", shots=3)
+    written = export_tasks("lm-eval", requests, tmp_path / "tasks", num_fewshot=3)
     assert sorted(written.files) == sorted(
         path.relative_to(tmp_path / "tasks").as_posix() for path in (tmp_path / "tasks").rglob("*") if path.is_file()
     )
@@ -142,7 +142,7 @@ def test_what_cannot_be_written_is_refused(requests, tmp_path):
     for wrong, message in (
         ({"harness": "other"}, "expected a harness of lm-eval, lighteval, inspect-ai"),
         ({"requests": [*requests, requests[0]]}, "expected each set once, found permuted again"),
-        ({"shots": 1}, "worked examples"),
+        ({"num_fewshot": 1}, "worked examples"),
         ({"hub": "org"}, "found data of your own"),
         ({"hub": "org/name"}, "expected an organisation for 2 sets"),
     ):

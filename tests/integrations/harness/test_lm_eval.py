@@ -25,7 +25,7 @@ def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
     where = {"data": str(tmp_path / "pairs.csv")}
     requests = [Request("permuted", options={**where, "q": 3}), Request("swapped", options=where)]
     model = save_tiny_lm(tmp_path / "tiny")
-    export_tasks("lm-eval", requests, tmp_path / "tasks", shots=3)
+    export_tasks("lm-eval", requests, tmp_path / "tasks", num_fewshot=3)
     arguments = ["--model", "hf", "--model_args", f"pretrained={model},dtype=float32", "--device", "cpu"]
     arguments += ["--include_path", str(tmp_path / "tasks"), "--tasks", "unbag", "--output_path", str(tmp_path / "out")]
     done = subprocess.run(
@@ -37,7 +37,7 @@ def test_lm_eval_says_what_we_say(tmp_path, monkeypatch):
     assert done.returncode == 0, done.stderr
     [file] = (tmp_path / "out").rglob("results_*.json")
     theirs = json.loads(file.read_text())["results"]
-    for ours in evaluate(f"causal:{model}", requests, out=tmp_path / "ours", shots=3):
+    for ours in evaluate(f"causal:{model}", requests, output_dir=tmp_path / "ours", num_fewshot=3):
         found = theirs[f"unbag_{ours.set}"]
         expected = {
             quantity.name: estimate.value

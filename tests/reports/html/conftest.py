@@ -57,13 +57,13 @@ def run(tmp_path_factory):
         patch.setenv("XDG_CACHE_HOME", str(folder / "xdg"))
         requests = [
             Request("permuted", options=data | {"q": 5}),
-            Request("cs_lambda", options=data | {"training": (str(folder / "train.jsonl"),), "pipeline": ALL}),
+            Request("cs_lambda", options=data | {"train_data": (str(folder / "train.jsonl"),), "pipeline": ALL}),
             Request("swapped", options=data),
             Request("plain", options=data),
         ]
         models = [OfWords(HOSTILE_NAME), OfWords("reads-order", ordered=True)]
         for name, some in (("a", models), ("b", [OfWords("lexical")])):  # the report brings them together
-            evaluate_all(some, requests, out=folder / name)
+            evaluate_all(some, requests, output_dir=folder / name)
     return folder
 
 

@@ -12,7 +12,7 @@ from unbag.reports import html
 @pytest.mark.nightly
 def test_the_command_makes_the_report_again_of_several_folders(folders, report, run):
     out = run / "by-command.html"
-    said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--out", str(out), "--json"])
+    said = CliRunner().invoke(cli.app, ["report", *map(str, folders), "--output", str(out), "--json"])
     assert said.exit_code == 0
     assert json.loads(said.output) == {"report": str(out), "bytes": out.stat().st_size}
     assert out.read_bytes() == report.read_bytes()

@@ -8,7 +8,7 @@ import pytest
 from tests.reports.html.conftest import HOSTILE, HOSTILE_NAME
 from unbag import challenge_sets
 from unbag.challenge_sets import results
-from unbag.challenge_sets.base import BEYOND_WORDS, LAST
+from unbag.challenge_sets.base import LAST, SKILL
 from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result, SkippedSet
 from unbag.challenge_sets.views import figures
@@ -26,7 +26,7 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
     estimate = Estimate(value, value - 0.02 if low is None else low, value + 0.02 if high is None else high, 100)
     return Result(
         set="plain",
-        config={"examples": 100, "examples_seed": 7},
+        config={"max_examples": 100, "sample_seed": 7},
         model={"name": name, **model},
         data={
             "name": "snli",
@@ -34,7 +34,7 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
             "origin": "stanfordnlp/snli",
             "revision": "c" * 40,
             "rows": 100,
-            "left_out": {},
+            "excluded": {},
             "sha256": sha,
         },
         scores={
@@ -42,14 +42,14 @@ def _plain(name, value, *, low=None, high=None, sha="1", **model):
             "majority": 0.34,
             "labels": ["entailment"],
             "by_label": [estimate],
-            BEYOND_WORDS: {
+            SKILL: {
                 "score": Estimate(value - 0.1, value - 0.2, value, 100),
                 "p": 0.002,
                 "model": value,
-                "words": 0.1,
+                "baseline": 0.1,
                 "shuffled": 0.0,
-                "floor": "words",
-                "sources": 100,
+                "reference": "baseline",
+                "n_sources": 100,
             }
             | {"lexical_model": None},
         },
@@ -89,7 +89,7 @@ def test_a_model_asked_twice_counts_once_and_two_of_one_name_are_told_apart(writ
 
 
 def test_how_much_of_a_set_a_model_left_unanswered_does_not_make_it_another_model(written):
-    counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, unanswered_pairs=n) for n in (0, 5)]
+    counts = [_plain("endpoint:a", 0.8, sha=str(n), truncated_pairs=n, n_abstained=n) for n in (0, 5)]
     assert [model.name for model in gather([written(*counts)]).models] == ["endpoint:a"]
 
 
@@ -134,7 +134,7 @@ def test_published_figures_are_hollow_but_of_the_same_rows_and_without_training(
     assert [name for name in hollow if not hollow[name]] == ["WordNet Baseline"]
     assert hollow["KIM, SNLI"]
     assert "Hollow: of other rows than these, or of a model whose training data differ or may." in about
-    drawn_from, _ = _on_breaking_nli(examples=600)
+    drawn_from, _ = _on_breaking_nli(max_examples=600)
     assert all(drawn_from.values())
     assert len(drawn_from) == len(hollow) == 11
 
@@ -150,7 +150,7 @@ def test_a_set_that_another_folder_has_is_not_called_left_out(tmp_path, written)
         [], tmp_path / results.FILE, [SkippedSet("plain", None, "no network"), SkippedSet("sicck", None, "no file")]
     )
     gathered = gather([tmp_path, written(_plain("org/a", 0.8))])
-    assert [each.set for each in gathered.left_out] == ["sicck"]
+    assert [each.set for each in gathered.skipped] == ["sicck"]
 
 
 def test_a_figures_table_has_a_row_a_place_and_says_what_is_missing():
@@ -171,10 +171,8 @@ def test_a_long_curve_has_a_table_of_readable_length_with_both_ends():
 def test_each_result_says_how_to_get_it_again(written, tmp_path):
     html.write([written(_plain("org/a b", 0.8, options={}), _plain("a function", 0.7))], tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
-    command = (
-        "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --examples 100 --seed 7 --no-lexical"
-    )
-    assert f"<code>{command}</code>" in text
+    command = "unbag evaluate &#39;org/a b&#39; --sets plain --corpus snli --split test --max-examples 100 --seed 7"
+    assert f"<code>{command} --no-lexical-baseline</code>" in text
     assert text.count("No command asks the same again: the model was handed in from Python") == 1
 
 
@@ -226,8 +224,8 @@ def test_a_run_without_examples_still_has_a_report(written, tmp_path):
 def test_page_of_results_without_scores_draws_no_figure_of_scores(written, tmp_path):
     def unscored(name):
         result = _plain(name, 0.8)
-        nothing = result.scores[BEYOND_WORDS] | {"score": Estimate(None, None, None, 0), "p": None}
-        return replace(result, scores={**result.scores, BEYOND_WORDS: nothing})
+        nothing = result.scores[SKILL] | {"score": Estimate(None, None, None, 0), "p": None}
+        return replace(result, scores={**result.scores, SKILL: nothing})
 
     html.write([written(unscored("org/a"), unscored("org/b"))], tmp_path / "none.html")
     text = (tmp_path / "none.html").read_text(encoding="utf-8")

@@ -8,7 +8,7 @@ OUT = "there"
 """The folder that all of them write into."""
 
 _PAIRS = ("--data", "pairs.csv")
-_SNLI = ("--corpus", "snli", "--examples", "30")
+_SNLI = ("--corpus", "snli", "--max-examples", "30")
 _PERMUTED = ("permuted", "-o", "q=3", "-o", "min_words=3")
 
 
@@ -39,12 +39,12 @@ def _of(told: str, *more: str) -> tuple[str, ...]:
     return (*told.split(), *more)
 
 
-_OUT = ("--out", f"{OUT}/out")
+_OUT = ("--output-dir", f"{OUT}/out")
 _EVALUATE = ("--sets", "plain,swapped", *_OUT)
 _LEXICAL = (
     "evaluate",
     "lexical",
-    "--training",
+    "--train-data",
     "snli",
     "--sets",
     "plain",
@@ -58,16 +58,16 @@ _SOSWAP = ("build", "soswap_addamod", "--corpus", "snli", *_OUT)
 _FIT = _of("lexical fit --l2 1 --pipeline all", *_OUT)
 _TRAIN = _of("train finetune --model dan --batch-size 8 --max-steps 24 --checkpoint-every 3 --learning-rate .01", *_OUT)
 _MAKE = _of("models make dan --dimensions 8", *_OUT)
-_DRAW = _of("people draw odd:answer --number 4 -o q=4 -o min_words=3", *_OUT)
+_DRAW = _of("human-study sample odd:answer --num-pairs 4 -o q=4 -o min_words=3", *_OUT)
 
 COMMANDS = (
     Command(
         "build",
-        ("build", *_PERMUTED, *_PAIRS, "--out", f"{OUT}/out.parquet"),
+        ("build", *_PERMUTED, *_PAIRS, "--output", f"{OUT}/out.parquet"),
         "out.parquet",
-        of_hub=("build", "swapped", "--corpus", "snli", "--out", f"{OUT}/out.parquet"),
+        of_hub=("build", "swapped", "--corpus", "snli", "--output", f"{OUT}/out.parquet"),
         caches={
-            "sets": ("build", *_PERMUTED, *_PAIRS, "--out", f"{OUT}/out.parquet"),
+            "sets": ("build", *_PERMUTED, *_PAIRS, "--output", f"{OUT}/out.parquet"),
             "parses": _SOSWAP,
         },
     ),
@@ -94,15 +94,15 @@ COMMANDS = (
         "train",
         (*_TRAIN, "--corpus", "pairs.csv", "--validation", "pairs.csv"),
         "out",
-        of_hub=(*_TRAIN, "--corpus", "snli", "--examples", "60", "--validation-examples", "20"),
+        of_hub=(*_TRAIN, "--corpus", "snli", "--max-examples", "60", "--validation-examples", "20"),
         caches={"checkpoints": (*_TRAIN, "--corpus", "pairs.csv", "--validation", "pairs.csv")},
     ),
     Command(
         "lexical fit",
-        (*_FIT, "--training", "pairs.csv"),
+        (*_FIT, "--train-data", "pairs.csv"),
         "out",
-        of_hub=(*_FIT, "--training", "snli"),
-        caches={"tags": _of("lexical fit --l2 1 --training snli --pairs 60", *_OUT)},
+        of_hub=(*_FIT, "--train-data", "snli"),
+        caches={"tags": _of("lexical fit --l2 1 --train-data snli --max-train-pairs 60", *_OUT)},
     ),
     Command(
         "publish dataset",
@@ -119,9 +119,9 @@ COMMANDS = (
     ),
     Command(
         "report",
-        ("report", "run", "other", "--out", f"{OUT}/report.html"),
+        ("report", "run", "other", "--output", f"{OUT}/report.html"),
         "report.html",
-        caches={"records": ("report", "run", "other", "--out", f"{OUT}/report.html")},
+        caches={"records": ("report", "run", "other", "--output", f"{OUT}/report.html")},
     ),
     Command("compare", ("compare", "run", "other"), caches={"records": ("compare", "run", "other")}),
     Command(

@@ -15,13 +15,13 @@ Rows = list[dict[str, Any]]
 ENDINGS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 _COMMANDS = (
-    ("build", "plain", "--data", "FILE", "--out", "out.parquet"),
-    ("build", "swapped", "--data", "FILE", "--out", "out"),
-    ("build", "permuted", "-o", "q=3", "-o", "min_words=3", "--data", "FILE", "--out", "out"),
-    ("lexical", "fit", "--training", "FILE", "--pipeline", "all", "--l2", "1", "--out", "out"),
-    ("models", "make", "dan", "--corpus", "FILE", "--dimensions", "4", "--out", "out"),
+    ("build", "plain", "--data", "FILE", "--output", "out.parquet"),
+    ("build", "swapped", "--data", "FILE", "--output", "out"),
+    ("build", "permuted", "-o", "q=3", "-o", "min_words=3", "--data", "FILE", "--output", "out"),
+    ("lexical", "fit", "--train-data", "FILE", "--pipeline", "all", "--l2", "1", "--output-dir", "out"),
+    ("models", "make", "dan", "--corpus", "FILE", "--dimensions", "4", "--output-dir", "out"),
     ("export", "lm-eval", "--sets", "plain", "--data", "FILE", "--to", "out"),
-    ("evaluate", "majority", "--training", "pairs.csv", "--sets", "plain", "--data", "FILE", "--out", "out"),
+    ("evaluate", "majority", "--train-data", "pairs.csv", "--sets", "plain", "--data", "FILE", "--output-dir", "out"),
 )
 _UNKNOWN = ("entails?", "yes", "17", "\x1b[31m", "entailment neutral", "[red]", "x" * 300, "ENTAIL MENT", "é")
 
@@ -200,7 +200,7 @@ def predictions(ids: list[str]) -> Any:
 
 
 def _of_predictions(ending: str, content: bytes, must: str, about: str) -> Input:
-    told = ("score", f"given{ending}", "--set", "set.parquet", "--out", "out")
+    told = ("score", f"given{ending}", "--set", "set.parquet", "--output-dir", "out")
     return Input("predictions", told, {f"given{ending}": content}, ("set.parquet",), must, about)  # type: ignore[arg-type]
 
 
@@ -247,7 +247,7 @@ def vectors(rng: random.Random) -> Input:
         if rng.random() < 0.2:
             content, must, about = content[: rng.randrange(1, len(content) - 1)], "refuse", "gzip cut short"
     name = f"given{ending}"
-    told = ("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", name, "--out", "out")
+    told = ("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", name, "--output-dir", "out")
     return Input("word vectors", told, {name: content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
 
 
@@ -306,7 +306,7 @@ def sheets(rng: random.Random) -> Input:
         name = f"people/{which}.csv"
         contents[name], about = damaged(contents[name], rng)
         must = "refuse" if about in ("empty", "an LFS pointer", "a page of HTML") else ""
-    told = ("people", "score", "people", "people/sheet.csv")
+    told = ("human-study", "score", "people", "people/sheet.csv")
     return Input("people's sheets", told, contents, (), must, f"{which}: {about}")  # type: ignore[arg-type]
 
 
@@ -315,5 +315,5 @@ def authors(rng: random.Random) -> Input:
     name = rng.choice(("breaking_nli", "sicck"))
     content, about = damaged(b'{"sentence1": "A.", "sentence2": "B.", "gold_label": "neutral"}\n' * 5, rng)
     special = rng.choice((None, None, "fifo", "folder", "absent", "loop"))
-    told = ("build", name, "--file", "theirs", "--out", "out")
+    told = ("build", name, "--file", "theirs", "--output", "out")
     return Input("authors' files", told, {"theirs": special or content}, (), "refuse", special or about)

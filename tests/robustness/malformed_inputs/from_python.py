@@ -26,20 +26,24 @@ VALUES = (
     *("__import__('numpy').array(['a'])", "'../..'", "'x' * 5000", "1j", "__import__('decimal').Decimal('NaN')"),
 )
 _MODEL = "import unbag\ndef model(p, h):\n    return ['neutral'] * len(p)\n"
-_FIXED = "'plain', data='pairs.csv', lexical=False, progress=False"
+_FIXED = "'plain', data='pairs.csv', lexical_baseline=False, progress=False"
 _CALLS = (
     (_MODEL + "unbag.evaluate(VALUE, {fixed})", "model"),
-    (_MODEL + "unbag.evaluate(model, VALUE, data='pairs.csv', lexical=False, progress=False)", "sets"),
+    (_MODEL + "unbag.evaluate(model, VALUE, data='pairs.csv', lexical_baseline=False, progress=False)", "sets"),
     *(
         (
-            _MODEL + f"unbag.evaluate(model, 'plain', data='pairs.csv', {name}=VALUE, lexical=False, progress=False)",
+            _MODEL
+            + f"unbag.evaluate(model, 'plain', data='pairs.csv', {name}=VALUE, lexical_baseline=False, progress=False)",
             name,
         )
         for name in ("corpus", "split", "columns", "labels", "language", "examples", "seed", "options")
     ),
-    (_MODEL + "unbag.evaluate(model, 'plain', data=VALUE, lexical=False, progress=False)", "data"),
-    (_MODEL + "unbag.evaluate(model, {fixed}, out=VALUE)", "out"),
-    *((_MODEL + f"unbag.evaluate(model, {{fixed}}, {name}=VALUE)", name) for name in ("label_map", "dtype", "shots")),
+    (_MODEL + "unbag.evaluate(model, 'plain', data=VALUE, lexical_baseline=False, progress=False)", "data"),
+    (_MODEL + "unbag.evaluate(model, {fixed}, output_dir=VALUE)", "out"),
+    *(
+        (_MODEL + f"unbag.evaluate(model, {{fixed}}, {name}=VALUE)", name)
+        for name in ("label_map", "dtype", "num_fewshot")
+    ),
     *(
         (f"import unbag\nunbag.evaluate('bert', {{fixed}}, {name}=VALUE)", name)
         for name in ("label_map", "dtype", "head")

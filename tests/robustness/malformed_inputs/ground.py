@@ -20,9 +20,9 @@ WORDS = "a the man woman boy dog cat is are not no sleeps runs reads sees old yo
 # What commands make, by name and in this order; what is light needs no torch.
 LIGHT = {
     "set.parquet": ("build", "plain", "--data", "pairs.csv"),
-    "run": ("evaluate", "majority", "--training", "pairs.csv", "--sets", "plain,swapped", "--data", "pairs.csv"),
+    "run": ("evaluate", "majority", "--train-data", "pairs.csv", "--sets", "plain,swapped", "--data", "pairs.csv"),
     "other": ("score", "answers.csv", "--set", "set.parquet"),
-    "lexical": ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--l2", "1"),
+    "lexical": ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1"),
 }
 HEAVY = {
     "dan": ("models", "make", "dan", "--corpus", "pairs.csv", "--dimensions", "8"),
@@ -44,7 +44,7 @@ def environment(home: Path, base: dict[str, str]) -> dict[str, str]:
         "XDG_CACHE_HOME": str(home / "cache"),
         "HF_HUB_OFFLINE": "1",
         "HF_HUB_DISABLE_PROGRESS_BARS": "1",
-        "UNBAG_LEXICAL": "0",
+        "UNBAG_LEXICAL_BASELINE": "0",
         "COLUMNS": "200",
         "TERM": "dumb",
         "OMP_NUM_THREADS": "1",
@@ -66,7 +66,7 @@ def make(folder: Path, server: ForkServer, env: dict[str, str]) -> None:
 
     make_light(folder, run)
     for name, told in HEAVY.items():
-        run((*told, "--out", name))
+        run((*told, "--output-dir", name))
     _make_bert(folder / "bert", server, env)
 
 
@@ -77,7 +77,7 @@ def make_light(folder: Path, run: Run) -> None:
     for name, told in LIGHT.items():
         if name == "other":
             _write_answers(folder)
-        run((*told, "--out", name))
+        run((*told, "--output-dir", name))
     (folder / "lexical" / "checksums.json").unlink()  # as a stranger's comes
     (folder / "vectors.txt").write_text("".join(f"{word} {n} .5 {-n}e-1\n" for n, word in enumerate(WORDS)))
     people = folder / "people"

@@ -7,45 +7,56 @@ import random
 from tests.robustness.malformed_inputs.inputs import Input, Special
 
 _PAIRS = ("--data", "pairs.csv")
-_EVALUATE = ("evaluate", "majority", "--training", "pairs.csv", "--sets", "plain", *_PAIRS, "--out", "out")
-_TRAIN = ("train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv", "--out", "out")
-_MAKE = ("models", "make", "dan", "--corpus", "pairs.csv", "--out", "out")
-_FIT = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--out", "out")
-_BUILD = ("build", "permuted", *_PAIRS, "--out", "out")
+_EVALUATE = ("evaluate", "majority", "--train-data", "pairs.csv", "--sets", "plain", *_PAIRS, "--output-dir", "out")
+_TRAIN = (
+    "train",
+    "finetune",
+    "--model",
+    "dan",
+    "--corpus",
+    "pairs.csv",
+    "--validation",
+    "pairs.csv",
+    "--output-dir",
+    "out",
+)
+_MAKE = ("models", "make", "dan", "--corpus", "pairs.csv", "--output-dir", "out")
+_FIT = ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--output-dir", "out")
+_BUILD = ("build", "permuted", *_PAIRS, "--output", "out")
 
 COUNTS = (
-    *((_BUILD, option) for option in ("--examples",)),
+    *((_BUILD, option) for option in ("--max-examples",)),
     *((_BUILD, f"-o {name}=") for name in ("q", "min_words")),
-    *((_EVALUATE, option) for option in ("--examples",)),
-    *((_FIT, option) for option in ("--pairs",)),
-    *((_MAKE, option) for option in ("--dimensions", "--least")),
+    *((_EVALUATE, option) for option in ("--max-examples",)),
+    *((_FIT, option) for option in ("--max-train-pairs",)),
+    *((_MAKE, option) for option in ("--dimensions", "--min-count")),
     *((_TRAIN, f"--{name}") for name in ("epochs", "max-steps", "batch-size", "accumulation", "max-length")),
     *((_TRAIN, f"--{name}") for name in ("evaluate-every", "patience", "checkpoint-every", "log-every")),
     *((_TRAIN, f"--{name}") for name in ("examples", "validation-examples", "augment-pairs")),
-    (("people", "draw", "bert", *_PAIRS, "--out", "out"), "--number"),
+    (("human-study", "sample", "bert", *_PAIRS, "--output-dir", "out"), "--num-pairs"),
 )
 REALS = (
     (_FIT, "--l2"),
     *((_TRAIN, f"--{name}") for name in ("learning-rate", "warmup", "weight-decay", "clip")),
-    (("compare", "run", "other"), "--level"),
+    (("compare", "run", "other"), "--significance-level"),
     (
-        ("build", "cs_lambda", *_PAIRS, "--out", "out", "-o", "training=pairs.csv", "-o", "pipeline=all"),
-        "-o least_lms=",
+        ("build", "cs_lambda", *_PAIRS, "--output", "out", "-o", "train_data=pairs.csv", "-o", "pipeline=all"),
+        "-o min_lms=",
     ),
 )
 CHOICES = (
     *((_BUILD, option) for option in ("--language", "--columns", "--labels", "--corpus")),
     *((_EVALUATE, option) for option in ("--dtype", "--head", "--language", "--option")),
-    *((_FIT, option) for option in ("--tags", "--training")),
+    *((_FIT, option) for option in ("--tags", "--train-data")),
     *((_TRAIN, f"--{name}") for name in ("order", "precision", "trackers", "augment", "language", "evaluate")),
     *((_TRAIN, f"--{name}") for name in ("seeds", "resume", "corpus", "validation", "label-map")),
     *((_MAKE, option) for option in ("--vectors", "--encoder", "--corpus", "-o")),
-    (("report", "run", "--out", "report.html"), "--format"),
+    (("report", "run", "--output", "report.html"), "--format"),
     (("compare", "run", "other"), "--format"),
-    (("compare", "run", "other"), "--number"),
+    (("compare", "run", "other"), "--metric"),
     (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--hub"),
-    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--shots"),
-    (("score", "answers.csv", "--out", "out"), "--set"),
+    (("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--num-fewshot"),
+    (("score", "answers.csv", "--output-dir", "out"), "--set"),
 )
 _NO_COUNT = ("", "x", "1.5", "-1", "-99999999999999999999", "nan", "0x10", "9" * 30, "1e9", "inf", "١x", "1 2", "--1")
 _NO_REAL = ("", "x", "nan", "inf", "-inf", "-1", "1e999", "0,5", "--1", "1 2", "\x1b[31m")
@@ -80,7 +91,7 @@ def reals(rng: random.Random) -> Input:
 def choices(rng: random.Random) -> Input:
     """Draw what is none of what may be chosen."""
     command, option = rng.choice(CHOICES)
-    values = [value for value in _NO_CHOICE if (option, value) != ("--number", "*")]  # a pattern, of all numbers
+    values = [value for value in _NO_CHOICE if (option, value) != ("--metric", "*")]  # a pattern, of all numbers
     return _one(command, option, rng.choice(values), "choices")
 
 
@@ -106,16 +117,16 @@ def _one(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
 
 
 _WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
-    ("a folder", _EVALUATE, "--out"),
-    ("a folder", (*_TRAIN, "--max-steps", "1"), "--out"),
-    ("a folder", _MAKE, "--out"),
-    ("a folder", (*_FIT, "--l2", "1"), "--out"),
-    ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--out"),
+    ("a folder", _EVALUATE, "--output-dir"),
+    ("a folder", (*_TRAIN, "--max-steps", "1"), "--output-dir"),
+    ("a folder", _MAKE, "--output-dir"),
+    ("a folder", (*_FIT, "--l2", "1"), "--output-dir"),
+    ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--output-dir"),
     ("a folder", ("export", "lm-eval", "--sets", "plain", *_PAIRS, "--to", "out"), "--to"),
-    ("a folder", ("score", "answers.csv", "--set", "set.parquet", "--out", "out"), "--out"),
-    ("a file", ("build", "plain", *_PAIRS, "--out", "out"), "--out"),
-    ("a file", ("report", "run", "--out", "out"), "--out"),
-    ("a file", ("report", "run", "--out", "report.html", "--badge", "out"), "--badge"),
+    ("a folder", ("score", "answers.csv", "--set", "set.parquet", "--output-dir", "out"), "--output-dir"),
+    ("a file", ("build", "plain", *_PAIRS, "--output", "out"), "--output"),
+    ("a file", ("report", "run", "--output", "out"), "--output"),
+    ("a file", ("report", "run", "--output", "report.html", "--badge", "out"), "--badge"),
     ("a file", ("check", "run", "--min", "plain:score=-1", "--badge", "out"), "--badge"),
 )
 

@@ -21,8 +21,8 @@ NO_FILE = ("empty", "an LFS pointer", "a page of HTML", "brackets", "truncated",
 
 def _commands(ground: Path) -> tuple[tuple[str, ...], ...]:
     return (
-        ("report", "run", "--out", "report.html"),
-        ("report", "run", "other", "--out", "report.html"),
+        ("report", "run", "--output", "report.html"),
+        ("report", "run", "other", "--output", "report.html"),
         ("report", "run", "--format", "csv"),
         ("compare", "run", "other"),
         ("check", "run", "--min", "plain:score=.1"),
@@ -147,25 +147,47 @@ def configs(rng: random.Random) -> Input:
     else:
         text, must = rng.choice(texts)
         content, about = text.encode(), text[:40]
-    told = ("evaluate", "majority", "--training", "pairs.csv", "--config", "run.yaml")
+    told = ("evaluate", "majority", "--train-data", "pairs.csv", "--config", "run.yaml")
     # What a config may say itself is told by it alone, or the command line would win.
     if b"sets" not in content:
         told += ("--sets", "plain")
     if b"data" not in content and b"corpus" not in content:
         told += ("--data", "pairs.csv")
     if b"out:" not in content:
-        told += ("--out", "out")
+        told += ("--output-dir", "out")
     return Input("config files", told, {"run.yaml": content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
 
 
 def models(ground: Path) -> Any:
     """Return what draws models whose files are spoilt, of ours and of others."""
     made = {
-        "bert": ("evaluate", "bert", "--sets", "plain", "--data", "pairs.csv", "--examples", "3", "--out", "out"),
-        "trained": ("evaluate", "trained", "--sets", "plain", "--data", "pairs.csv", "--examples", "3", "--out", "out"),
+        "bert": (
+            "evaluate",
+            "bert",
+            "--sets",
+            "plain",
+            "--data",
+            "pairs.csv",
+            "--max-examples",
+            "3",
+            "--output-dir",
+            "out",
+        ),
+        "trained": (
+            "evaluate",
+            "trained",
+            "--sets",
+            "plain",
+            "--data",
+            "pairs.csv",
+            "--max-examples",
+            "3",
+            "--output-dir",
+            "out",
+        ),
         "dan": (
             *("train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv"),
-            *("--max-steps", "1", "--out", "out"),
+            *("--max-steps", "1", "--output-dir", "out"),
         ),
         "lexical": ("lexical", "score", "--premise", "A man.", "--hypothesis", "A dog.", "--model", "lexical"),
     }

@@ -115,14 +115,14 @@ class Attack:
         everything = ("pairs.csv", "set.parquet", "run", "other", "lexical", "dan", "trained", "bert", "people")
         told = [
             *([part.replace("FILE", "pairs.csv") for part in command] for command in files._COMMANDS),
-            ["score", "answers.csv", "--set", "set.parquet", "--out", "out"],
-            ["models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--out", "out"],
-            ["people", "score", "people", "people/sheet.csv"],
-            ["report", "run", "other", "--out", "report.html"],
+            ["score", "answers.csv", "--set", "set.parquet", "--output-dir", "out"],
+            ["models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--output-dir", "out"],
+            ["human-study", "score", "people", "people/sheet.csv"],
+            ["report", "run", "other", "--output", "report.html"],
             ["compare", "run", "other"],
             ["check", "run", "--min", "plain:score=-1"],
-            ["evaluate", "bert", "--sets", "plain", "--data", "pairs.csv", "--out", "out"],
-            ["evaluate", "trained", "--sets", "plain", "--data", "pairs.csv", "--out", "out"],
+            ["evaluate", "bert", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out"],
+            ["evaluate", "trained", "--sets", "plain", "--data", "pairs.csv", "--output-dir", "out"],
             ["lexical", "score", "--premise", "A man.", "--hypothesis", "A dog.", "--model", "lexical"],
         ]
         uses = (*everything, "answers.csv", "vectors.txt")

@@ -350,13 +350,13 @@ def _pieces(path: Path, n_vectors: int) -> Callable[[Sequence[str]], Iterable[Se
         raise ValueError(f"{path}: has {last + 1:,} tokens, but the table {n_vectors:,} embeddings")
     tokenizer.no_truncation()  # the file may ask for a model's longest input, and for padding to it
     tokenizer.no_padding()
-    left_out = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
-    left_out |= _unknown_token(read_object(path)["model"], tokenizer)
+    excluded = {number for number, token in tokenizer.get_added_tokens_decoder().items() if token.special}
+    excluded |= _unknown_token(read_object(path)["model"], tokenizer)
 
     def rows(sentences: Sequence[str]) -> Iterable[Sequence[int]]:
         for encoded in tokenizer.encode_batch_fast(list(sentences), add_special_tokens=False):
             ids = encoded.ids
-            yield ids if left_out.isdisjoint(ids) else [_UNKNOWN if i in left_out else i for i in ids]
+            yield ids if excluded.isdisjoint(ids) else [_UNKNOWN if i in excluded else i for i in ids]
 
     return rows
 

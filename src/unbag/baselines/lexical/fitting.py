@@ -62,23 +62,23 @@ class Recipe:
     """How a lexical model is made.
 
     Attributes:
-        training: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
+        train_data: base corpora, whose train splits are taken, and files of pairs; None for the language's default.
         language: one of `data.corpora.LANGUAGES`; by default that of the corpora it is fitted to, English of files.
         pipeline: which words count (`unbag.baselines.lexical.words.word_reader`); None for the language's own.
         tags: by which tag a word counts: the one it has most often in the training pairs (`BY_TYPE`), or the one it has
             in its sentence (`BY_CONTEXT`), as in the paper. Says nothing where all words count.
         hypothesis_only: whether the words of the premise are left out.
-        pairs: how many training pairs to draw; None for all.
+        max_train_pairs: Number of training pairs to draw; None for all.
         l2: the penalty; None to choose it on held-out pairs.
         seed: decides what is drawn, held out, and in which fold a pair is.
     """
 
-    training: tuple[str, ...] | None = None
+    train_data: tuple[str, ...] | None = None
     language: str = None  # type: ignore[assignment]  # a recipe that is made has one
     pipeline: str | None = None
     tags: str = BY_TYPE
     hypothesis_only: bool = False
-    pairs: int | None = None
+    max_train_pairs: int | None = None
     l2: float | None = None
     seed: int = DEFAULT_SEED
 
@@ -89,14 +89,14 @@ class Recipe:
             ValueError: if a field has no such value.
         """
         if self.language is None:
-            object.__setattr__(self, "language", _language_of(self.training or ()))
+            object.__setattr__(self, "language", _language_of(self.train_data or ()))
         require(Recipe, vars(self))
         if self.language not in DEFAULT_TRAINING:
             raise ValueError(f"expected a language of {', '.join(DEFAULT_TRAINING)}, found {self.language!r}")
         if self.tags not in (BY_TYPE, BY_CONTEXT):
             raise ValueError(f"expected tags by {BY_TYPE} or {BY_CONTEXT}, found {self.tags!r}")
-        if self.pairs is not None:
-            check_int("the number of training pairs", self.pairs, least=1)
+        if self.max_train_pairs is not None:
+            check_int("the number of training pairs", self.max_train_pairs, least=1)
         if self.l2 is not None and not 0 < self.l2 < math.inf:
             raise ValueError(f"expected a penalty (l2) above 0, found {self.l2}")
 
@@ -135,7 +135,7 @@ def training_sources(recipe: Recipe) -> list[Source]:
         ValueError: if a name is neither a base corpus nor a file.
         rows.DataError: if one cannot be read.
     """
-    names = recipe.training or DEFAULT_TRAINING[recipe.language]
+    names = recipe.train_data or DEFAULT_TRAINING[recipe.language]
     validate_corpus_names(names)
     sources = []
     for name in names:
@@ -233,7 +233,7 @@ def _gathered(
     passes = 1 + isinstance(reader, TypeWords) + (parallel.num_proc() > 1)
     done, total = 0, 0
     if progress is not None:
-        drawn = recipe.pairs if fold is None else None
+        drawn = recipe.max_train_pairs if fold is None else None
         total = passes * (drawn or sum(len(chunk) for chunk in _chunks(recipe, sources, fold)))
         progress(0, total)
 
@@ -282,14 +282,16 @@ def _interned(words: Words, shared: dict[Words, Words]) -> Words:
 
 def _drawn(recipe: Recipe, sources: Sequence[Source]) -> Iterator[Example]:
     """Yield the training pairs, or those drawn by the seed and their ids."""
-    if recipe.pairs is None:
+    if recipe.max_train_pairs is None:
         for source in sources:
             yield from source.examples()
         return
     lots = np.array([_lot(recipe, example) for source in sources for example in source.examples()], dtype=np.uint64)
-    if recipe.pairs > len(lots):
-        raise ValueError(f"expected at least {recipe.pairs:,} training pairs to draw from, found {len(lots):,}")
-    last = np.partition(lots, recipe.pairs - 1)[recipe.pairs - 1]
+    if recipe.max_train_pairs > len(lots):
+        raise ValueError(
+            f"expected at least {recipe.max_train_pairs:,} training pairs to draw from, found {len(lots):,}"
+        )
+    last = np.partition(lots, recipe.max_train_pairs - 1)[recipe.max_train_pairs - 1]
     for source in sources:
         yield from (example for example in source.examples() if _lot(recipe, example) <= last)
 
@@ -301,7 +303,7 @@ def _lot(recipe: Recipe, example: Example) -> np.uint64:
 def _key(recipe: Recipe, sources: Sequence[Source], words: str, fold: Fold | None) -> str:
     """Return the name of the folder for a model: a hash of all that decides it."""
     record: dict[str, Any] = {
-        "recipe": asdict(recipe) | {"training": None, "tags": _tags(recipe)},
+        "recipe": asdict(recipe) | {"train_data": None, "tags": _tags(recipe)},
         "sources": [(source.origin, source.split, source.revision) for source in sources],
         "words": words,
         "fold": asdict(fold) if fold else None,

@@ -87,7 +87,14 @@ def _lexical(recipe: Recipe) -> LexicalPredictor:
 
 def _hypothesis_only(recipe: Recipe) -> LexicalPredictor:
     # All words: that a hypothesis says "not" or "nobody" is most of what it gives away (Gururangan et al. 2018).
-    words = Recipe(recipe.training, recipe.language, ALL, hypothesis_only=True, pairs=recipe.pairs, seed=recipe.seed)
+    words = Recipe(
+        recipe.train_data,
+        recipe.language,
+        ALL,
+        hypothesis_only=True,
+        max_train_pairs=recipe.max_train_pairs,
+        seed=recipe.seed,
+    )
     return LexicalPredictor(fitted(words))
 
 

@@ -105,13 +105,13 @@ SCHEMA: Final = pa.schema(
 )
 
 
-def scored_tables(examples: Iterator[Example], scorer: Scorer, *, least_lms: float) -> Iterator[pa.Table]:
-    """Yield the examples whose LMS is at least `least_lms` as tables of `SCHEMA`, 10,000 examples each."""
+def scored_tables(examples: Iterator[Example], scorer: Scorer, *, min_lms: float) -> Iterator[pa.Table]:
+    """Yield the examples whose LMS is at least `min_lms` as tables of `SCHEMA`, 10,000 examples each."""
     while chunk := list(islice(examples, ROWS_PER_TABLE)):
         rows = [
             _row(example, score)
             for example, score in zip(chunk, scorer.score(chunk), strict=True)
-            if score.lms >= least_lms
+            if score.lms >= min_lms
         ]
         yield pa.Table.from_pylist(rows, schema=SCHEMA)
 

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.breaking_nli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import headed, interval, left_out, share, value
+from unbag.challenge_sets.views.tables import exclusions, headed, interval, share, value
 from unbag.data.labels import CONTRADICTION, ENTAILMENT, NEUTRAL, NOT_CONTRADICTION, NOT_ENTAILMENT
 
 _PLURAL: Final = {
@@ -42,7 +42,7 @@ def table(result: Result) -> RenderableType:
         for number, row in enumerate(rows, start=1):
             grid.add_row(name(row), *_cells(row["accuracy"].n, row), end_section=number == len(rows))
     unanswered = f"; no answer to {scores['unanswered']:,}" if scores["unanswered"] else ""
-    return Group(grid, Text(f"{left_out(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
+    return Group(grid, Text(f"{exclusions(result.data)}{unanswered}{_kappa(scores)}", style="dim"))
 
 
 def reading(result: Result) -> str:

@@ -56,7 +56,7 @@ SET: Final = ChallengeSet(
     ),
     sample=10_000,  # few have words that mislead as much as λ = 0.7 asks
     # Tagging a million sentences to fit the lexical model would take the longest of all.
-    sample_options={"training": ("snli",), "pairs": 20_000},
+    sample_options={"train_data": ("snli",), "max_train_pairs": 20_000},
     sample_options_unless=frozenset({"lexical"}),
     evaluation_order=6,
     report_order=3,

@@ -11,7 +11,7 @@ from unbag.scoring.compositionality_sensitivity import compositionality_sensitiv
 from unbag.scoring.skill import Credits
 
 MISLED: Final = 0.7
-"""The λ of the pairs on which the score beyond words rests."""
+"""The λ of the pairs on which the skill score rests."""
 
 
 def cs_lambda_scores(

@@ -8,7 +8,7 @@ from rich.text import Text
 from unbag.challenge_sets.cs_lambda import SET
 from unbag.challenge_sets.cs_lambda.scores import MISLED
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
+from unbag.challenge_sets.views.tables import change, exclusions, headed, interval, points, share, value
 
 _ENOUGH: Final = 50  # pairs: the standard error of an accuracy is then below a tenth
 
@@ -24,7 +24,7 @@ def table(result: Result) -> RenderableType:
         name = f"CS_{subset['lambda']:g}" if subset["lambda"] else "all"
         grid.add_row(name, f"{subset['n']:,}", *cells, value(subset["majority"]), *person)
     models = result.config.get("lexical_models", [])
-    return Group(grid, Text(f"{left_out(result.data)}. {_lexical(models)}", style="dim"))
+    return Group(grid, Text(f"{exclusions(result.data)}. {_lexical(models)}", style="dim"))
 
 
 def reading(result: Result) -> str:

@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.permuted import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import headed, interval, left_out, points, share, value
+from unbag.challenge_sets.views.tables import exclusions, headed, interval, points, share, value
 
 MEANINGS: Final = {
     "accuracy": ("A", "right in order"),
@@ -39,7 +39,7 @@ def table(result: Result) -> RenderableType:
         ratios = ", ".join(f"{row['low']:g} {row['acceptance']:.3f}" for row in bins)
         notes.append(f"accepted by POS mini-tree ratio, from: {ratios}")
     orders = f"{scores['n_examples']:,} examples × {scores['q']} orders (mode {result.config['mode']})"
-    notes.append(f"{orders}, of {left_out(result.data)}")
+    notes.append(f"{orders}, of {exclusions(result.data)}")
     return Group(grid, *(Text(note, style="dim") for note in notes))
 
 

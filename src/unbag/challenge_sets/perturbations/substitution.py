@@ -118,7 +118,7 @@ class Substituter:
     Attributes:
         counts: of the training corpus.
         q: replacements of each premise at most, each of another word of it.
-        least_bigrams: how often the training corpus must have every bigram that a replacement makes.
+        min_bigrams: how often the training corpus must have every bigram that a replacement makes.
         seed: decides, together with the premise, what is replaced and by what.
         lists: the word lists.
         more: candidates for single words that are in no list.
@@ -126,29 +126,29 @@ class Substituter:
         prepositions: whether a preposition is adapted ("in the kitchen", "on the balcony"); else such a replacement is
             not made.
         similarity: the similarity of two words, None where it is not known.
-        least_similarity: what WordNet's antonyms must have of it; None for no matter.
+        min_similarity: what WordNet's antonyms must have of it; None for no matter.
         words: `all`, or the half of the vocabulary that the old and the new word are of
             (`challenge_sets.perturbations.vocabulary_split`).
     """
 
     counts: CorpusCounts
     q: int = DEFAULT_Q
-    least_bigrams: int = 1
+    min_bigrams: int = 1
     seed: int = DEFAULT_SEED
     lists: Sequence[WordList] = WORD_LISTS
     more: Candidates | None = None
     bigrams: Bigrams | None = None
     prepositions: bool = True
     similarity: Callable[[str, str], float | None] | None = None
-    least_similarity: float | None = None
+    min_similarity: float | None = None
     words: str = ALL
     _candidates: dict[tuple[str, ...], list[Candidate]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        if self.q < 1 or self.least_bigrams < 1:
+        if self.q < 1 or self.min_bigrams < 1:
             raise ValueError(
                 f"expected at least 1 replacement a premise and 1 occurrence of a bigram, found q = {self.q} and "
-                f"least_bigrams = {self.least_bigrams}"
+                f"min_bigrams = {self.min_bigrams}"
             )
         object.__setattr__(self, "_candidates", _by_phrase(self.lists))
 
@@ -257,10 +257,10 @@ class Substituter:
         return None
 
     def _is_similar(self, old: str, new: str) -> bool:
-        if self.least_similarity is None or self.similarity is None:
+        if self.min_similarity is None or self.similarity is None:
             return True
         similarity = self.similarity(old, new)
-        return similarity is not None and similarity >= self.least_similarity
+        return similarity is not None and similarity >= self.min_similarity
 
     def _unattested(self, hypothesis: str, old_bigrams: Set[tuple[str, str]], new: str) -> str | None:
         """Return what the corpora lack of a hypothesis: its new words, or a bigram that its premise has not."""
@@ -268,7 +268,7 @@ class Substituter:
             return UNSEEN
         bigrams = self.bigrams or Bigrams(self.counts.bigrams)
         new_bigrams = (pair for pair in pairwise(with_edges(hypothesis)) if pair not in old_bigrams)
-        return None if all(bigrams.attests(pair, self.least_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
+        return None if all(bigrams.attests(pair, self.min_bigrams) for pair in new_bigrams) else UNSEEN_BIGRAM
 
     def _first(self, premise: str, start: int, names: Iterable[str]) -> str:
         return min(names, key=lambda name: self._lot(premise, start, name))

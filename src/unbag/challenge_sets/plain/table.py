@@ -5,7 +5,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.plain import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import headed, interval, left_out, points, share
+from unbag.challenge_sets.views.tables import exclusions, headed, interval, points, share
 
 
 def table(result: Result) -> RenderableType:
@@ -14,7 +14,7 @@ def table(result: Result) -> RenderableType:
     grid = headed(SET.title, result, "pairs", "n", "accuracy [95 %]")
     for name, estimate in (("all", scores["accuracy"]), *zip(scores["labels"], scores["by_label"], strict=True)):
         grid.add_row(name, f"{estimate.n:,}", interval(estimate))
-    return Group(grid, Text(f"{left_out(result.data)}", style="dim"))
+    return Group(grid, Text(f"{exclusions(result.data)}", style="dim"))
 
 
 def reading(result: Result) -> str:

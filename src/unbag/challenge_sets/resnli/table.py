@@ -9,7 +9,7 @@ from rich.text import Text
 from unbag.baselines.lexical.predictors import BASELINES
 from unbag.challenge_sets.resnli import SET
 from unbag.challenge_sets.results import Result
-from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
+from unbag.challenge_sets.views.tables import change, exclusions, headed, interval, points, share, value
 from unbag.scoring.bootstrap import Estimate
 
 _UNKNOWN: Final = "What the model was trained on is not known: it may have seen any of these pairs."
@@ -33,7 +33,7 @@ def table(result: Result) -> RenderableType:
     grid.add_row("drop, easiest to hardest", interval(scores["drop"]))
     trend = scores["rank_correlation"]
     grid.add_row("rank correlation", value(Estimate(trend, None, None, scores["n_partitions"])))
-    counts = f"{scores['n_examples']:,} examples in {_partitions(scores)}, of {left_out(result.data)}"
+    counts = f"{scores['n_examples']:,} examples in {_partitions(scores)}, of {exclusions(result.data)}"
     trained_on = result.model.get("training")
     return Group(grid, Text(f"{counts}.{f' Trained on {trained_on}.' if trained_on else ''}", style="dim"))
 

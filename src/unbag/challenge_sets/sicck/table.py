@@ -9,7 +9,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.sicck import SET
-from unbag.challenge_sets.views.tables import headed, interval, left_out, titled, value
+from unbag.challenge_sets.views.tables import exclusions, headed, interval, titled, value
 from unbag.data.labels import CONTRADICTION, FORWARD_ENTAILMENT, NEUTRAL, REVERSE_ENTAILMENT
 from unbag.scoring.natural_logic import MEASURES
 
@@ -51,7 +51,7 @@ def table(result: Result) -> RenderableType:
                 grid.add_row(words, *(value(group[measure]) for measure in MEASURES), f"{group['accuracy'].n:,}")
     neutral = _neutral(scores["by"])
     intervals = f"F1 {interval(scores['f1'])}, accuracy {interval(scores['accuracy'])}, 95 % over seeds"
-    return Group(grid, *neutral, Text(f"{intervals}; seeds: {left_out(result.data)}", style="dim"))
+    return Group(grid, *neutral, Text(f"{intervals}; seeds: {exclusions(result.data)}", style="dim"))
 
 
 def _neutral(by: Mapping[str, Any]) -> Iterator[Table]:

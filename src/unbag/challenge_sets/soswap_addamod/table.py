@@ -8,7 +8,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.soswap_addamod import KINDS, SET
-from unbag.challenge_sets.views.tables import headed, interval, left_out, share
+from unbag.challenge_sets.views.tables import exclusions, headed, interval, share
 from unbag.data.labels import ENTAILMENT
 
 
@@ -20,7 +20,7 @@ def table(result: Result) -> RenderableType:
         grid.add_row(label, *(interval(part["shares"][label]) for part in parts.values()))
     grid.add_row("right", *(interval(part["accuracy"]) for part in parts.values()))
     pairs = ", ".join(f"{part['n_examples']:,} {KINDS[kind]}" for kind, part in parts.items())
-    return Group(grid, Text(f"{pairs} pairs, of {left_out(result.data)}", style="dim"))
+    return Group(grid, Text(f"{pairs} pairs, of {exclusions(result.data)}", style="dim"))
 
 
 def reading(result: Result) -> str:

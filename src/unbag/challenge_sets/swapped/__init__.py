@@ -29,7 +29,7 @@ SET: Final = ChallengeSet(
         Quantity(
             "accuracy_after_whole",
             "accuracy on the whole set, Table 1",
-            "whole.accuracy_after",
+            "overall.accuracy_after",
             roles=roles("beside_papers"),
             counterparts=(Counterpart(_PAPER, "1", "after", "snli"),),
         ),

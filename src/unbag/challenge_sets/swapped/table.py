@@ -5,7 +5,7 @@ from rich.text import Text
 
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.swapped import SET
-from unbag.challenge_sets.views.tables import change, headed, interval, left_out, points, share, value
+from unbag.challenge_sets.views.tables import change, exclusions, headed, interval, points, share, value
 
 
 def table(result: Result) -> RenderableType:
@@ -16,9 +16,9 @@ def table(result: Result) -> RenderableType:
     for name, part in kept.items():
         before, after, drop = (part[key] for key in ("accuracy_before", "accuracy_after", "drop"))
         grid.add_row(name, value(before), value(after), interval(drop), value(part["agreement"]))
-    whole = (value(scores["whole"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
+    whole = (value(scores["overall"][key]) for key in ("accuracy_before", "accuracy_after", "drop"))
     about = (
-        f"{left_out(result.data)}. Entailment pairs ({scores['n_left_out']:,}) are not exchanged; accuracy on the "
+        f"{exclusions(result.data)}. Entailment pairs ({scores['n_excluded']:,}) are not exchanged; accuracy on the "
         "whole set, these as given both times (Table 1): {} before, {} after, drop {}.".format(*whole)
     )
     return Group(grid, Text(about, style="dim"))

@@ -64,13 +64,13 @@ def directed(label: str, higher_is_better: bool | None) -> str:
     return label if higher_is_better is None else f"{label} {'↑' if higher_is_better else '↓'}"
 
 
-def left_out(data: Mapping[str, Any]) -> str:
+def exclusions(data: Mapping[str, Any]) -> str:
     """Return how many rows of the source were not used, and why; and what people get on the others, where known."""
-    parts = [f"{n:,} {reason}" for reason, n in data["left_out"].items() if n]
+    parts = [f"{n:,} {reason}" for reason, n in data["excluded"].items() if n]
     rows = f"{data['rows']:,} rows" + (f"; left out {', '.join(parts)}" if parts else "")
-    if "people" not in data:
+    if "human" not in data:
         return rows
-    people = Estimate(*(data["people"][name] for name in ("share", "low", "high", "pairs")))
+    people = Estimate(*(data["human"][name] for name in ("share", "low", "high", "pairs")))
     return f"{rows}. One annotator gives the gold label of {interval(people)} of the {people.n:,} pairs as they were"
 
 

@@ -51,7 +51,7 @@ class Part(NamedTuple):
     spans: list[Any]
 
 
-def build(request: Request, out: str | Path) -> dict[str, Any]:
+def build(request: Request, output: str | Path) -> dict[str, Any]:
     """Build a challenge set into a folder of Parquet files, and return its record, as `request.export` does.
 
     The rows, their order, their ids and their hash are those of `request.export`, whatever the cluster. A build that
@@ -59,18 +59,18 @@ def build(request: Request, out: str | Path) -> dict[str, Any]:
 
     Args:
         request: the set, all examples of it.
-        out: a folder that all nodes see, by its path or address.
+        output: a folder that all nodes see, by its path or address.
 
     Raises:
         ValueError: as `request.build`; if examples are to be drawn, or something else is in the folder.
         ImportError: without the extra `ray`.
     """
-    if request.examples is not None:
-        raise ValueError("the engine ray builds whole sets; leave out --examples, or --engine ray")
-    if str(out).endswith(".parquet"):
-        raise ValueError(f"the engine ray writes a folder of files, found --out {out}; leave out .parquet")
+    if request.max_examples is not None:
+        raise ValueError("the engine ray builds whole sets; leave out --max-examples, or --engine ray")
+    if str(output).endswith(".parquet"):
+        raise ValueError(f"the engine ray writes a folder of files, found --output-dir {output}; leave out .parquet")
     validate_ray()
-    folder, builder = Folder(out), check(request)
+    folder, builder = Folder(output), check(request)
     with TemporaryDirectory(prefix="unbag-") as tmp:
         builder._output_dir = _prepared(tmp)
         # Before Ray is there: what is made ready may be made by forks of this process, which its threads would hinder.
@@ -190,7 +190,7 @@ def _require_seen(folder: Folder, wanted: set[str]) -> None:
     if unseen := sorted(wanted.difference(folder.names())):
         raise ValueError(
             f"{folder}: this process does not see {unseen[0]}, which a node of the cluster wrote; name a folder that "
-            "all nodes see, or an address such as s3://… (--out)"
+            "all nodes see, or an address such as s3://… (--output-dir)"
         )
 
 

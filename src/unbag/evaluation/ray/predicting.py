@@ -251,7 +251,7 @@ def _require_seen(folder: Folder, name: str) -> None:
     except FileNotFoundError:
         raise ValueError(
             f"{socket.gethostname()}, a node of the cluster, does not see what the driver writes to {folder}; name a "
-            "folder that all nodes see, or an address such as s3://… (--out)"
+            "folder that all nodes see, or an address such as s3://… (--output-dir)"
         ) from None
 
 

@@ -109,18 +109,18 @@ class CausalPredictor:
         lm: LoadedModel,
         *,
         device: str,
-        shots: int = 0,
-        chat: bool | None = None,
+        num_fewshot: int = 0,
+        apply_chat_template: bool | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
     ) -> None:
         templated = bool(getattr(lm.tokenizer, "chat_template", None))
-        if chat and not templated:
-            raise ModelError(f"{lm.name} has no chat template; leave out --chat")
+        if apply_chat_template and not templated:
+            raise ModelError(f"{lm.name} has no chat template; leave out --apply-chat-template")
         self.model = lm.network.to(device)
         self.tokenizer = lm.tokenizer
-        self.prompt = Prompt(shots)
-        self.chat = templated if chat is None else chat
+        self.prompt = Prompt(num_fewshot)
+        self.apply_chat_template = templated if apply_chat_template is None else apply_chat_template
         self.max_length = lm.tokens_read(max_length)
         self.truncated = 0
         self._halving = Halving()
@@ -137,13 +137,13 @@ class CausalPredictor:
             "model": lm.name,
             "revision": lm.revision,
             "prompt": f"sha256:{fingerprint(self._rendered('{premise}', '{hypothesis}'))}",
-            "shots": str(shots),
-            "chat": str(self.chat),
+            "num_fewshot": str(num_fewshot),
+            "apply_chat_template": str(self.apply_chat_template),
             "words": ",".join(WORDS[label] for label in LABELS),
             "dtype": str(self.model.dtype).removeprefix("torch."),
             "device": self.model.device.type,
             "attention": str(self.model.config._attn_implementation),
-            "shortcut": "shared-head" if self._head else "none",
+            "last_layer": "shared-head" if self._head else "none",
             "max_length": str(self.max_length),
             "batch_tokens": str(self.batch_tokens),
             "torch": torch.__version__,
@@ -160,8 +160,8 @@ class CausalPredictor:
         revision: str | None = None,
         dtype: Dtype = "float32",
         device: str | None = None,
-        shots: int = 0,
-        chat: bool | None = None,
+        num_fewshot: int = 0,
+        apply_chat_template: bool | None = None,
         max_length: int | None = None,
         batch_tokens: int | None = None,
         trust_remote_code: bool = False,
@@ -173,8 +173,8 @@ class CausalPredictor:
             revision: the branch, tag or commit of a Hub model; `identity` records the commit found there.
             dtype: what the model computes in.
             device: as torch names it; by default this process's GPU, else the CPU.
-            shots: worked examples before each pair: 0, 3 or 6.
-            chat: whether to ask in the form of the tokenizer's chat template; by default where it has one.
+            num_fewshot: worked examples before each pair: 0, 3 or 6.
+            apply_chat_template: Whether to use the tokenizer's chat template; by default where it has one.
             max_length: the most tokens a prompt; by default, and at most, what the model can read.
             batch_tokens: the most tokens a batch, padding included; by default what is fast on a CPU or a GPU.
             trust_remote_code: run the code that the repository brings, at the commit that is read; `identity` has a
@@ -186,10 +186,17 @@ class CausalPredictor:
             ValueError: if there are no so many worked examples.
         """
         device = usable_device(dtype, device)
-        Prompt(shots)  # say so before gigabytes are fetched
+        Prompt(num_fewshot)  # say so before gigabytes are fetched
         lm = load_causal_lm(model, revision=revision, dtype=DTYPES[dtype], trust_remote_code=trust_remote_code)
         try:
-            return cls(lm, device=device, shots=shots, chat=chat, max_length=max_length, batch_tokens=batch_tokens)
+            return cls(
+                lm,
+                device=device,
+                num_fewshot=num_fewshot,
+                apply_chat_template=apply_chat_template,
+                max_length=max_length,
+                batch_tokens=batch_tokens,
+            )
         except (RuntimeError, MemoryError) as error:  # it is put on the device there, and asked a first time
             raise ModelError(f"{model} cannot be asked: {type(error).__name__}: {first_line(error)}") from error
 
@@ -240,7 +247,7 @@ class CausalPredictor:
 
     def _rendered(self, premise: str, hypothesis: str) -> str:
         """Return the text that a label's word follows at once, a space of its own included."""
-        if not self.chat:
+        if not self.apply_chat_template:
             return self.prompt.text(premise, hypothesis)
         turns = self.prompt.messages(premise, hypothesis)
         return str(self.tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True, **_FIXED))
@@ -248,7 +255,11 @@ class CausalPredictor:
     def _begins_with(self) -> list[int]:
         """Return the token that the tokenizer sets before a text; a chat template writes it itself."""
         bos = self.tokenizer.bos_token_id
-        return [bos] if not self.chat and bos is not None and self.tokenizer("a")["input_ids"][:1] == [bos] else []
+        return (
+            [bos]
+            if not self.apply_chat_template and bos is not None and self.tokenizer("a")["input_ids"][:1] == [bos]
+            else []
+        )
 
     def _questions(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[_Question]:
         questions = self._encoded(list(zip(premises, hypotheses, strict=True)))
@@ -259,7 +270,7 @@ class CausalPredictor:
         return questions
 
     def _encoded(self, pairs: Sequence[tuple[str, str]]) -> list[_Question]:
-        space = "" if self.chat else " "
+        space = "" if self.apply_chat_template else " "
         endings = ["", *(space + WORDS[label] for label in LABELS)]
         texts = [prompt + ending for prompt in (self._rendered(*pair) for pair in pairs) for ending in endings]
         # Special tokens only at the beginning: one at the end would stand between the prompt and nothing.
@@ -276,7 +287,7 @@ class CausalPredictor:
             if not premise and not hypothesis:
                 raise ModelError(
                     f"the prompt alone has {question.length} tokens, the model reads {self.max_length}; take fewer "
-                    "worked examples (--shots)"
+                    "worked examples (--num-fewshot)"
                 )
             if len(premise) >= len(hypothesis):
                 premise = premise[: max(0, len(premise) - over)]  # a token is a character or more

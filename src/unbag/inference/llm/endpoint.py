@@ -233,7 +233,7 @@ class EndpointPredictor:
             "model": model,
             "base_url": self._base_url,
             "prompt": f"sha256:{fingerprint(prompt.messages('{premise}', '{hypothesis}'))}",
-            "shots": str(prompt.shots),
+            "num_fewshot": str(prompt.num_fewshot),
             "form": self.form.name,
             "parameters": json.dumps(self.form.parameters),
         }
@@ -244,7 +244,7 @@ class EndpointPredictor:
         model: str,
         *,
         base_url: str | None = None,
-        shots: int = 0,
+        num_fewshot: int = 0,
         concurrency: int = CONCURRENCY,
         retries: int = RETRIES,
         spending: Spending | None = None,
@@ -258,7 +258,7 @@ class EndpointPredictor:
         Args:
             model: the model's name at the endpoint.
             base_url: the endpoint's address up to `/v1`, such as `http://localhost:8000/v1`.
-            shots: worked examples before each pair: 0, 3 or 6.
+            num_fewshot: worked examples before each pair: 0, 3 or 6.
             concurrency: requests at the same time, 1 or more.
             retries: how often a request is sent again; see `RETRIES`.
             spending: where to count requests and tokens.
@@ -288,7 +288,7 @@ class EndpointPredictor:
         return cls(
             model,
             client,
-            prompt=Prompt(shots),
+            prompt=Prompt(num_fewshot),
             cache=answers,
             spending=spending or Spending(),
             concurrency=concurrency,

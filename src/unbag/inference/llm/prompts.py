@@ -39,7 +39,7 @@ class Prompt:
     """The question put to a language model.
 
     Attributes:
-        shots: how many of `EXAMPLES` go before the pair: 0, 3 or 6.
+        num_fewshot: how many of `EXAMPLES` go before the pair: 0, 3 or 6.
 
     >>> print(Prompt().text("A dog runs.", "It moves.").partition("word.")[2])
     <BLANKLINE>
@@ -49,15 +49,17 @@ class Prompt:
     Answer:
     """
 
-    shots: int = 0
+    num_fewshot: int = 0
 
     def __post_init__(self) -> None:
-        if self.shots not in SHOTS:
-            raise ValueError(f"expected {', '.join(map(str, SHOTS))} worked examples (shots), found {self.shots}")
+        if self.num_fewshot not in SHOTS:
+            raise ValueError(
+                f"expected {', '.join(map(str, SHOTS))} worked examples (num_fewshot), found {self.num_fewshot}"
+            )
 
     def text(self, premise: str, hypothesis: str) -> str:
         """Return the question as text to be continued with a space and one of `WORDS`."""
-        worked = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.shots]]
+        worked = [f"{_pair(p, h)}\nAnswer: {WORDS[label]}" for p, h, label in EXAMPLES[: self.num_fewshot]]
         return "\n\n".join([INSTRUCTION, *worked, f"{_pair(premise, hypothesis)}\nAnswer:"])
 
     def messages(self, premise: str, hypothesis: str) -> Messages:
@@ -66,7 +68,7 @@ class Prompt:
         The instruction is part of the first question: not every chat template knows a system's turn.
         """
         turns: Messages = []
-        for p, h, label in EXAMPLES[: self.shots]:
+        for p, h, label in EXAMPLES[: self.num_fewshot]:
             turns += [{"role": "user", "content": _pair(p, h)}, {"role": "assistant", "content": WORDS[label]}]
         turns.append({"role": "user", "content": _pair(premise, hypothesis)})
         turns[0]["content"] = f"{INSTRUCTION}\n\n{turns[0]['content']}"

@@ -41,7 +41,7 @@ class ExportedTasks:
 
 
 def export_tasks(
-    harness: str, requests: Sequence[Request], folder: Path, *, hub: str | None = None, shots: int = 0
+    harness: str, requests: Sequence[Request], folder: Path, *, hub: str | None = None, num_fewshot: int = 0
 ) -> ExportedTasks:
     """Write sets as tasks of a harness.
 
@@ -51,7 +51,7 @@ def export_tasks(
         folder: where to write. The files name it where they read their rows from it: to move it, write anew.
         hub: read the rows from the Hub instead of building them: the organisation that the sets were published in, each
             under its own name, or `organisation/name` for one set. A set's config is a config there.
-        shots: worked examples before each pair: 0, 3 or 6.
+        num_fewshot: worked examples before each pair: 0, 3 or 6.
 
     Raises:
         ValueError: if there is no such harness, a set is given twice, or data of one's own is asked of the Hub.
@@ -66,9 +66,9 @@ def export_tasks(
         raise ValueError(f"expected each set once, found {', '.join(twice)} again")
     if hub is not None:
         validate_push_repo(hub)
-    Prompt(shots)  # refuses other numbers, before anything is built
+    Prompt(num_fewshot)  # refuses other numbers, before anything is built
     tasks = [_on_hub(request, hub, names) if hub else _built(request, folder) for request in requests]
-    texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(shots))
+    texts: Mapping[str, str] = HARNESSES[harness](tasks, Prompt(num_fewshot))
     for path, text in texts.items():
         with atomic_write(folder / path) as tmp:
             tmp.write_text(text, encoding="utf-8")
@@ -94,7 +94,7 @@ def _on_hub(request: Request, hub: str, names: Sequence[str]) -> Task:
 
     if "/" in hub and len(names) > 1:
         raise ValueError(f"expected an organisation for {len(names)} sets, found the repository {hub}")
-    if "data" in request.options or request.config is None or request.examples is not None:
+    if "data" in request.options or request.config is None or request.max_examples is not None:
         raise ValueError(
             "expected a config of the set as it is on the Hub, found data of your own or a part of the examples; leave "
             "out --hub to have the rows beside the tasks"

@@ -25,7 +25,7 @@ from inspect_ai.model import ChatMessageAssistant, ChatMessageUser, GenerateConf
 from inspect_ai.scorer import Metric, SampleScore, Score, Scorer, Target, metric, scorer  # noqa: E402
 from inspect_ai.solver import TaskState, generate  # noqa: E402
 
-_WORKED_EXAMPLES = {shots}
+_WORKED_EXAMPLES = {num_fewshot}
 NO_ANSWER = -1
 
 
@@ -81,7 +81,7 @@ def {task}() -> Task:
 
 def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     """Return `unbag_tasks.py`, and `<set>/eval.yaml` for the sets on the Hub that accuracy says something of."""
-    code = scoring_source(tasks) + _SHELL.format(shots=prompt.shots)
+    code = scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot)
     contents = {}
     for task in tasks:
         code += _PER_TASK.format(task=task.id, **task._asdict())

@@ -22,7 +22,7 @@ from lighteval.metrics.utils.metric_utils import CorpusLevelMetric  # noqa: E402
 from lighteval.tasks.lighteval_task import LightevalTaskConfig  # noqa: E402
 from lighteval.tasks.requests import Doc, SamplingMethod  # noqa: E402
 
-_WORKED_EXAMPLES = {shots}
+_WORKED_EXAMPLES = {num_fewshot}
 
 
 def _doc(name: str, line: Record, task_name: str) -> Doc:
@@ -83,4 +83,4 @@ def files(tasks: Sequence[Task], prompt: Prompt) -> dict[str, str]:
     table = "".join(
         f"    _task({task.name!r}, {task.path!r}, {task.config or 'default'!r}, {task.split!r}),\n" for task in tasks
     )
-    return {"unbag_tasks.py": scoring_source(tasks) + _SHELL.format(shots=prompt.shots, tasks=table)}
+    return {"unbag_tasks.py": scoring_source(tasks) + _SHELL.format(num_fewshot=prompt.num_fewshot, tasks=table)}

@@ -1,8 +1,9 @@
 """Tasks of lm-evaluation-harness: a YAML file a set, `unbag.yaml` for all of them, and the code they score with.
 
 The label words are choices whose log-likelihoods are compared (`output_type: multiple_choice`), so `--model hf` gives
-the answers that `unbag evaluate causal:… --no-chat` gives. A metric there is a function of one row and a mean over
-rows; ours are functions of all rows, so each row's result is its record, and the aggregation scores the records.
+the answers that `unbag evaluate causal:… --no-apply-chat-template` gives. A metric there is a function of one row and a
+mean over rows. Ours are functions of all rows, so the result of a row is its record, and the aggregation scores all
+records.
 """
 
 import json

@@ -23,7 +23,7 @@ _OF_THE_RUN: Final = (
     "ranking",
     "truncated_pairs",
     "truncated_share",
-    "unanswered_pairs",
+    "n_abstained",
 )
 """What is not of the model but of what it was asked, and how."""
 
@@ -34,7 +34,7 @@ class ReportData:
 
     models: tuple[Model, ...]
     groups: tuple[Group, ...]
-    left_out: tuple[SkippedSet, ...] = ()
+    skipped: tuple[SkippedSet, ...] = ()
 
     @property
     def subject(self) -> Model:
@@ -67,9 +67,9 @@ def gather(folders: Sequence[Path]) -> ReportData:
         model = models[_identity(result)]
         groups.setdefault(key, {})[model.name] = Scored(model, result, selection)
     order = sorted(models.values(), key=lambda model: model.is_baseline)  # stable: else as they came
-    left_out = [each for _, of_folder in read for each in of_folder]
+    skipped = [each for _, of_folder in read for each in of_folder]
     asked = {(result.set, name) for result, _ in scored for name in (None, result.model["name"])}
-    still = [each for each in dict.fromkeys(left_out) if (each.set, each.model) not in asked]  # in no other folder
+    still = [each for each in dict.fromkeys(skipped) if (each.set, each.model) not in asked]  # in no other folder
     return ReportData(tuple(order), tuple(_named(list(groups.values()), order)), tuple(still))
 
 
@@ -78,11 +78,11 @@ def _read(folder: Path) -> tuple[list[tuple[Result, ExampleSelection | None]], l
     path = folder / results.FILE
     if not path.is_file():
         raise ValueError(f"expected {results.FILE} in {folder}, found none; name a folder that unbag evaluate left")
-    scored, left_out = results.read_whole(path)
+    scored, skipped = results.read_whole(path)
     kept = report_examples.read(folder / report_examples.FILE) if (folder / report_examples.FILE).is_file() else []
     by_result = {(each.set, each.model, each.sha256): each for each in kept}
     pairs = [(each, by_result.get((each.set, each.model["name"], each.data["sha256"]))) for each in scored]
-    return pairs, left_out
+    return pairs, skipped
 
 
 def _identity(result: Result) -> str:

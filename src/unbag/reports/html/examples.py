@@ -207,7 +207,7 @@ class Card:
         data: where its pairs are from, and whose score it is if not the subject's.
         told: the pair; None where no run kept any.
         said: what each model answered to it: its sign, name and answers.
-        number: the score beyond words.
+        number: the skill score.
         standing: what it comes to.
         interval: that of the score, and of how many rows.
         others: the scores of the other models.

@@ -19,7 +19,7 @@ from unbag.challenge_sets.base import ChallengeSet
 from unbag.challenge_sets.papers.counterparts import counterparts_of
 from unbag.challenge_sets.results import Result
 from unbag.challenge_sets.views.figures import Figure, Group, Point, Series, TextTable, bare, table
-from unbag.challenge_sets.views.tables import interval, left_out
+from unbag.challenge_sets.views.tables import exclusions, interval
 from unbag.evaluation import verdict
 from unbag.reports import papers as paper_tables
 from unbag.reports.html import examples
@@ -40,7 +40,7 @@ def beside_papers(group: Group, described: ChallengeSet) -> Iterator[Figure]:
     and needs no training: people, a rule. Of all others the rows differ, or the training data do or may: what a model
     of the Hub was trained on, no record says.
     """
-    drawn = any(scored.result.config.get("examples") is not None for scored in group.scored)
+    drawn = any(scored.result.config.get("max_examples") is not None for scored in group.scored)
     for quantity in described.of_role("beside_papers"):
         theirs = counterparts_of(quantity.counterparts, group.corpus)[:_MOST]
         if not theirs:
@@ -122,7 +122,7 @@ def render(gathered: ReportData) -> str:
         lead=lead(gathered, stand),
         cards=cards(gathered, stand, _readings(gathered)),
         scale=_sentence(verdict.scale(list(stand[gathered.subject.name].values()))),
-        left_out=[(_title(each.set), each.model or "", each.reason) for each in gathered.left_out],
+        skipped=[(_title(each.set), each.model or "", each.reason) for each in gathered.skipped],
         profile=_drawn(scores, gathered, wide=True) if any(each.points for each in scores.series) else None,
         sections=[_section(group, gathered) for group in gathered.groups],
         examples=list(examples.gallery(gathered)),
@@ -145,7 +145,7 @@ def lead(gathered: ReportData, stand: Standings) -> str:
 
 
 def profile(stand: Standings, gathered: ReportData) -> Figure:
-    """Return the score beyond words of all models on all sets."""
+    """Return the skill score of all models on all sets."""
     titles = {group.key: _title_of(group, gathered) for group in gathered.groups}
     series = [
         Series(
@@ -156,10 +156,10 @@ def profile(stand: Standings, gathered: ReportData) -> Figure:
     ]
     every = [each for of_model in stand.values() for each in of_model.values()]
     return Figure(
-        title="Beyond words, set by set",
+        title="Skill score by set",
         about=f"{_sentence(verdict.scale(every))} Left of 0 is worse than these. Lines are 95 % intervals.",
         x="set",
-        y="score beyond words",
+        y="skill score",
         kind="dots",
         series=tuple(series),
         order=tuple(titles.values()),
@@ -223,7 +223,7 @@ def _section(group: Group, gathered: ReportData) -> Section:
         columns=min(_COLUMNS, len(figures)) if not beside else 2 if figures else 1,
         figures=tuple(_drawn(each, gathered, wide=not beside and len(figures) == 1) for each in figures),
         published=tuple(_published(each) for each in papers.tables() if each.set == group.set),
-        note=left_out(first.data),
+        note=exclusions(first.data),
     )
 
 
@@ -251,7 +251,7 @@ def _published(one: papers.PaperTable) -> TextTable:
 def _records(gathered: ReportData) -> Iterator[dict[str, Any]]:
     for group, scored in examples.scored(gathered):
         result = scored.result
-        data = {f"data {name}": value for name, value in result.data.items() if name != "left_out"}
+        data = {f"data {name}": value for name, value in result.data.items() if name != "excluded"}
         yield {
             "title": f"{scored.model.name} · {challenge_sets.get(group.set).title} · {group.title}",
             "rerun": rerun(result),

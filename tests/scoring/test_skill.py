@@ -3,7 +3,7 @@ import pytest
 from scipy import stats
 
 from unbag.scoring.intervals import widening
-from unbag.scoring.skill import LEAST_ROWS, Credits, beyond_words
+from unbag.scoring.skill import LEAST_ROWS, Credits, skill_score
 
 RNG = np.random.default_rng(0)
 GOLD = np.repeat([0, 1, 2], [300, 150, 2_550])  # as uneven as Breaking NLI
@@ -34,55 +34,55 @@ COUNTING = right(noisy(0.6))
 
 @pytest.mark.parametrize("label", range(3))
 def test_a_constant_answer_has_0_or_less_however_frequent_its_label(label):
-    assert beyond_words(right(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
-    assert beyond_words(right(np.full(N, label)), COUNTING)["score"].value < 0
+    assert skill_score(right(np.full(N, label)))["score"].value == pytest.approx(0, abs=1e-12)
+    assert skill_score(right(np.full(N, label)), COUNTING)["score"].value < 0
 
 
 def test_a_coin_has_0_within_its_interval():
-    score = beyond_words(right(RNG.integers(0, 3, N)))["score"]
+    score = skill_score(right(RNG.integers(0, 3, N)))["score"]
     assert score.low < 0 < score.high
 
 
 def test_an_oracle_has_1():
-    score = beyond_words(right(GOLD), COUNTING)["score"]
+    score = skill_score(right(GOLD), COUNTING)["score"]
     assert score.value == score.high == 1
     assert 0.98 < score.low < 1 - 3 / N  # which as many right answers are sure to show of a share alone
 
 
 def test_an_oracle_with_noise_has_what_is_left():
-    assert beyond_words(right(noisy(0.2)))["score"].value == pytest.approx(0.8)
-    assert beyond_words(right(noisy(0.2)), COUNTING)["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
+    assert skill_score(right(noisy(0.2)))["score"].value == pytest.approx(0.8)
+    assert skill_score(right(noisy(0.2)), COUNTING)["score"].value == pytest.approx((0.8 - 0.4) / (1 - 0.4))
 
 
 def test_who_counts_words_has_0_against_himself():
-    scores = beyond_words(COUNTING, COUNTING)
+    scores = skill_score(COUNTING, COUNTING)
     assert scores["score"].value == 0
     assert -0.01 < scores["score"].low < 0 < scores["score"].high < 0.01
     assert scores["p"] == 1.0
-    assert scores["floor"] == "words"
+    assert scores["reference"] == "baseline"
 
 
 def test_who_counts_words_worse_than_a_guess_is_no_floor():
     wrong = right((GOLD + 1) % 3)
-    scores = beyond_words(right(noisy(0.2)), wrong)
-    assert scores["score"].value == beyond_words(right(noisy(0.2)))["score"].value
-    assert scores["floor"] == "guess"
-    assert scores["words"] == pytest.approx(-0.5)
+    scores = skill_score(right(noisy(0.2)), wrong)
+    assert scores["score"].value == skill_score(right(noisy(0.2)))["score"].value
+    assert scores["reference"] == "chance"
+    assert scores["baseline"] == pytest.approx(-0.5)
 
 
 def test_floor_is_the_better_of_the_lexical_baseline_and_the_shuffled_control():
     better = right(noisy(0.4))
-    for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "words")):
-        scores = beyond_words(right(noisy(0.2)), lexical, shuffled)
-        assert scores["floor"] == floor
+    for lexical, shuffled, floor in ((COUNTING, better, "shuffled"), (better, COUNTING, "baseline")):
+        scores = skill_score(right(noisy(0.2)), lexical, shuffled)
+        assert scores["reference"] == floor
         assert scores["score"].value == pytest.approx((0.8 - 0.6) / (1 - 0.6))
-    assert beyond_words(right(GOLD), COUNTING)["shuffled"] is None
+    assert skill_score(right(GOLD), COUNTING)["shuffled"] is None
 
 
 @pytest.mark.parametrize("lexical", [None, COUNTING, right(noisy(0.1))])
 def test_a_model_whose_answers_shuffling_leaves_alone_has_no_score_above_0(lexical):
     model = right(noisy(0.3))
-    scores = beyond_words(model, lexical, shuffled=model)
+    scores = skill_score(model, lexical, shuffled=model)
     assert scores["score"].value <= 0
     assert scores["score"].low < 0  # so that it is never shown to be better
     assert scores["score"].high < 0.01
@@ -90,7 +90,7 @@ def test_a_model_whose_answers_shuffling_leaves_alone_has_no_score_above_0(lexic
 
 
 def test_the_score_rises_with_every_right_answer():
-    values = [beyond_words(right(noisy(share)), COUNTING, resamples=0)["score"].value for share in (0.9, 0.5, 0.1, 0)]
+    values = [skill_score(right(noisy(share)), COUNTING, resamples=0)["score"].value for share in (0.9, 0.5, 0.1, 0)]
     assert values == sorted(values)
 
 
@@ -98,34 +98,34 @@ def test_by_hand():
     gold = np.repeat([0, 1], [50, 150])
     model = Credits(np.r_[np.ones(40), np.zeros(10), np.ones(75), np.zeros(75)], gold, range(200))  # recalls .8, .5
     words = Credits(np.r_[np.ones(30), np.zeros(20), np.ones(75), np.zeros(75)], gold, range(200))  # .6 and .5
-    scores = beyond_words(model, words)
+    scores = skill_score(model, words)
     assert scores["model"] == pytest.approx(0.3)  # (0.65 - 0.5) / 0.5
-    assert scores["words"] == pytest.approx(0.1)
+    assert scores["baseline"] == pytest.approx(0.1)
     assert scores["score"].value == pytest.approx(0.2 / 0.9)
     assert scores["score"].n == 200
 
 
 def test_labels_with_few_rows_are_left_out_and_counted():
     gold = np.repeat([0, 1, 2], [60, 60, LEAST_ROWS - 1])
-    scores = beyond_words(right(gold, gold)._replace(names=["e", "n", "c"]))
-    assert (scores["labels"], scores["score"].n) == (2, 120)
-    assert scores["left_out"] == [{"label": "c", "rows": LEAST_ROWS - 1, "reason": "fewer than 50 rows"}]
+    scores = skill_score(right(gold, gold)._replace(names=["e", "n", "c"]))
+    assert (scores["n_labels"], scores["score"].n) == (2, 120)
+    assert scores["excluded"] == [{"label": "c", "rows": LEAST_ROWS - 1, "reason": "fewer than 50 rows"}]
 
 
 def test_a_label_on_which_annotators_do_not_agree_is_left_out():
     gold = np.repeat([0, 1, 2], 60)
     # Annotators give 0 and 2 as one, and what is labelled 1 each label in turn: on 1 they agree by chance at most.
     votes = [[label] * 3 if label != 1 else [0, 1, 2] for label in gold.tolist()]
-    scores = beyond_words(right(gold, gold), annotators=votes)
-    assert (scores["labels"], scores["score"].n) == (2, 120)
-    [left_out] = scores["left_out"]
-    assert (left_out["label"], left_out["rows"]) == ("1", 60)
-    assert left_out["reason"].startswith("annotators' κ -0")
+    scores = skill_score(right(gold, gold), annotators=votes)
+    assert (scores["n_labels"], scores["score"].n) == (2, 120)
+    [excluded] = scores["excluded"]
+    assert (excluded["label"], excluded["rows"]) == ("1", 60)
+    assert excluded["reason"].startswith("annotators' κ -0")
 
 
 def test_one_label_says_nothing():
     gold = np.zeros(50, dtype=int)
-    assert beyond_words(right(gold, gold)) is None
+    assert skill_score(right(gold, gold)) is None
 
 
 def test_rows_that_do_not_count_are_no_part():
@@ -133,21 +133,21 @@ def test_rows_that_do_not_count_are_no_part():
     some = right(noisy(0.2))._replace(counts=counts)
     kept = np.flatnonzero(counts)
     alone = Credits(some.credit[kept], GOLD[kept], range(len(kept)))
-    assert beyond_words(some, resamples=0)["score"].value == pytest.approx(
-        beyond_words(alone, resamples=0)["score"].value
+    assert skill_score(some, resamples=0)["score"].value == pytest.approx(
+        skill_score(alone, resamples=0)["score"].value
     )
 
 
 def test_rows_of_one_source_are_drawn_together():
     copies = np.repeat(np.arange(N)[::10], 10)
-    apart = beyond_words(right(noisy(0.2)[copies], GOLD[copies]))["score"]
-    together = beyond_words(right(noisy(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
+    apart = skill_score(right(noisy(0.2)[copies], GOLD[copies]))["score"]
+    together = skill_score(right(noisy(0.2)[copies], GOLD[copies])._replace(source=copies))["score"]
     assert together.high - together.low > 2 * (apart.high - apart.low)
 
 
 def test_other_rows_are_refused():
     with pytest.raises(ValueError, match="the same rows"):
-        beyond_words(right(GOLD), right(GOLD[:-1], GOLD[:-1]))
+        skill_score(right(GOLD), right(GOLD[:-1], GOLD[:-1]))
 
 
 def test_a_coin_on_few_sources_is_seldom_more_than_a_coin():
@@ -158,7 +158,7 @@ def test_a_coin_on_few_sources_is_seldom_more_than_a_coin():
         source, gold = np.repeat(np.arange(15), 24), rng.permuted(np.arange(360) % 4)
         leaning = rng.integers(0, 4, 15)[source]  # answers of one seed are alike
         answers = np.where(rng.random(360) < 0.5, leaning, rng.integers(0, 4, 360))
-        alarms += beyond_words(Credits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
+        alarms += skill_score(Credits(answers == gold, gold, source), resamples=400)["p"] <= 0.05
     assert alarms <= 300 * 0.07
 
 
@@ -171,6 +171,6 @@ def test_the_widening_is_that_of_students_t(n):
 def test_more_than_a_perfect_reader_is_one():
     # One that never gives the gold label to scrambled text has credit 1, where a perfect reader guesses: 1 - 1/3.
     credits = Credits(np.array([1.0] * 119 + [0.0]), np.repeat([0, 1], 60), range(120), guess=0.0, perfect=2 / 3)
-    score = beyond_words(credits)["score"]
+    score = skill_score(credits)["score"]
     assert score.value == score.high == 1
     assert score.low <= 1

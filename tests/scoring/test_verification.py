@@ -1,0 +1,266 @@
+"""The scores of a verifier: values worked out by hand, laws, and scikit-learn as an independent implementation."""
+
+import math
+
+import numpy as np
+import pytest
+from sklearn import metrics
+
+from unbag.scoring.bootstrap import Estimate
+from unbag.scoring.significance import paired_difference, value
+from unbag.scoring.verification import (
+    BINS,
+    TARGETS,
+    Decisions,
+    auroc,
+    calibration,
+    risk_coverage,
+    safe_threshold,
+    threshold_sweep,
+    verification,
+)
+
+N = 4000
+
+
+def calibrated(n=N, seed=1):
+    """Draw scores and labels of a perfectly calibrated model."""
+    rng = np.random.default_rng(seed)
+    scores = rng.uniform(0, 1, n)
+    return scores, rng.uniform(0, 1, n) < scores
+
+
+def scored(scores, entailed, threshold=0.5, sources=None, **options):
+    scores, entailed = np.asarray(scores, dtype=np.float64), np.asarray(entailed, dtype=bool)
+    decisions = Decisions(entailed, scores >= threshold, scores, **options)
+    found = verification(decisions, range(len(scores)) if sources is None else sources)
+    assert found is not None
+    return found
+
+
+def test_values_worked_out_by_hand():
+    found = scored([0.9, 0.8, 0.6, 0.4, 0.3, 0.1], [True, False, True, False, True, False])
+    # Entailed pairs score above 3, 2 and 1 of the 3 others.
+    assert found["auroc"].value == pytest.approx(6 / 9)
+    # Precision at the three entailed pairs: 1/1, 2/3, 3/5.
+    assert found["average_precision"].value == pytest.approx((1 + 2 / 3 + 3 / 5) / 3)
+    assert found["balanced_accuracy"].value == pytest.approx((2 / 3 + 2 / 3) / 2)
+    assert found["false_entailment"].value == pytest.approx(1 / 3)
+    assert (found["n_entailed"], found["n_not_entailed"]) == (3, 3)
+    squares = [0.1**2, 0.8**2, 0.4**2, 0.4**2, 0.7**2, 0.1**2]
+    assert found["calibration"]["brier"].value == pytest.approx(sum(squares) / 6)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_scores_agree_with_scikit_learn(seed):
+    scores, entailed = calibrated(500, seed)
+    scores = scores.round(2)  # with ties
+    found = scored(scores, entailed)
+    assert found["auroc"].value == pytest.approx(metrics.roc_auc_score(entailed, scores))
+    assert found["average_precision"].value == pytest.approx(metrics.average_precision_score(entailed, scores))
+    assert found["balanced_accuracy"].value == pytest.approx(metrics.balanced_accuracy_score(entailed, scores >= 0.5))
+    assert found["calibration"]["brier"].value == pytest.approx(metrics.brier_score_loss(entailed, scores))
+    false, true, at = metrics.roc_curve(entailed, scores, drop_intermediate=False)
+    rates = {round(float(threshold), 9): (a, b) for threshold, a, b in zip(at, false, true, strict=True)}
+    assert len(found["thresholds"]) > 50
+    for row in found["thresholds"]:
+        assert (row["false_entailment"], row["recall"]) == pytest.approx(rates[round(row["threshold"], 9)])
+
+
+def test_three_labels_have_a_false_contradiction_rate():
+    entailed, contradicted = np.array([1, 0, 0, 0], dtype=bool), np.array([0, 0, 1, 1], dtype=bool)
+    predicted = np.array([0, 0, 0, 0], dtype=bool)
+    decisions = Decisions(entailed, predicted, None, contradicted, np.array([1, 0, 1, 0], dtype=bool))
+    found = verification(decisions, range(4))
+    assert found["false_contradiction"].value == 0.5  # one of the two pairs that are no contradiction
+    assert found["false_contradiction"].n == 2
+    assert found["auroc"] is found["calibration"] is found["risk_coverage"] is None
+    assert found["thresholds"] == found["safe_thresholds"] == []
+
+
+def test_one_gold_label_has_no_verification_scores():
+    assert verification(Decisions(np.ones(3, dtype=bool), np.ones(3, dtype=bool)), range(3)) is None
+
+
+def test_a_coin_ranks_at_one_half():
+    rng = np.random.default_rng(7)
+    found = scored(rng.uniform(0, 1, N), rng.uniform(0, 1, N) < 0.3)
+    area = found["auroc"]
+    assert area.low < 0.5 < area.high
+    assert found["average_precision"].value == pytest.approx(0.3, abs=0.04)
+    assert found["balanced_accuracy"].low < 0.5 < found["balanced_accuracy"].high
+
+
+@pytest.mark.parametrize(("answer", "alarms"), [(0.9, 1.0), (0.1, 0.0)])
+def test_a_constant_answer_separates_nothing(answer, alarms):
+    found = scored(np.full(200, answer), np.arange(200) % 4 == 0)
+    assert found["auroc"].value == found["balanced_accuracy"].value == 0.5
+    assert found["false_entailment"].value == alarms
+    assert found["average_precision"].value == 0.25
+    assert found["risk_coverage"]["aurc"] == pytest.approx(found["risk_coverage"]["random"])
+    assert all(each["threshold"] is None for each in found["safe_thresholds"])
+
+
+def test_an_oracle_is_perfect_with_limits_that_hold():
+    entailed = np.arange(400) % 2 == 0
+    found = scored(np.where(entailed, 0.99, 0.01), entailed)
+    for name in ("auroc", "average_precision", "balanced_accuracy"):
+        assert found[name].value == 1 == found[name].high
+        assert 0.95 < found[name].low < 1
+    assert found["false_entailment"].value == 0 < found["false_entailment"].high < 0.03
+    assert found["risk_coverage"]["aurc"] == 0
+    by_target = {each["target"]: each for each in found["safe_thresholds"]}
+    assert list(by_target) == list(TARGETS)
+    assert by_target[0.05]["threshold"] == 0.99
+    assert by_target[0.05]["recall"].value == 1
+    assert by_target[0.05]["confirmed"].value == 0
+    assert by_target[0.01]["threshold"] is None, "about 100 not-entailed pairs in a half are too few"
+    assert by_target[0.01]["needed"] == 299  # 0.99^299 < 0.05
+
+
+def test_monotone_transformations_keep_the_ranking():
+    scores, entailed = calibrated(800)
+    first, second = scored(scores, entailed), scored(scores**3, entailed)
+    for name in ("auroc", "average_precision"):
+        assert tuple(first[name]) == pytest.approx(tuple(second[name]))
+    assert first["calibration"]["ece"] < second["calibration"]["ece"]
+
+
+def test_calibrated_scores_have_an_error_at_the_noise_level():
+    found = [calibration(*calibrated(seed=seed), np.arange(N), resamples=0) for seed in range(10)]
+    raw, corrected = (np.mean([each[name] for each in found]) for name in ("ece", "ece_corrected"))
+    # E|X| of a share with p (1 - p) / n of variance, averaged over bins whose p are uniform.
+    noise = (
+        math.sqrt(2 / math.pi) * math.sqrt(BINS / N) * np.mean(np.sqrt([p * (1 - p) for p in np.arange(0.05, 1, 0.1)]))
+    )
+    assert raw == pytest.approx(noise, rel=0.25)
+    assert corrected < 0.75 * raw, "part of the bias is removed: its estimate uses the gap that was found, not 0"
+    overconfident = calibration(*((lambda s, e: (np.where(s > 0.5, 0.95, 0.05), e))(*calibrated())), np.arange(N))
+    assert overconfident["ece_corrected"] > 0.15
+
+
+def test_the_brier_score_is_the_sum_of_its_parts():
+    scores, entailed = calibrated(1000)
+    found = calibration(scores, entailed, np.arange(1000))
+    parts = found["reliability"] - found["resolution"] + found["uncertainty"]
+    assert found["brier"].value == pytest.approx(parts)
+    assert found["uncertainty"] == pytest.approx(entailed.mean() * (1 - entailed.mean()))
+    constant = calibration(np.full(1000, entailed.mean()), entailed, np.arange(1000))
+    assert constant["reliability"] == pytest.approx(0, abs=1e-12)
+    assert constant["resolution"] == pytest.approx(0, abs=1e-12)
+    assert len(constant["bins"]) == 1, "equal scores share a bin"
+
+
+def test_bins_have_equally_many_pairs():
+    scores, entailed = calibrated(1000)
+    found = calibration(scores, entailed, np.arange(1000))
+    assert [each["share"].n for each in found["bins"]] == [100] * BINS
+    assert sorted(each["score"] for each in found["bins"]) == [each["score"] for each in found["bins"]]
+
+
+def test_risk_coverage_lies_between_the_oracle_and_chance():
+    rng = np.random.default_rng(3)
+    right = rng.uniform(0, 1, 1000) < 0.8
+    helpful = risk_coverage(right + rng.normal(0, 1, 1000), right)
+    assert helpful["oracle"] < helpful["aurc"] < helpful["random"] == pytest.approx(1 - right.mean())
+    assert risk_coverage(right.astype(float), right)["aurc"] == pytest.approx(helpful["oracle"])
+    assert risk_coverage(-right.astype(float), right)["aurc"] > helpful["random"]
+    assert len(helpful["coverage"]) == len(helpful["risk"]) <= 100
+    assert (helpful["coverage"][-1], helpful["risk"][-1]) == (1.0, pytest.approx(1 - right.mean()))
+
+
+def test_ties_in_confidence_count_as_the_mean_of_all_orders():
+    # Two pairs of equal confidence, one wrong: risks 1/2 and 1/2, the mean of (1, 1/2) and (0, 1/2).
+    assert risk_coverage([0.7, 0.7], [True, False])["aurc"] == pytest.approx(0.5)
+
+
+def test_a_safe_threshold_keeps_the_rate_on_new_pairs():
+    """Of models drawn at random, the rate in the population exceeds the target in at most about 5 %."""
+    exceeded = found = 0
+    for seed in range(60):
+        scores, entailed = calibrated(400, seed)
+        chosen = safe_threshold(scores, entailed, range(400), target=0.1)
+        if chosen["threshold"] is None:
+            continue
+        found += 1
+        t = chosen["threshold"]
+        # Of calibrated uniform scores, P(score >= t and not entailed) / P(not entailed) is (1 - t)².
+        exceeded += (1 - t) ** 2 > 0.1
+    assert found > 45
+    assert exceeded <= 0.12 * found
+
+
+def test_rows_of_one_source_are_not_independent():
+    scores, entailed = calibrated(300)
+    alone = scored(scores, entailed)
+    copies = np.repeat(np.arange(300), 10)
+    together = scored(scores[copies], entailed[copies], sources=copies)
+    for name in ("auroc", "balanced_accuracy", "false_entailment", "average_precision"):
+        one, many = alone[name], together[name]
+        assert many.value == pytest.approx(one.value)
+        assert many.high - many.low == pytest.approx(one.high - one.low, rel=0.15), name
+    assert alone["safe_thresholds"][2]["threshold"] == pytest.approx(
+        together["safe_thresholds"][2]["threshold"], abs=0.1
+    )
+
+
+def test_results_do_not_depend_on_the_order_of_the_rows():
+    scores, entailed = calibrated(500)
+    order = np.random.default_rng(0).permutation(500)
+    first, second = scored(scores, entailed), scored(scores[order], entailed[order], sources=order)
+    for name in ("auroc", "average_precision", "balanced_accuracy", "false_entailment"):
+        assert tuple(first[name]) == pytest.approx(tuple(second[name]))
+    assert first["thresholds"] == second["thresholds"]
+    assert [each["threshold"] for each in first["safe_thresholds"]] == [
+        each["threshold"] for each in second["safe_thresholds"]
+    ]
+
+
+def test_two_models_are_compared_on_the_same_pairs():
+    scores, entailed = calibrated(800)
+    noisy = np.clip(scores + np.random.default_rng(5).normal(0, 0.5, 800), 0, 1)
+    better, worse = scored(scores, entailed), scored(noisy, entailed)
+    for name in ("auroc", "balanced_accuracy"):
+        assert value(better[name].sample) == pytest.approx(better[name].value)
+        difference, p = paired_difference(worse[name].sample, better[name].sample, resamples=500)
+        assert difference.low > 0
+        assert p < 0.01
+    same, p = paired_difference(better["auroc"].sample, better["auroc"].sample, resamples=200)
+    assert (same.value, p) == (0, 1.0)
+
+
+def test_limits_of_the_area_hold_the_true_area():
+    """The area of calibrated uniform scores is 5/6; DeLong's limits hold it in about 95 % of draws."""
+    held = 0
+    for seed in range(200):
+        scores, entailed = calibrated(150, 1000 + seed)
+        area = auroc(scores, entailed, np.arange(150), 150)
+        held += area.low <= 5 / 6 <= area.high
+    assert held >= 180
+
+
+def test_the_sweep_is_monotone_and_bounded():
+    scores, entailed = calibrated()
+    rows = threshold_sweep(scores, entailed)
+    assert len(rows) == 100
+    for name in ("false_entailment", "recall"):
+        values = [row[name] for row in rows]
+        assert values == sorted(values)
+        assert values[-1] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("decisions", "sources", "message"),
+    [
+        (Decisions(np.array([True, False]), np.array([True])), range(2), "one length, got \\[1, 2\\]"),
+        (Decisions(np.array([True, False]), np.array([True, False]), np.array([2.0, 0.1])), range(2), "from 0 to 1"),
+    ],
+)
+def test_malformed_input_is_rejected(decisions, sources, message):
+    with pytest.raises(ValueError, match=message):
+        verification(decisions, sources)
+
+
+def test_estimates_are_plain_records():
+    found = scored(*calibrated(100))
+    assert all(isinstance(found[name], Estimate) for name in ("auroc", "average_precision", "false_entailment"))
