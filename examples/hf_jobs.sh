@@ -7,7 +7,7 @@
 #   examples/hf_jobs.sh train ORG/NAME finetune --model ORG/PRETRAINED    # the model goes to ORG/NAME
 #
 # FLAVOR names another machine (hf jobs hardware lists them), TIMEOUT another limit. A training that was cut off goes on
-# when the command is given again with --resume ORG/NAME-checkpoints.
+# when the command is given again with --resume-from-checkpoint ORG/NAME-checkpoints.
 set -euo pipefail
 
 on() { # a machine, and a command of unbag to run there
@@ -23,6 +23,6 @@ shift 2
 case $job in
 build) on cpu-performance publish dataset "$@" --to "$to" --num-proc 8 --yes ;;
 evaluate) on l4x1 evaluate "$@" --out /tmp/run --num-proc 4 --push-results "$to" ;;
-train) on l4x1 train "$@" --out /tmp/model --push-checkpoints "$to-checkpoints" --push-results "$to" ;;
+train) on l4x1 train "$@" --output-dir /tmp/model --push-checkpoints "$to-checkpoints" --push-results "$to" ;;
 *) echo "expected build, evaluate or train, found $job" >&2 && exit 2 ;;
 esac

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
 # Train on two nodes of a SLURM cluster (or on more: sbatch --nodes=4 …), one process a GPU:
 #
-#   sbatch examples/slurm_train.sh finetune --model ORG/PRETRAINED --corpus snli --out /shared/runs/a
+#   sbatch examples/slurm_train.sh finetune --model ORG/PRETRAINED --corpus snli --output-dir /shared/runs/a
 #
-# with what `unbag train` takes; --out is a folder that all nodes see. A job that was stopped goes on from its last
+# with what `unbag train` takes; --output-dir is a folder that all nodes see. A job that was stopped goes on from its last
 # checkpoint when it is queued again, as --requeue has it done after a node has failed.
 #SBATCH --job-name=unbag-train
 #SBATCH --nodes=2

@@ -79,15 +79,15 @@ def uses(endpoint: str) -> tuple[Use, ...]:
             "make, train and ask a model",
             frozenset({"models"}),
             (
-                ("unbag", "models", "make", "dan", "--corpus", "pairs.csv", "--out", "dan"),
-                (*tuned, "--out", "tuned"),
+                ("unbag", "models", "init", "dan", "--corpus", "pairs.csv", "--out", "dan"),
+                (*tuned, "--output-dir", "tuned"),
                 ("unbag", "evaluate", "./tuned", *_ASKED, "--out", "asked"),
             ),
         ),
         Use(
             "train under trackers",
             frozenset({"models", "trackers"}),
-            ((*tuned, "--trackers", "tensorboard", "--trackers", "trackio", "--out", "tracked"),),
+            ((*tuned, "--report-to", "tensorboard", "--report-to", "trackio", "--output-dir", "tracked"),),
         ),
         Use(
             "permute Chinese",

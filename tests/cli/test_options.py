@@ -70,7 +70,7 @@ def test_lists_of_trainers_are_given_in_a_row_or_with_commas_or_again(monkeypatc
 
     monkeypatch.setattr("unbag.cli.train._run", record)
     labels = ("--label-map", "neutral", "--label-map", "entailment,contradiction")
-    base = ["train", "finetune", "--model", "org/model", "--out", "a", *labels]
+    base = ["train", "finetune", "--model", "org/model", "--output-dir", "a", *labels]
     for more in (
         ["--corpus", "snli=2", "mnli", "--seeds", "1", "2", "3"],
         ["--corpus", "snli=2,mnli", "--seeds=1,2,3"],

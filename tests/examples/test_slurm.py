@@ -38,7 +38,7 @@ def test_an_array_of_shards_comes_to_the_results_of_one_process(tiny_bert, tmp_p
 
 def test_two_nodes_train_one_model(pretrained, pairs_file, tmp_path):  # noqa: F811
     training = ["finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file]
-    short = ["--max-steps", "4", "--batch-size", "12", "--out", tmp_path / "model"]
+    short = ["--max-steps", "4", "--batch-size", "12", "--output-dir", tmp_path / "model"]
     programs = {**PROGRAMS, "sbatch": "exit 9"}
     slurm = {"SLURM_JOB_ID": "7", "SLURM_NNODES": "2", "SLURM_JOB_NODELIST": "node[1-2]", "OMP_NUM_THREADS": "1"}
     done = run_script("slurm_train.sh", *training, *short, programs=programs, folder=tmp_path, **slurm)

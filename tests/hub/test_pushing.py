@@ -58,7 +58,7 @@ def test_a_training_publishes_its_model_with_the_evaluation(
 ):
     training = ("train", "finetune", "--model", pretrained, "--corpus", pairs_file, "--validation", pairs_file)
     short = ("--max-steps", "4", "--batch-size", "12", "--evaluate", "swapped")
-    commands(*training, *short, "--out", tmp_path / "model", "--push-results", repo_id)
+    commands(*training, *short, "--output-dir", tmp_path / "model", "--push-results", repo_id)
     api, there, commits = files(tiny_hub, repo_id, "model")
     assert {"model.safetensors", "training.json", "README.md", "evaluation/results.json"} <= there
     assert sum("recipe finetune" in title for title in commits) == 1
@@ -71,8 +71,14 @@ def test_a_training_publishes_its_model_with_the_evaluation(
         (("evaluate", "majority", "--push-results", "a/b/c"), "expected a repository of the Hub"),
         (("evaluate", "majority", "--push-results", "org", "--data", "pairs.csv"), "not those on pairs.csv"),
         (("evaluate", "majority", "--push-results", "org", "--offline"), "leave out --offline"),
-        (("train", "finetune", "--model", "m", "--out", "o", "--push-results", "a/b/c"), "expected a repository"),
-        (("train", "finetune", "--model", "m", "--out", "o", "--push-results", "org", "--seeds", "1,2"), "one model"),
+        (
+            ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "a/b/c"),
+            "expected a repository",
+        ),
+        (
+            ("train", "finetune", "--model", "m", "--output-dir", "o", "--push-results", "org", "--seeds", "1,2"),
+            "one model",
+        ),
     ],
 )
 def test_what_cannot_be_pushed_is_told_beforehand(arguments, told, capsys, monkeypatch):

@@ -53,7 +53,7 @@ COMMANDS = {
     "evaluate": ["evaluate", "alice/tiny", *_PLAIN, "--trust-labels", "--out", "out/run"],
     "train": [
         *("train", "finetune", "--model", "alice/tiny", "--corpus", "snli", "--examples", "30"),
-        *("--validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--out", "out/trained"),
+        *("--validation-examples", "10", "--max-steps", "1", "--batch-size", "8", "--output-dir", "out/trained"),
     ],
     "lexical fit": [
         *("lexical", "fit", "--training", "snli", "--pipeline", "all", "--pairs", "100", "--l2", "1"),
@@ -61,11 +61,11 @@ COMMANDS = {
     ],
     "lexical score": ["lexical", "score", "--model", "alice/lexical", "--premise", "A man.", "--hypothesis", "A dog."],
     "prefetch": ["prefetch", "alice/tiny", *_PLAIN],
-    "models make, vectors": [
-        *("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--out", "out/dan"),
+    "models init, vectors": [
+        *("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--out", "out/dan"),
     ],
-    "models make, encoder": [
-        *("models", "make", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--out", "out/dan"),
+    "models init, encoder": [
+        *("models", "init", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--out", "out/dan"),
     ],
     "export": ["export", "lm-eval", "--to", "out/tasks", *_PLAIN],
     "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--to", "alice/data"],

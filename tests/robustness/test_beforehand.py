@@ -81,13 +81,13 @@ def given(tmp_path):
 
 
 EVALUATE = "evaluate org/model --data PAIRS --sets plain"
-TRAIN = "train finetune --model org/model --out out"
-HEX = "train hex --model org/model --out out"
-KFOLD = "train kfold --model org/model --out out"
-REARRANGED = "train rearranged --model org/model --out out"
+TRAIN = "train finetune --model org/model --output-dir out"
+HEX = "train hex --model org/model --output-dir out"
+KFOLD = "train kfold --model org/model --output-dir out"
+REARRANGED = "train rearranged --model org/model --output-dir out"
 BUILD = "build permuted --data PAIRS --out out.parquet"
 FIT = "lexical fit --training PAIRS --out out"
-MAKE = "models make esim --corpus PAIRS --out out"
+MAKE = "models init esim --corpus PAIRS --out out"
 DRAW = "people draw org/model --data PAIRS --out out"
 SCORE = "score PREDICTIONS --set plain --data PAIRS"
 EXPORT = "export lm-eval --sets plain --data PAIRS --to out"
@@ -100,14 +100,14 @@ OUTS = [
         (EVALUATE, "--out"),
         ("evaluate majority --cross --corpus snli", "--out"),
         (SCORE, "--out"),
-        ("train finetune --model org/model", "--out"),
-        ("train hex --model org/model", "--out"),
-        ("train max-entropy --model org/model", "--out"),
-        ("train kfold --model org/model", "--out"),
-        ("train rearranged --model org/model", "--out"),
+        ("train finetune --model org/model", "--output-dir"),
+        ("train hex --model org/model", "--output-dir"),
+        ("train max-entropy --model org/model", "--output-dir"),
+        ("train kfold --model org/model", "--output-dir"),
+        ("train rearranged --model org/model", "--output-dir"),
         ("build permuted --data PAIRS", "--out"),
         ("lexical fit --training PAIRS", "--out"),
-        ("models make esim --corpus PAIRS", "--out"),
+        ("models init esim --corpus PAIRS", "--out"),
         ("people draw org/model --data PAIRS", "--out"),
         ("export lm-eval --sets plain --data PAIRS", "--to"),
         (CHECK, "--out"),
@@ -213,21 +213,21 @@ lexical score --training PAIRS --premise A. --hypothesis B. --label not_entailme
 lexical score --training PAIRS --premise A. --hypothesis B. --top -1
 lexical score --training nope --premise A. --hypothesis B.
 lexical score --model ./nowhere --premise A. --hypothesis B.
-models make nope --corpus PAIRS --out out
-models make esim --corpus nope --out out
-models make esim --corpus snli,nope --out out
-models make esim --corpus snli,ocnli --out out
-models make esim --corpus snli --vectors nowhere.txt --out out
-models make esim --corpus snli --vectors ./nowhere --out out
-models make esim --corpus PAIRS -o nope=1 --out out
-models make esim --corpus PAIRS -o hidden_size=0 --out out
-models make esim --corpus PAIRS --dimensions 0 --out out
-models make esim --corpus PAIRS --least 0 --out out
-models make esim --corpus PAIRS --out EMPTY
-models make diin --corpus snli --pipeline nope --out out
-models make s-tlstm --corpus snli --pipeline nope --out out
-models make esim --encoder ./nowhere --out out
-models make esim --encoder org/model --vectors PAIRS --out out
+models init nope --corpus PAIRS --out out
+models init esim --corpus nope --out out
+models init esim --corpus snli,nope --out out
+models init esim --corpus snli,ocnli --out out
+models init esim --corpus snli --vectors nowhere.txt --out out
+models init esim --corpus snli --vectors ./nowhere --out out
+models init esim --corpus PAIRS -o nope=1 --out out
+models init esim --corpus PAIRS -o hidden_size=0 --out out
+models init esim --corpus PAIRS --dimensions 0 --out out
+models init esim --corpus PAIRS --least 0 --out out
+models init esim --corpus PAIRS --out EMPTY
+models init diin --corpus snli --pipeline nope --out out
+models init s-tlstm --corpus snli --pipeline nope --out out
+models init esim --encoder ./nowhere --out out
+models init esim --encoder org/model --vectors PAIRS --out out
 people draw org/model --data PAIRS --out out --number 3
 people draw org/model --data PAIRS --out out --number 0
 people draw org/model --data PAIRS --out out --label-map a,b
@@ -248,57 +248,57 @@ prefetch org/model --sets plain --corpus nope
 prefetch org/model --training nope
 prefetch --training snli
 prefetch a/b/c --sets plain --data PAIRS
-train finetune --model org/model --out out --evaluate nope
-train finetune --model org/model --out out --evaluate plain,nope
-train finetune --model org/model --out out --corpus nope
-train finetune --model org/model --out out --corpus snli nope
-train finetune --model org/model --out out --corpus snli=0
-train finetune --model org/model --out out --corpus PAIRS --validation nope
-train finetune --model org/model --out out --corpus snli --validation ocnli
-train finetune --model ./nowhere --out out
-train finetune --model a/b/c --out out
-train finetune --model EMPTY --out out
-train finetune --model org/model --out out --label-map a,b
-train finetune --model org/model --out out --seeds 1 1
-train finetune --model org/model --out out --seeds x
-train finetune --model org/model --out out --seeds
-train finetune --model org/model --out out --seed x
-train finetune --model org/model --out out --augment nope
-train finetune --model org/model --out out --augment soswap --corpus ocnli
-train finetune --model org/model --out out --order shuffled --corpus snli ocnli
-train finetune --model org/model --out out --trackers nope
-train finetune --model org/model --out out --precision nope
-train finetune --model org/model --out out --epochs 0
-train finetune --model org/model --out out --learning-rate -1
-train finetune --model org/model --out out --push-checkpoints nope
-train finetune --model org/model --out out --push-checkpoints a/b/c
-train finetune --model org/model --out out --resume ./nowhere
-train finetune --model org/model --out out --max-length 0
-train finetune --model org/model --out out --language xx
-train finetune --model org/model --out out --corpus PAIRS --language th --order shuffled
-train hex --model org/model --out out --embeddings ./nowhere
-train hex --model org/model --out out --embeddings nowhere.txt
-train hex --model org/model --out out --embeddings PAIRS
-train hex --model org/model --out out --warm-start 2
-train hex --model org/model --out out --width 0
-train hex --model org/model --out out --evaluate nope
-train max-entropy --model org/model --out out --alpha 0
-train max-entropy --model org/model --out out --evaluate nope
-train kfold --model org/model --out out --file nowhere.csv
-train kfold --model org/model --out out --file PAIRS
-train kfold --model org/model --out out --folds 1
-train kfold --model org/model --out out --folds 5000
-train kfold --model org/model --out out --folds 16 --protocol whole_seeds
-train kfold --model org/model --out out --protocol nope
-train kfold --model org/model --out out --seeds 1 1
-train kfold --model ./nowhere --out out
-train kfold --model org/model --out out --label-map a,b
-train rearranged --model org/model --out out --corpus nope
-train rearranged --model org/model --out out --corpus sick ocnli
-train rearranged --model org/model --out out --rearranged-by ./nowhere
-train rearranged --model org/model --out out --embeddings ./nowhere
-train rearranged --model org/model --out out --seeds 2 2
-train rearranged --model ./nowhere --out out
+train finetune --model org/model --output-dir out --evaluate nope
+train finetune --model org/model --output-dir out --evaluate plain,nope
+train finetune --model org/model --output-dir out --corpus nope
+train finetune --model org/model --output-dir out --corpus snli nope
+train finetune --model org/model --output-dir out --corpus snli=0
+train finetune --model org/model --output-dir out --corpus PAIRS --validation nope
+train finetune --model org/model --output-dir out --corpus snli --validation ocnli
+train finetune --model ./nowhere --output-dir out
+train finetune --model a/b/c --output-dir out
+train finetune --model EMPTY --output-dir out
+train finetune --model org/model --output-dir out --label-map a,b
+train finetune --model org/model --output-dir out --seeds 1 1
+train finetune --model org/model --output-dir out --seeds x
+train finetune --model org/model --output-dir out --seeds
+train finetune --model org/model --output-dir out --seed x
+train finetune --model org/model --output-dir out --augment nope
+train finetune --model org/model --output-dir out --augment soswap --corpus ocnli
+train finetune --model org/model --output-dir out --word-order shuffled --corpus snli ocnli
+train finetune --model org/model --output-dir out --report-to nope
+train finetune --model org/model --output-dir out --precision nope
+train finetune --model org/model --output-dir out --num-train-epochs 0
+train finetune --model org/model --output-dir out --learning-rate -1
+train finetune --model org/model --output-dir out --push-checkpoints nope
+train finetune --model org/model --output-dir out --push-checkpoints a/b/c
+train finetune --model org/model --output-dir out --resume-from-checkpoint ./nowhere
+train finetune --model org/model --output-dir out --max-length 0
+train finetune --model org/model --output-dir out --language xx
+train finetune --model org/model --output-dir out --corpus PAIRS --language th --word-order shuffled
+train hex --model org/model --output-dir out --embeddings ./nowhere
+train hex --model org/model --output-dir out --embeddings nowhere.txt
+train hex --model org/model --output-dir out --embeddings PAIRS
+train hex --model org/model --output-dir out --warm-start 2
+train hex --model org/model --output-dir out --width 0
+train hex --model org/model --output-dir out --evaluate nope
+train max-entropy --model org/model --output-dir out --alpha 0
+train max-entropy --model org/model --output-dir out --evaluate nope
+train kfold --model org/model --output-dir out --file nowhere.csv
+train kfold --model org/model --output-dir out --file PAIRS
+train kfold --model org/model --output-dir out --folds 1
+train kfold --model org/model --output-dir out --folds 5000
+train kfold --model org/model --output-dir out --folds 16 --protocol whole_seeds
+train kfold --model org/model --output-dir out --protocol nope
+train kfold --model org/model --output-dir out --seeds 1 1
+train kfold --model ./nowhere --output-dir out
+train kfold --model org/model --output-dir out --label-map a,b
+train rearranged --model org/model --output-dir out --corpus nope
+train rearranged --model org/model --output-dir out --corpus sick ocnli
+train rearranged --model org/model --output-dir out --rearranged-by ./nowhere
+train rearranged --model org/model --output-dir out --embeddings ./nowhere
+train rearranged --model org/model --output-dir out --seeds 2 2
+train rearranged --model ./nowhere --output-dir out
 publish dataset nope --to org --data PAIRS --license mit
 publish dataset plain --to a/b/c --data PAIRS --license mit
 publish dataset plain --to org --data PAIRS
@@ -339,14 +339,14 @@ EXTRAS = {
     "zh": (
         "build permuted --corpus ocnli --out out.parquet",
         "evaluate org/model --sets cs_lambda --corpus ocnli",
-        "train finetune --model org/model --corpus ocnli --order shuffled --out out",
+        "train finetune --model org/model --corpus ocnli --word-order shuffled --output-dir out",
     ),
     "wordnet": (
         "build breaking_nli --data PAIRS --out out.parquet -o wordnet=true",
         "evaluate org/model natlog --sets plain --data PAIRS",
-        "train finetune --model org/model --corpus PAIRS --augment substituted --out out",
-        "models make kim --corpus PAIRS --out out",
-        "models make diin --corpus PAIRS --out out",
+        "train finetune --model org/model --corpus PAIRS --augment substituted --output-dir out",
+        "models init kim --corpus PAIRS --out out",
+        "models init diin --corpus PAIRS --out out",
     ),
 }
 

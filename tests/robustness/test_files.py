@@ -89,11 +89,11 @@ PAIRS = (
     ("evaluate", "majority", "--sets", "plain", "--no-lexical", "--data"),
     ("evaluate", "majority", "--sets", "plain", "--data", "GOOD", "--no-lexical", "--training"),
     ("score", "--data", "GOOD", "--set", "plain", "FILE"),
-    ("train", "finetune", "--model", "org/model", "--out", "out", "--corpus"),
-    ("train", "finetune", "--model", "org/model", "--out", "out", "--corpus", "GOOD", "--validation"),
+    ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus"),
+    ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus", "GOOD", "--validation"),
     ("lexical", "fit", "--out", "out", "--training"),
     ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--training"),
-    ("models", "make", "esim", "--out", "out", "--corpus"),
+    ("models", "init", "esim", "--out", "out", "--corpus"),
     ("publish", "dataset", "plain", "--to", "org", "--license", "mit", "--data"),
     ("export", "lm-eval", "--to", "out", "--sets", "plain", "--data"),
     ("people", "score", "KEY", "FILE"),
@@ -102,12 +102,12 @@ PAIRS = (
 NAMED = {
     ".csv": PAIRS,
     ".txt": (
-        ("models", "make", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
+        ("models", "init", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
         ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
         ("build", "breaking_nli", "--out", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
     ),
     ".zip": (
-        ("models", "make", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
+        ("models", "init", "esim", "--out", "out", "--corpus", "GOOD", "--vectors"),
         ("build", "breaking_nli", "--out", "out.parquet", "--file"),
     ),
     ".yaml": (("evaluate", "--config"),),
@@ -120,7 +120,7 @@ NAMED = {
     ),
     "": (
         ("evaluate", "--sets", "plain", "--data", "GOOD"),
-        ("train", "finetune", "--corpus", "GOOD", "--out", "out", "--model"),
+        ("train", "finetune", "--corpus", "GOOD", "--output-dir", "out", "--model"),
         ("publish", "model", "--to", "org"),
         ("build", "soswap_addamod", "--out", "out.parquet", "--data", "GOOD", "-o", "pipeline=FILE"),
     ),
@@ -437,7 +437,7 @@ def test_what_are_no_word_vectors_are_refused_by_name(capsys, tmp_path, good, na
     }
     path.write_bytes(made[name]() if name in made else VECTORS[name])
     pytest.importorskip("torch", reason="needs unbag[models]")
-    err = refused(capsys, "models", "make", "esim", "--out", "out", "--corpus", good, "--vectors", path)
+    err = refused(capsys, "models", "init", "esim", "--out", "out", "--corpus", good, "--vectors", path)
     assert name in err.replace("\n", "")
     assert len(err) < 3000
     assert files_below(Path.cwd()) == []

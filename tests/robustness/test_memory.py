@@ -108,10 +108,10 @@ def test_a_step_of_a_training_that_does_not_fit_is_one_line_that_says_what_to_se
         return limited(self, *args, **kwargs) if self.training else forward(self, *args, **kwargs)
 
     monkeypatch.setattr(BertForSequenceClassification, "forward", in_training)
-    with pytest.raises(OutOfMemoryError, match=r"--accumulation 2.*--batch-size than 12") as refused:
+    with pytest.raises(OutOfMemoryError, match=r"--gradient-accumulation-steps 2.*--batch-size than 12") as refused:
         finetune()
     assert "\n" not in str(refused.value)
-    record, _ = finetune(accumulation=2)  # as it says
+    record, _ = finetune(gradient_accumulation_steps=2)  # as it says
     assert record["steps"] == 12
 
 
@@ -121,6 +121,6 @@ def test_the_evaluation_of_a_training_is_halved(finetune, options, tmp_path, mon
 
     limited = with_little_memory(BertForSequenceClassification, 12, KINDS["GPU"], [])
     monkeypatch.setattr(BertForSequenceClassification, "forward", limited)
-    found, _ = finetune(max_steps=2, out=tmp_path / "again")
+    found, _ = finetune(max_steps=2, output_dir=tmp_path / "again")
     assert sum("no memory for a batch" in record.message for record in caplog.records) == 1
     assert found["evaluations"][-1]["all"] == pytest.approx(expected["evaluations"][-1]["all"], abs=1e-4)

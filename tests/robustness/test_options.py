@@ -51,7 +51,7 @@ def test_no_option_of_a_set_takes_what_is_not_of_its_kind(pairs, tmp_path, name,
             loading.builder(name, cache_dir=tmp_path / "sets", **given)
 
 
-TRAIN = "train finetune --model org/model --out out --validation"
+TRAIN = "train finetune --model org/model --output-dir out --validation"
 
 
 @pytest.mark.parametrize(
@@ -89,16 +89,20 @@ def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *[(name, value) for name in ("epochs", "batch_size", "seed") for value in ("3", 1.5, True, 10**30, math.nan)],
+        *[
+            (name, value)
+            for name in ("num_train_epochs", "batch_size", "seed")
+            for value in ("3", 1.5, True, 10**30, math.nan)
+        ],
         *[("learning_rate", value) for value in ("1", math.nan, math.inf, True, 0, -1)],
-        *[("clip", value) for value in (math.inf, math.nan, "x", -1)],
-        *[("order", value) for value in ("x", 3, None, [])],
+        *[("max_grad_norm", value) for value in (math.inf, math.nan, "x", -1)],
+        *[("word_order", value) for value in ("x", 3, None, [])],
         *[("corpus", value) for value in ("snli", ("",), (3,), ("a\nb",), None)],
     ],
 )
 def test_no_training_is_begun_with_an_impossible_config(field, value):
     with pytest.raises(ValueError, match=r"expected"):
-        TrainConfig(**{"model": "m", "out": Path("x"), field: value})
+        TrainConfig(**{"model": "m", "output_dir": Path("x"), field: value})
 
 
 @pytest.mark.parametrize("language", ["xx", "", "EN", "en ", None])

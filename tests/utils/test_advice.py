@@ -41,7 +41,7 @@ def options_of():
         "export lm-eval --to out --sets plain --data {}",
         "lexical fit --training {} --out out",
         "prefetch majority --sets plain --data {} --training {}",
-        "train finetune --model m --corpus {} --validation {} --out out",
+        "train finetune --model m --corpus {} --validation {} --output-dir out",
     ],
 )
 def test_a_message_about_a_file_names_only_options_of_its_command(file, line, options_of, tmp_path, monkeypatch):

@@ -58,9 +58,9 @@ def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
 @pytest.mark.parametrize(
     ("arguments", "extra"),
     [
-        (["train", "finetune", "--model", "m", "--out", "o"], "models"),
-        (["train", "max-entropy", "--model", "m", "--out", "o"], "models"),
-        (["models", "make", "dan", "--corpus", "demo", "--out", "o"], "models"),
+        (["train", "finetune", "--model", "m", "--output-dir", "o"], "models"),
+        (["train", "max-entropy", "--model", "m", "--output-dir", "o"], "models"),
+        (["models", "init", "dan", "--corpus", "demo", "--out", "o"], "models"),
         (["evaluate", "org/model", "--sets", "plain", "--data", "p.csv", "--out", "o"], "models"),
         (["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--out", "o"], "llm"),
         (["build", "plain", "--data", "p.csv", "--engine", "ray", "--out", "o"], "ray"),

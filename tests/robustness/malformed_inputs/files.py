@@ -19,7 +19,7 @@ _COMMANDS = (
     ("build", "swapped", "--data", "FILE", "--out", "out"),
     ("build", "permuted", "-o", "q=3", "-o", "min_words=3", "--data", "FILE", "--out", "out"),
     ("lexical", "fit", "--training", "FILE", "--pipeline", "all", "--l2", "1", "--out", "out"),
-    ("models", "make", "dan", "--corpus", "FILE", "--dimensions", "4", "--out", "out"),
+    ("models", "init", "dan", "--corpus", "FILE", "--dimensions", "4", "--out", "out"),
     ("export", "lm-eval", "--sets", "plain", "--data", "FILE", "--to", "out"),
     ("evaluate", "majority", "--training", "pairs.csv", "--sets", "plain", "--data", "FILE", "--out", "out"),
 )
@@ -247,7 +247,7 @@ def vectors(rng: random.Random) -> Input:
         if rng.random() < 0.2:
             content, must, about = content[: rng.randrange(1, len(content) - 1)], "refuse", "gzip cut short"
     name = f"given{ending}"
-    told = ("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", name, "--out", "out")
+    told = ("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", name, "--out", "out")
     return Input("word vectors", told, {name: content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
 
 

@@ -8,8 +8,19 @@ from tests.robustness.malformed_inputs.inputs import Input, Special
 
 _PAIRS = ("--data", "pairs.csv")
 _EVALUATE = ("evaluate", "majority", "--training", "pairs.csv", "--sets", "plain", *_PAIRS, "--out", "out")
-_TRAIN = ("train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv", "--out", "out")
-_MAKE = ("models", "make", "dan", "--corpus", "pairs.csv", "--out", "out")
+_TRAIN = (
+    "train",
+    "finetune",
+    "--model",
+    "dan",
+    "--corpus",
+    "pairs.csv",
+    "--validation",
+    "pairs.csv",
+    "--output-dir",
+    "out",
+)
+_MAKE = ("models", "init", "dan", "--corpus", "pairs.csv", "--out", "out")
 _FIT = ("lexical", "fit", "--training", "pairs.csv", "--pipeline", "all", "--out", "out")
 _BUILD = ("build", "permuted", *_PAIRS, "--out", "out")
 
@@ -19,14 +30,17 @@ COUNTS = (
     *((_EVALUATE, option) for option in ("--examples",)),
     *((_FIT, option) for option in ("--pairs",)),
     *((_MAKE, option) for option in ("--dimensions", "--least")),
-    *((_TRAIN, f"--{name}") for name in ("epochs", "max-steps", "batch-size", "accumulation", "max-length")),
-    *((_TRAIN, f"--{name}") for name in ("evaluate-every", "patience", "checkpoint-every", "log-every")),
+    *(
+        (_TRAIN, f"--{name}")
+        for name in ("num-train-epochs", "max-steps", "batch-size", "gradient-accumulation-steps", "max-length")
+    ),
+    *((_TRAIN, f"--{name}") for name in ("eval-steps", "early-stopping-patience", "save-steps", "logging-steps")),
     *((_TRAIN, f"--{name}") for name in ("examples", "validation-examples", "augment-pairs")),
     (("people", "draw", "bert", *_PAIRS, "--out", "out"), "--number"),
 )
 REALS = (
     (_FIT, "--l2"),
-    *((_TRAIN, f"--{name}") for name in ("learning-rate", "warmup", "weight-decay", "clip")),
+    *((_TRAIN, f"--{name}") for name in ("learning-rate", "warmup-ratio", "weight-decay", "max-grad-norm")),
     (("compare", "run", "other"), "--level"),
     (
         ("build", "cs_lambda", *_PAIRS, "--out", "out", "-o", "training=pairs.csv", "-o", "pipeline=all"),
@@ -37,8 +51,8 @@ CHOICES = (
     *((_BUILD, option) for option in ("--language", "--columns", "--labels", "--corpus")),
     *((_EVALUATE, option) for option in ("--dtype", "--head", "--language", "--option")),
     *((_FIT, option) for option in ("--tags", "--training")),
-    *((_TRAIN, f"--{name}") for name in ("order", "precision", "trackers", "augment", "language", "evaluate")),
-    *((_TRAIN, f"--{name}") for name in ("seeds", "resume", "corpus", "validation", "label-map")),
+    *((_TRAIN, f"--{name}") for name in ("word-order", "precision", "report-to", "augment", "language", "evaluate")),
+    *((_TRAIN, f"--{name}") for name in ("seeds", "resume-from-checkpoint", "corpus", "validation", "label-map")),
     *((_MAKE, option) for option in ("--vectors", "--encoder", "--corpus", "-o")),
     (("report", "run", "--out", "report.html"), "--format"),
     (("compare", "run", "other"), "--format"),
@@ -107,7 +121,7 @@ def _one(command: tuple[str, ...], option: str, value: str, kind: str) -> Input:
 
 _WRITES: tuple[tuple[str, tuple[str, ...], str], ...] = (
     ("a folder", _EVALUATE, "--out"),
-    ("a folder", (*_TRAIN, "--max-steps", "1"), "--out"),
+    ("a folder", (*_TRAIN, "--max-steps", "1"), "--output-dir"),
     ("a folder", _MAKE, "--out"),
     ("a folder", (*_FIT, "--l2", "1"), "--out"),
     ("a folder", (*_BUILD, "-o", "q=2", "-o", "min_words=3"), "--out"),

@@ -116,7 +116,7 @@ class Attack:
         told = [
             *([part.replace("FILE", "pairs.csv") for part in command] for command in files._COMMANDS),
             ["score", "answers.csv", "--set", "set.parquet", "--out", "out"],
-            ["models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--out", "out"],
+            ["models", "init", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--out", "out"],
             ["people", "score", "people", "people/sheet.csv"],
             ["report", "run", "other", "--out", "report.html"],
             ["compare", "run", "other"],
