@@ -47,7 +47,7 @@ from unbag.evaluation.model_loading import predictor_of
 from unbag.evaluation.quantities import of_result
 from unbag.models import KINDS, kind_of
 from unbag.training.config import TrainConfig
-from unbag.training.initialization import make
+from unbag.training.initialization import initialize_model
 from unbag.training.run import run
 from unbag.utils.files import write_json
 
@@ -189,9 +189,11 @@ def untrained(args: argparse.Namespace, name: str) -> str:
 
     def made() -> Run:
         if name in CONTEXTUAL:
-            return make(CONTEXTUAL[name], (), out, encoder=args.pretrained, options=given["options"], seed=1)
+            return initialize_model(
+                CONTEXTUAL[name], (), out, encoder=args.pretrained, options=given["options"], seed=1
+            )
         pipeline = args.pipeline if kind_of(name).needs & {"tags", "spelling"} else None
-        return make(
+        return initialize_model(
             name, (args.corpus,), out, vectors=args.vectors, options=given["options"], pipeline=pipeline, seed=1
         )
 
@@ -210,8 +212,8 @@ def train(args: argparse.Namespace, model: str, asked: Run, out: Path) -> tuple[
         model=model,
         corpus=(args.corpus,),
         examples=args.examples,
-        order=ORDERS[asked["order"]],  # type: ignore[arg-type]
-        epochs=args.epochs,
+        word_order=ORDERS[asked["order"]],  # type: ignore[arg-type]
+        num_train_epochs=args.epochs,
         batch_size=args.batch_size,
         learning_rate=asked["learning_rate"],
         seed=asked["seed"],

@@ -46,7 +46,7 @@ class Entry(NamedTuple):
     options: Mapping[str, Any] = {}
 
 
-COMMON: Final = {"epochs": 1, "batch_size": 32, "learning_rate": 1e-4, "checkpoint_every": 10_000}
+COMMON: Final = {"num_train_epochs": 1, "batch_size": 32, "learning_rate": 1e-4, "save_steps": 10_000}
 AUGMENTED: Final = {"augment": ("soswap", "addamod"), "augment_pairs": 1_500}
 SUBSTITUTED: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "substituted")}
 MORE_KINDS: Final = {**AUGMENTED, "augment": ("soswap", "addamod", "negated", "substituted")}
@@ -163,7 +163,10 @@ def study(args: argparse.Namespace) -> None:
             if args.draw and "weak_examples" in recipe.config.__dataclass_fields__:
                 options["weak_examples"] = min(2_000, args.draw // 2)
             folder = args.out / "models" / name.replace(", ", "-").replace(" ", "-") / f"seed-{seed}"
-            run(recipe, recipe.config(model=args.model, out=folder, seed=seed, validation_examples=1_000, **options))
+            run(
+                recipe,
+                recipe.config(model=args.model, output_dir=folder, seed=seed, validation_examples=1_000, **options),
+            )
             sets = sets or (*asked(args), held_out(args))
             predictor, _ = predictor_of(str(folder), dtype=args.dtype)
             write(measure(predictor, *sets, out=args.out / "predictions", corpus=args.corpus), path)

@@ -1,6 +1,6 @@
 """What does each way to train change? Trained models on the corpora and challenge sets, beside plain fine-tuning.
 
-    for seed in 1 2 3; do unbag train finetune --model ORG/MODEL --seed $seed --out runs/plain-$seed; …; done
+    for seed in 1 2 3; do unbag train finetune --model ORG/MODEL --seed $seed --output-dir runs/plain-$seed; …; done
     python benchmarks/recipes.py plain=runs/plain-* hex=runs/hex-* --max-examples 2000 --permuted 200
 
 The first name is what the others are compared with. A line a number: mean and standard deviation over a recipe's

@@ -62,11 +62,11 @@ def config_of(recipe: Recipe, options: argparse.Namespace, out: Path) -> TrainCo
         corpus=(options.data,),
         validation=(options.data,),
         validation_examples=1,
-        out=out,
+        output_dir=out,
         max_steps=last_step(options),
         batch_size=options.batch_size,
         precision=options.precision,
-        checkpoint_every=last_step(options) + 1,
+        save_steps=last_step(options) + 1,
         **own,
     )
 
@@ -80,7 +80,7 @@ def ours(name: str, options: argparse.Namespace, after_step: Callable[[], None])
         known = recipes()
         recipe = known[name]
         config = config_of(recipe, options, Path(folder) / "out")
-        for first in config.prerequisite_runs(work_folder(config.out)).values():
+        for first in config.prerequisite_runs(work_folder(config.output_dir)).values():
             run(known[PLAIN], first)  # finished, it is not run again below, where steps are timed
         run(recipe, config, on_step=lambda step, total, said: after_step())
 
@@ -146,9 +146,9 @@ def peer(options: argparse.Namespace, after_step: Callable[[], None]) -> None:
                 per_device_train_batch_size=config.batch_size,
                 learning_rate=config.learning_rate,
                 weight_decay=config.weight_decay,
-                warmup_steps=round(config.warmup * (config.max_steps or 0)),
-                max_grad_norm=config.clip,
-                logging_steps=config.log_every,
+                warmup_steps=round(config.warmup_ratio * (config.max_steps or 0)),
+                max_grad_norm=config.max_grad_norm,
+                logging_steps=config.logging_steps,
                 bf16=config.precision == "bf16",
                 fp16=config.precision == "fp16",
                 save_strategy="no",

@@ -7,7 +7,7 @@
 #   examples/hf_jobs.sh train ORG/NAME finetune --model ORG/PRETRAINED    # the model goes to ORG/NAME
 #
 # FLAVOR names another machine (hf jobs hardware lists them), TIMEOUT another limit. A training that was cut off goes on
-# when the command is given again with --resume ORG/NAME-checkpoints.
+# when the command is given again with --resume-from-checkpoint ORG/NAME-checkpoints.
 set -euo pipefail
 
 on() { # a machine, and a command of unbag to run there

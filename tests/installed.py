@@ -79,7 +79,7 @@ def uses(endpoint: str) -> tuple[Use, ...]:
             "make, train and ask a model",
             frozenset({"models"}),
             (
-                ("unbag", "models", "make", "dan", "--corpus", "pairs.csv", "--output-dir", "dan"),
+                ("unbag", "models", "init", "dan", "--corpus", "pairs.csv", "--output-dir", "dan"),
                 (*tuned, "--output-dir", "tuned"),
                 ("unbag", "evaluate", "./tuned", *_ASKED, "--output-dir", "asked"),
             ),
@@ -87,7 +87,7 @@ def uses(endpoint: str) -> tuple[Use, ...]:
         Use(
             "train under trackers",
             frozenset({"models", "trackers"}),
-            ((*tuned, "--trackers", "tensorboard", "--trackers", "trackio", "--output-dir", "tracked"),),
+            ((*tuned, "--report-to", "tensorboard", "--report-to", "trackio", "--output-dir", "tracked"),),
         ),
         Use(
             "permute Chinese",

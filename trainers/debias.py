@@ -4,14 +4,14 @@
 # ///
 """Fine-tune a sequence classifier beside a biased model, so that it learns what that one does not know.
 
-  unbag train product-of-experts --model ORG/MODEL --corpus snli --out runs/a
+  unbag train product-of-experts --model ORG/MODEL --corpus snli --output-dir runs/a
 
 or without the command:
 
-  python trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
-  torchrun --nproc_per_node 2 trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
-  accelerate launch trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
-  hf jobs uv run trainers/debias.py product-of-experts --model ORG/MODEL --out runs/a
+  python trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
+  torchrun --nproc_per_node 2 trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
+  accelerate launch trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run trainers/debias.py product-of-experts --model ORG/MODEL --output-dir runs/a
 """
 
 import sys
@@ -144,8 +144,8 @@ _HELP = """{summary}
 
 or without the command:
 
-  python trainers/debias.py {command} --model ORG/MODEL --out runs/a
-  torchrun --nproc_per_node 2 trainers/debias.py {command} --model ORG/MODEL --out runs/a
+  python trainers/debias.py {command} --model ORG/MODEL --output-dir runs/a
+  torchrun --nproc_per_node 2 trainers/debias.py {command} --model ORG/MODEL --output-dir runs/a
 """
 
 RECIPES = tuple(

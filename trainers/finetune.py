@@ -4,14 +4,14 @@
 # ///
 """Fine-tune a sequence classifier on NLI pairs with cross-entropy.
 
-  unbag train finetune --model ORG/MODEL --corpus snli=2 mnli --out runs/a
+  unbag train finetune --model ORG/MODEL --corpus snli=2 mnli --output-dir runs/a
 
 or without the command:
 
-  python trainers/finetune.py --model ORG/MODEL --out runs/a
-  torchrun --nproc_per_node 2 trainers/finetune.py --model ORG/MODEL --out runs/a
-  accelerate launch trainers/finetune.py --model ORG/MODEL --out runs/a
-  hf jobs uv run trainers/finetune.py --model ORG/MODEL --out runs/a
+  python trainers/finetune.py --model ORG/MODEL --output-dir runs/a
+  torchrun --nproc_per_node 2 trainers/finetune.py --model ORG/MODEL --output-dir runs/a
+  accelerate launch trainers/finetune.py --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run trainers/finetune.py --model ORG/MODEL --output-dir runs/a
 """
 
 import sys

@@ -8,16 +8,16 @@ The model it leaves is the unchanged architecture, which answers with
 f([h, 0]) as the authors' code does; beside it lies what `unbag evaluate …
 --head residual` needs to answer with F_L, as the paper's text does.
 
-  unbag train hex --model ORG/MODEL --corpus snli --out runs/a
-  unbag train hex --model ORG/NLI-MODEL --warm-start 0 --out runs/a
-  unbag train hex --model ORG/MODEL --superficial-weight 0.5 --out runs/a
+  unbag train hex --model ORG/MODEL --corpus snli --output-dir runs/a
+  unbag train hex --model ORG/NLI-MODEL --warm-start 0 --output-dir runs/a
+  unbag train hex --model ORG/MODEL --superficial-weight 0.5 --output-dir runs/a
 
 or without the command:
 
-  python trainers/hex.py --model ORG/MODEL --out runs/a
-  torchrun --nproc_per_node 2 trainers/hex.py --model ORG/MODEL --out runs/a
-  accelerate launch trainers/hex.py --model ORG/MODEL --out runs/a
-  hf jobs uv run trainers/hex.py --model ORG/MODEL --out runs/a
+  python trainers/hex.py --model ORG/MODEL --output-dir runs/a
+  torchrun --nproc_per_node 2 trainers/hex.py --model ORG/MODEL --output-dir runs/a
+  accelerate launch trainers/hex.py --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run trainers/hex.py --model ORG/MODEL --output-dir runs/a
 """
 
 import sys
@@ -36,7 +36,9 @@ def objective(classifier: "Classifier", config: HexConfig, data: "TrainingData")
     """Return what is minimised."""
     from unbag.training.hex import Hex
 
-    return Hex(classifier.network, classifier.tokenizer, config, accumulation=config.accumulation)
+    return Hex(
+        classifier.network, classifier.tokenizer, config, gradient_accumulation_steps=config.gradient_accumulation_steps
+    )
 
 
 ABOUT = """HEX: a superficial branch that sees no more than the mean of fixed word embeddings is trained along, what \

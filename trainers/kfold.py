@@ -13,14 +13,14 @@ predicted, and the reverse rule gives one of four labels, as for the model as
 it is, which is scored beside. The paper's runs are of 4 or 8 epochs in
 batches of 8, 16 or 32.
 
-  unbag train kfold --model ORG/NLI-MODEL --out runs/kfold --epochs 4 --batch-size 8
+  unbag train kfold --model ORG/NLI-MODEL --output-dir runs/kfold --num-train-epochs 4 --batch-size 8
 
 or without the command:
 
-  python trainers/kfold.py --model ORG/NLI-MODEL --out runs/kfold
-  torchrun --nproc_per_node 2 trainers/kfold.py --model ORG/NLI-MODEL --out runs/kfold
-  accelerate launch trainers/kfold.py --model ORG/NLI-MODEL --out runs/kfold
-  hf jobs uv run trainers/kfold.py --model ORG/NLI-MODEL --out runs/kfold
+  python trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
+  torchrun --nproc_per_node 2 trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
+  accelerate launch trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
+  hf jobs uv run trainers/kfold.py --model ORG/NLI-MODEL --output-dir runs/kfold
 
 Two protocols of ours learn both directions of each pair, with their own
 labels: --protocol spread puts each seed's pairs into all folds, so that every

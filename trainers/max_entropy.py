@@ -4,14 +4,14 @@
 # ///
 """Fine-tune a sequence classifier to be right in order and undecided in any other: max-entropy.
 
-  unbag train max-entropy --model ORG/MODEL --corpus snli --out runs/a
+  unbag train max-entropy --model ORG/MODEL --corpus snli --output-dir runs/a
 
 or without the command:
 
-  python trainers/max_entropy.py --model ORG/MODEL --out runs/a
-  torchrun --nproc_per_node 2 trainers/max_entropy.py --model ORG/MODEL --out runs/a
-  accelerate launch trainers/max_entropy.py --model ORG/MODEL --out runs/a
-  hf jobs uv run trainers/max_entropy.py --model ORG/MODEL --out runs/a
+  python trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
+  torchrun --nproc_per_node 2 trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
+  accelerate launch trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
+  hf jobs uv run trainers/max_entropy.py --model ORG/MODEL --output-dir runs/a
 """
 
 import sys

@@ -10,16 +10,16 @@ SOSwap, AddAmod, and one word replaced, by WordNet (unbag[wordnet]). With
 of its own, and each option is theirs. It leaves an ordinary model with a card
 (README.md), on which every difference is tested, in and out of domain.
 
-  unbag train mend --model ORG/NLI-MODEL --out runs/mended
+  unbag train mend --model ORG/NLI-MODEL --output-dir runs/mended
   unbag compare runs/mended/before runs/mended/evaluation
 
 A pre-trained model without a head may be mended too; there is no before then.
 Without the command:
 
-  python trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
-  torchrun --nproc_per_node 2 trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
-  accelerate launch trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
-  hf jobs uv run trainers/mend.py --model ORG/NLI-MODEL --out runs/mended
+  python trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
+  torchrun --nproc_per_node 2 trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
+  accelerate launch trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
+  hf jobs uv run trainers/mend.py --model ORG/NLI-MODEL --output-dir runs/mended
 """
 
 import sys
@@ -63,10 +63,10 @@ def run(recipe: Recipe, config: MendConfig, seeds: Sequence[int], **callbacks: A
 
     record = mend(recipe, config, seeds, **callbacks)
     if process_group().rank == 0:
-        compared = before_and_after(config.out) if record["comparison"] else None
+        compared = before_and_after(config.output_dir) if record["comparison"] else None
         [trained] = record["runs"]
-        text = card(record, compared, about=recipe.about, command=command(trained), name=config.out.name)
-        with atomic_write(config.out / "README.md") as tmp:
+        text = card(record, compared, about=recipe.about, command=command(trained), name=config.output_dir.name)
+        with atomic_write(config.output_dir / "README.md") as tmp:
             tmp.write_text(text, encoding="utf-8")
     return record
 

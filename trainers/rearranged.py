@@ -9,14 +9,14 @@ least, and what HEX wins back. Four models a seed: fine-tuned and by HEX, on
 the training split of the corpus and on that of resnli, which no test pair
 is in. HEX answers with both of its heads.
 
-  unbag train rearranged --model ORG/PRETRAINED --out runs/table-3 --seeds 1 2 3
+  unbag train rearranged --model ORG/PRETRAINED --output-dir runs/table-3 --seeds 1 2 3
 
 or without the command:
 
-  python trainers/rearranged.py --model ORG/PRETRAINED --out runs/table-3
-  torchrun --nproc_per_node 2 trainers/rearranged.py --model ORG/PRETRAINED --out runs/table-3
-  accelerate launch trainers/rearranged.py --model ORG/PRETRAINED --out runs/table-3
-  hf jobs uv run trainers/rearranged.py --model ORG/PRETRAINED --out runs/table-3
+  python trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
+  torchrun --nproc_per_node 2 trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
+  accelerate launch trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
+  hf jobs uv run trainers/rearranged.py --model ORG/PRETRAINED --output-dir runs/table-3
 
 Take a model that no NLI corpus was put to before: one that was fine-tuned on
 the corpus has met most of the rearranged test pairs.

@@ -418,7 +418,19 @@ def test_lists_take_their_values_in_a_row_or_with_commas(monkeypatch):
 
 
 def test_an_impossible_config_is_one_line(folder):
-    done = run("train", "finetune", "--model", "m", "--output-dir", "o", "--epochs", "0", "--warmup", "2", cwd=folder)
+    done = run(
+        "train",
+        "finetune",
+        "--model",
+        "m",
+        "--output-dir",
+        "o",
+        "--num-train-epochs",
+        "0",
+        "--warmup-ratio",
+        "2",
+        cwd=folder,
+    )
     assert done.returncode == 1
     assert done.stderr.count("\n") == 1
-    assert "found epochs = 0; expected a warm-up" in done.stderr
+    assert "found num_train_epochs = 0; expected a warm-up" in done.stderr

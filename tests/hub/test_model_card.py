@@ -36,7 +36,7 @@ def run(tmp_path):
         made = named(recipe).config(model=base, corpus=corpus or ("snli",), output_dir=name, **config)
         evaluations = [{"step": step, "snli": SCORED, "all": SCORED} for step in range(1, steps + 1)]
         record = {
-            "schema": 1,
+            "schema": 2,
             "recipe": recipe,
             "config": made.to_json(),
             "precision": "no",
@@ -44,7 +44,7 @@ def run(tmp_path):
             "data": {"training": [part(each) for each in corpus or ("snli",)], "held_out": [part("snli")]},
             "label_order": LABELS,
             **{"pairs_per_epoch": 9, "steps_per_epoch": 1, "steps": steps, "truncated_pairs": 0, "processes": 1},
-            **{"evaluations": evaluations, "published": evaluations[-1], "device": "cpu"},
+            **{"evaluations": evaluations, "best_evaluation": evaluations[-1], "device": "cpu"},
             "environment": {"python": "3.11", "unbag": "0.1.0"},
         }
         files = {
@@ -131,7 +131,7 @@ def test_a_long_run_is_told_in_few_rows_with_its_last(run):
 
 
 def test_what_a_recipe_and_its_regime_do_is_told(run):
-    text = card(checkpoint(run(recipe="max_entropy", order="shuffled"), "me/model")).text
+    text = card(checkpoint(run(recipe="max_entropy", word_order="shuffled"), "me/model")).text
     assert "Sinha et al. 2021" in text
     assert "another in each epoch" in text
     assert "alpha 1, permutations 1" in text

@@ -191,7 +191,7 @@ def test_g_tlstm_forget_bias_is_in_the_merges_and_begins_the_leaves(options, bia
 
 
 def new(name, folder, **options):
-    """Return a model whose embeddings alone are in a folder, as `unbag models make` leaves it: all else is drawn."""
+    """Return a model whose embeddings alone are in a folder, as `unbag models init` leaves it: all else is drawn."""
     made = tiny_model(name, **options)
     made.config.save_pretrained(folder)
     weights = {key: value for key, value in made.state_dict().items() if key.startswith("embeddings.")}

@@ -61,11 +61,11 @@ COMMANDS = {
     ],
     "lexical score": ["lexical", "score", "--model", "alice/lexical", "--premise", "A man.", "--hypothesis", "A dog."],
     "prefetch": ["prefetch", "alice/tiny", *_PLAIN],
-    "models make, vectors": [
-        *("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--output-dir", "out/dan"),
+    "models init, vectors": [
+        *("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", "alice/tiny", "--output-dir", "out/dan"),
     ],
-    "models make, encoder": [
-        *("models", "make", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--output-dir", "out/dan"),
+    "models init, encoder": [
+        *("models", "init", "dan", "--corpus", "pairs.csv", "--encoder", "alice/tiny", "--output-dir", "out/dan"),
     ],
     "export": ["export", "lm-eval", "--to", "out/tasks", *_PLAIN],
     "publish dataset": ["publish", "dataset", "plain", *_OF_SNLI, "--to", "alice/data"],

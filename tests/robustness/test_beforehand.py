@@ -87,7 +87,7 @@ KFOLD = "train kfold --model org/model --output-dir out"
 REARRANGED = "train rearranged --model org/model --output-dir out"
 BUILD = "build permuted --data PAIRS --output out.parquet"
 FIT = "lexical fit --train-data PAIRS --output-dir out"
-MAKE = "models make esim --corpus PAIRS --output-dir out"
+MAKE = "models init esim --corpus PAIRS --output-dir out"
 DRAW = "human-study sample org/model --data PAIRS --output-dir out"
 SCORE = "score PREDICTIONS --set plain --data PAIRS"
 EXPORT = "export lm-eval --sets plain --data PAIRS --to out"
@@ -107,7 +107,7 @@ OUTS = [
         ("train rearranged --model org/model", "--output-dir"),
         ("build permuted --data PAIRS", "--output"),
         ("lexical fit --train-data PAIRS", "--output-dir"),
-        ("models make esim --corpus PAIRS", "--output-dir"),
+        ("models init esim --corpus PAIRS", "--output-dir"),
         ("human-study sample org/model --data PAIRS", "--output-dir"),
         ("export lm-eval --sets plain --data PAIRS", "--to"),
         (CHECK, "--output-dir"),
@@ -213,21 +213,21 @@ lexical score --train-data PAIRS --premise A. --hypothesis B. --label not_entail
 lexical score --train-data PAIRS --premise A. --hypothesis B. --top -1
 lexical score --train-data nope --premise A. --hypothesis B.
 lexical score --model ./nowhere --premise A. --hypothesis B.
-models make nope --corpus PAIRS --output-dir out
-models make esim --corpus nope --output-dir out
-models make esim --corpus snli,nope --output-dir out
-models make esim --corpus snli,ocnli --output-dir out
-models make esim --corpus snli --vectors nowhere.txt --output-dir out
-models make esim --corpus snli --vectors ./nowhere --output-dir out
-models make esim --corpus PAIRS -o nope=1 --output-dir out
-models make esim --corpus PAIRS -o hidden_size=0 --output-dir out
-models make esim --corpus PAIRS --dimensions 0 --output-dir out
-models make esim --corpus PAIRS --min-count 0 --output-dir out
-models make esim --corpus PAIRS --output-dir EMPTY
-models make diin --corpus snli --pipeline nope --output-dir out
-models make s-tlstm --corpus snli --pipeline nope --output-dir out
-models make esim --encoder ./nowhere --output-dir out
-models make esim --encoder org/model --vectors PAIRS --output-dir out
+models init nope --corpus PAIRS --output-dir out
+models init esim --corpus nope --output-dir out
+models init esim --corpus snli,nope --output-dir out
+models init esim --corpus snli,ocnli --output-dir out
+models init esim --corpus snli --vectors nowhere.txt --output-dir out
+models init esim --corpus snli --vectors ./nowhere --output-dir out
+models init esim --corpus PAIRS -o nope=1 --output-dir out
+models init esim --corpus PAIRS -o hidden_size=0 --output-dir out
+models init esim --corpus PAIRS --dimensions 0 --output-dir out
+models init esim --corpus PAIRS --min-count 0 --output-dir out
+models init esim --corpus PAIRS --output-dir EMPTY
+models init diin --corpus snli --pipeline nope --output-dir out
+models init s-tlstm --corpus snli --pipeline nope --output-dir out
+models init esim --encoder ./nowhere --output-dir out
+models init esim --encoder org/model --vectors PAIRS --output-dir out
 human-study sample org/model --data PAIRS --output-dir out --num-pairs 3
 human-study sample org/model --data PAIRS --output-dir out --num-pairs 0
 human-study sample org/model --data PAIRS --output-dir out --label-map a,b
@@ -265,17 +265,17 @@ train finetune --model org/model --output-dir out --seeds
 train finetune --model org/model --output-dir out --seed x
 train finetune --model org/model --output-dir out --augment nope
 train finetune --model org/model --output-dir out --augment soswap --corpus ocnli
-train finetune --model org/model --output-dir out --order shuffled --corpus snli ocnli
-train finetune --model org/model --output-dir out --trackers nope
+train finetune --model org/model --output-dir out --word-order shuffled --corpus snli ocnli
+train finetune --model org/model --output-dir out --report-to nope
 train finetune --model org/model --output-dir out --precision nope
-train finetune --model org/model --output-dir out --epochs 0
+train finetune --model org/model --output-dir out --num-train-epochs 0
 train finetune --model org/model --output-dir out --learning-rate -1
 train finetune --model org/model --output-dir out --push-checkpoints nope
 train finetune --model org/model --output-dir out --push-checkpoints a/b/c
-train finetune --model org/model --output-dir out --resume ./nowhere
+train finetune --model org/model --output-dir out --resume-from-checkpoint ./nowhere
 train finetune --model org/model --output-dir out --max-length 0
 train finetune --model org/model --output-dir out --language xx
-train finetune --model org/model --output-dir out --corpus PAIRS --language th --order shuffled
+train finetune --model org/model --output-dir out --corpus PAIRS --language th --word-order shuffled
 train hex --model org/model --output-dir out --embeddings ./nowhere
 train hex --model org/model --output-dir out --embeddings nowhere.txt
 train hex --model org/model --output-dir out --embeddings PAIRS
@@ -339,14 +339,14 @@ EXTRAS = {
     "zh": (
         "build permuted --corpus ocnli --output out.parquet",
         "evaluate org/model --sets cs_lambda --corpus ocnli",
-        "train finetune --model org/model --corpus ocnli --order shuffled --output-dir out",
+        "train finetune --model org/model --corpus ocnli --word-order shuffled --output-dir out",
     ),
     "wordnet": (
         "build breaking_nli --data PAIRS --output out.parquet -o wordnet=true",
         "evaluate org/model natlog --sets plain --data PAIRS",
         "train finetune --model org/model --corpus PAIRS --augment substituted --output-dir out",
-        "models make kim --corpus PAIRS --output-dir out",
-        "models make diin --corpus PAIRS --output-dir out",
+        "models init kim --corpus PAIRS --output-dir out",
+        "models init diin --corpus PAIRS --output-dir out",
     ),
 }
 

@@ -36,7 +36,7 @@ def broken(finetune, options, tmp_path):  # noqa: F811
             raise StoppedError
 
     with pytest.raises(StoppedError):
-        finetune(on_step=stop, checkpoint_every=2)
+        finetune(on_step=stop, save_steps=2)
     folder = options["out"].with_name("out.unfinished") / "checkpoints"
     assert sorted(path.name for path in folder.iterdir()) == ["step-00000006", "step-00000008"]
     return folder
@@ -45,7 +45,7 @@ def broken(finetune, options, tmp_path):  # noqa: F811
 def test_the_checkpoint_before_a_damaged_one_is_taken(finetune, broken, tmp_path, caplog):  # noqa: F811
     _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     do(truncated, broken / "step-00000008" / "model.safetensors")
-    _, weights = finetune(checkpoint_every=2)
+    _, weights = finetune(save_steps=2)
     assert "step-00000008/model.safetensors is damaged" in caplog.text
     assert "going on after step 6 of 12" in caplog.text
     assert same(weights, unbroken)
@@ -67,15 +67,15 @@ def test_a_damaged_checkpoint_is_never_gone_on_from(finetune, broken, caplog, da
     for path in broken.glob("step-*"):
         do(damage, path / "model.safetensors")
     steps = []
-    finetune(on_step=lambda step, *_: steps.append(step), checkpoint_every=2)
+    finetune(on_step=lambda step, *_: steps.append(step), save_steps=2)
     assert steps[0] == 1, "with no checkpoint left it begins anew"
 
 
 def test_a_named_checkpoint_that_is_damaged_is_refused(finetune, broken, tmp_path):  # noqa: F811
     do(flipped, broken / "step-00000008" / "optimizer.bin")
     with pytest.raises(ValueError, match=r"step-00000008/optimizer.bin is damaged.*; go on from another checkpoint"):
-        finetune(output_dir=tmp_path / "other", resume=str(broken))
-    finetune(output_dir=tmp_path / "another", resume=str(broken / "step-00000006"), checkpoint_every=2)
+        finetune(output_dir=tmp_path / "other", resume_from_checkpoint=str(broken))
+    finetune(output_dir=tmp_path / "another", resume_from_checkpoint=str(broken / "step-00000006"), save_steps=2)
 
 
 def test_a_finished_model_that_is_damaged_is_not_called_finished(finetune, options):  # noqa: F811

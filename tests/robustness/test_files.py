@@ -93,7 +93,7 @@ PAIRS = (
     ("train", "finetune", "--model", "org/model", "--output-dir", "out", "--corpus", "GOOD", "--validation"),
     ("lexical", "fit", "--output-dir", "out", "--train-data"),
     ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--train-data"),
-    ("models", "make", "esim", "--output-dir", "out", "--corpus"),
+    ("models", "init", "esim", "--output-dir", "out", "--corpus"),
     ("publish", "dataset", "plain", "--to", "org", "--license", "mit", "--data"),
     ("export", "lm-eval", "--to", "out", "--sets", "plain", "--data"),
     ("human-study", "score", "KEY", "FILE"),
@@ -102,12 +102,12 @@ PAIRS = (
 NAMED = {
     ".csv": PAIRS,
     ".txt": (
-        ("models", "make", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
+        ("models", "init", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
         ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "bigrams=FILE"),
         ("build", "breaking_nli", "--output", "out.parquet", "--data", "GOOD", "-o", "embeddings=FILE"),
     ),
     ".zip": (
-        ("models", "make", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
+        ("models", "init", "esim", "--output-dir", "out", "--corpus", "GOOD", "--vectors"),
         ("build", "breaking_nli", "--output", "out.parquet", "--file"),
     ),
     ".yaml": (("evaluate", "--config"),),
@@ -449,7 +449,7 @@ def test_what_are_no_word_vectors_are_refused_by_name(capsys, tmp_path, good, na
     }
     path.write_bytes(made[name]() if name in made else VECTORS[name])
     pytest.importorskip("torch", reason="needs unbag[models]")
-    err = refused(capsys, "models", "make", "esim", "--output-dir", "out", "--corpus", good, "--vectors", path)
+    err = refused(capsys, "models", "init", "esim", "--output-dir", "out", "--corpus", good, "--vectors", path)
     assert name in err.replace("\n", "")
     assert len(err) < 3000
     assert files_below(Path.cwd()) == []

@@ -22,7 +22,7 @@ from tests.robustness.hub_commands import COMMANDS, LASTING, PASSING, give
 from tests.robustness.tiny_model import save_tiny_model
 from unbag.baselines.lexical.fitting import Recipe, fitted
 
-_QUICK = ("build", "lexical score", "models make, vectors", "publish dataset")
+_QUICK = ("build", "lexical score", "models init, vectors", "publish dataset")
 """Commands of the suite, which share the kinds of faults, each at one request; the whole attack gives all to all."""
 
 

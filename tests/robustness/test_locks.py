@@ -145,7 +145,9 @@ def test_of_two_that_make_one_model_at_once_one_does_and_nothing_is_left_over(ow
 
     monkeypatch.setattr(initialization, "_of_words", at_once)
     with ThreadPoolExecutor(2) as threads:
-        made = [threads.submit(initialization.make, "dan", [str(pairs)], out, dimensions=4) for _ in range(2)]
+        made = [
+            threads.submit(initialization.initialize_model, "dan", [str(pairs)], out, dimensions=4) for _ in range(2)
+        ]
     [refusal] = filter(None, (each.exception() for each in made))
     assert "exists already" in str(refusal)
     [record] = [each.result() for each in made if each.exception() is None]

@@ -108,10 +108,10 @@ def test_a_step_of_a_training_that_does_not_fit_is_one_line_that_says_what_to_se
         return limited(self, *args, **kwargs) if self.training else forward(self, *args, **kwargs)
 
     monkeypatch.setattr(BertForSequenceClassification, "forward", in_training)
-    with pytest.raises(OutOfMemoryError, match=r"--accumulation 2.*--batch-size than 12") as refused:
+    with pytest.raises(OutOfMemoryError, match=r"--gradient-accumulation-steps 2.*--batch-size than 12") as refused:
         finetune()
     assert "\n" not in str(refused.value)
-    record, _ = finetune(accumulation=2)  # as it says
+    record, _ = finetune(gradient_accumulation_steps=2)  # as it says
     assert record["steps"] == 12
 
 

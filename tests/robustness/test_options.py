@@ -89,10 +89,14 @@ def test_no_lexical_model_is_fitted_by_an_impossible_recipe(field, value):
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        *[(name, value) for name in ("epochs", "batch_size", "seed") for value in ("3", 1.5, True, 10**30, math.nan)],
+        *[
+            (name, value)
+            for name in ("num_train_epochs", "batch_size", "seed")
+            for value in ("3", 1.5, True, 10**30, math.nan)
+        ],
         *[("learning_rate", value) for value in ("1", math.nan, math.inf, True, 0, -1)],
-        *[("clip", value) for value in (math.inf, math.nan, "x", -1)],
-        *[("order", value) for value in ("x", 3, None, [])],
+        *[("max_grad_norm", value) for value in (math.inf, math.nan, "x", -1)],
+        *[("word_order", value) for value in ("x", 3, None, [])],
         *[("corpus", value) for value in ("snli", ("",), (3,), ("a\nb",), None)],
     ],
 )

@@ -17,7 +17,7 @@ SHORT = Path(__file__).with_name("short_of_memory.py")
 @pytest.fixture
 def told(pretrained, pairs_file, tmp_path):  # noqa: F811
     """Give what a short training is told."""
-    numbers = ("--batch-size", 12, "--max-steps", 8, "--checkpoint-every", 2, "--learning-rate", 5e-3)
+    numbers = ("--batch-size", 12, "--max-steps", 8, "--save-steps", 2, "--learning-rate", 5e-3)
     files = (
         "--model",
         pretrained,
@@ -46,7 +46,7 @@ def test_a_step_that_does_not_fit_in_one_process_is_told_there_and_ends_the_othe
     assert others == ["unbag: another process of this run has ended, and says why; rerun the same command to resume"]
     assert len(short) == 1
     assert "no memory for a step (CUDA out of memory. Tried to allocate 2.00 GiB); " in short[0]
-    assert "--accumulation 2" in short[0]
+    assert "--gradient-accumulation-steps 2" in short[0]
     assert list((tmp_path / "out.unfinished" / "checkpoints").glob("step-*")), "from which the next run goes on"
     assert not (tmp_path / "out").exists()
 

@@ -65,11 +65,11 @@ def options(pretrained, pairs_file, tmp_path):
         "model": str(pretrained),
         "corpus": (str(pairs_file),),
         "validation": (str(pairs_file),),
-        "out": tmp_path / "out",
+        "output_dir": tmp_path / "out",
         "batch_size": 12,
         "max_steps": 12,
         "learning_rate": 5e-3,
-        "log_every": 2,
+        "logging_steps": 2,
     }
 
 
@@ -93,7 +93,7 @@ def finetune(options, recipe):
     def finetune(on_step=None, **changed):
         config = TrainConfig(**{**options, **changed})
         record = run(recipe, config, on_step=on_step)
-        return record, load_file(config.out / "model.safetensors")
+        return record, load_file(config.output_dir / "model.safetensors")
 
     AcceleratorState._reset_state(reset_partial_state=True)
     yield finetune

@@ -84,14 +84,14 @@ def main() -> None:
         ) -> None:
             save(self, step, *rest, **named)
             [model] = self._accelerator._models
-            here = Path(f"{options['out']}.held-{self._accelerator.process_index}")
+            here = Path(f"{options['output_dir']}.held-{self._accelerator.process_index}")
             here.write_text(str(sum(map(held, model.parameters()))))
             if step == stop:
                 raise Stopped
 
         recipe = scripts.file("trainers", name).RECIPE
         lists = {key: tuple(value) for key, value in options.items() if isinstance(value, list)}
-        config = recipe.config(**options | lists | {"out": Path(options["out"])})
+        config = recipe.config(**options | lists | {"output_dir": Path(options["output_dir"])})
         Checkpoints.save = saved  # type: ignore[method-assign]
         try:
             run(recipe, config)

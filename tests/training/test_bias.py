@@ -73,7 +73,7 @@ def test_of_pairs_that_it_has_seen_a_weak_learner_says_nothing():
 @pytest.mark.parametrize("order", ["natural", "permuted"])
 def test_a_weak_learner_has_seen_its_pairs_in_the_order_it_was_trained_on(monkeypatch, tmp_path, order):
     monkeypatch.setattr(debiasing, "_network", lambda config, folder: Told())
-    config = DebiasConfig(model="m", out=tmp_path, bias="self", weak_examples=12, order=order)
+    config = DebiasConfig(model="m", output_dir=tmp_path, bias="self", weak_examples=12, word_order=order)
     raw = Part("pairs", EXAMPLES, 1.0, "en", {"excluded": {}})
     known = debiasing.known(config, TrainingData((raw,), ()), {"weak": tmp_path})
     asked = raw if order == "natural" else data.permuted(raw, seed=config.seed)

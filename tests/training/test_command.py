@@ -10,15 +10,17 @@ from unbag.training.reproduce import command
 
 COMMIT = "f" * 40
 COMMANDS = [
-    "unbag train finetune --model org/base --out runs/a",
-    "unbag train finetune --model org/base --corpus snli=2 mnli --validation sick --order shuffled --out a",
-    "unbag train finetune --model org/base --hypothesis-only --max-steps 4 --accumulation 2 --out a",
-    "unbag train hex --model org/base --corpus mnli --warm-start 0.0 --unscaled --width 12 --out a",
-    "unbag train hex --model org/base --superficial-weight 0.5 --embeddings org/words --out a",
-    "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 --out a",
+    "unbag train finetune --model org/base --output-dir runs/a",
+    "unbag train finetune --model org/base --corpus snli=2 mnli --validation sick --word-order shuffled --output-dir a",
+    "unbag train finetune --model org/base --hypothesis-only --max-steps 4 "
+    "--gradient-accumulation-steps 2 --output-dir a",
+    "unbag train hex --model org/base --corpus mnli --warm-start 0.0 --unscaled --width 12 --output-dir a",
+    "unbag train hex --model org/base --superficial-weight 0.5 --embeddings org/words --output-dir a",
+    "unbag train max-entropy --model org/base --alpha 0.5 --learning-rate 2e-05 --precision bf16 --seed 5 "
+    "--output-dir a",
     "unbag train finetune --model org/base --augment soswap addamod --label-map neutral,entailment,contradiction "
-    "--out a",
-    "unbag train finetune --model org/base --augment soswap=1500 negated=0.1 --augment-words all --out a",
+    "--output-dir a",
+    "unbag train finetune --model org/base --augment soswap=1500 negated=0.1 --augment-words all --output-dir a",
 ]
 
 
@@ -51,19 +53,22 @@ def test_the_command_makes_the_same_config(text, monkeypatch):
 
 def test_what_accelerate_was_configured_to_is_told():
     recipe = scripts.file("trainers", "finetune").RECIPE
-    config = recipe.config(model="org/base", out="a").to_json()
+    config = recipe.config(model="org/base", output_dir="a").to_json()
     record = {
         "recipe": "finetune",
         "config": config,
         "model": {"name": "folder", "revision": "sha256:0"},
         "processes": 1,
     }
-    assert command(record | {"precision": "bf16"}) == "unbag train finetune --model org/base --precision bf16 --out a"
+    assert (
+        command(record | {"precision": "bf16"})
+        == "unbag train finetune --model org/base --precision bf16 --output-dir a"
+    )
 
 
 def test_each_recipe_says_what_it_reads_from_elsewhere():
     def read(recipe, **options):
-        config = scripts.file("trainers", recipe).RECIPE.config(model="org/base", out="a", **options)
+        config = scripts.file("trainers", recipe).RECIPE.config(model="org/base", output_dir="a", **options)
         return [each.name for each in config.requirements()]
 
     corpus = [f"the corpus snli, split {split} (stanfordnlp/snli)" for split in ("train", "validation", "test")]

@@ -7,36 +7,36 @@ from unbag.training.config import TrainConfig, parse_weighted, validate_english
 
 
 def config(**options):
-    return TrainConfig(**{"model": "org/model", "out": "runs/a", **options})
+    return TrainConfig(**{"model": "org/model", "output_dir": "runs/a", **options})
 
 
 def test_all_that_is_impossible_is_said_at_once():
     with pytest.raises(ValueError, match="expected") as refused:
         config(
-            epochs=0,
+            num_train_epochs=0,
             batch_size=0,
             learning_rate=float("nan"),
-            warmup=1.5,
-            clip=-1.0,
-            order="backwards",
+            warmup_ratio=1.5,
+            max_grad_norm=-1.0,
+            word_order="backwards",
             precision="int8",
             corpus=("snli=0",),
             augment=("rhymes", "soswap=0", "negated=1.5", "swapped=5", "swapped"),
-            trackers=("paper",),
+            report_to=("paper",),
         )
     for said in (
-        "expected at least 1, found epochs = 0, batch_size = 0",
+        "expected at least 1, found num_train_epochs = 0, batch_size = 0",
         "expected a learning rate above 0, found nan",
         "expected a warm-up of 0 to 1, a share of the steps, found 1.5",
-        "expected at least 0, found clip = -1.0",
-        "expected order of natural, shuffled, permuted, found 'backwards'",
+        "expected at least 0, found max_grad_norm = -1.0",
+        "expected word_order of natural, shuffled, permuted, found 'backwards'",
         "expected precision of no, bf16, fp16, found 'int8'",
         "expected a weight above 0 after snli=, found '0'",
         "expected augment of soswap, addamod, reversed, swapped, negated, substituted, found rhymes",
         "expected a number of pairs after soswap=, or a share between 0 and 1, found '0'",
         "expected a number of pairs after negated=, or a share between 0 and 1, found '1.5'",
         "expected each kind of augment once, found swapped several times",
-        "expected trackers of mlflow, tensorboard, trackio, wandb, found paper",
+        "expected report_to of mlflow, tensorboard, trackio, wandb, found paper",
     ):
         assert said in str(refused.value)
 
@@ -44,9 +44,12 @@ def test_all_that_is_impossible_is_said_at_once():
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ({"accumulation": 33}, "expected at most batch_size = 32 parts of a batch, found 33"),
+        (
+            {"gradient_accumulation_steps": 33},
+            "expected gradient_accumulation_steps of at most batch_size = 32, got 33",
+        ),
         ({"corpus": ()}, "expected a corpus or a file to train on, found none"),
-        ({"augment": ("soswap",), "order": "shuffled"}, "it goes with natural, whole pairs"),
+        ({"augment": ("soswap",), "word_order": "shuffled"}, "it goes with natural, whole pairs"),
         ({"language": "xx"}, "expected language of en, zh, ar, bg, de,"),
         ({"columns": ("premise",)}, "expected --columns premise=…,hypothesis=…,label=…; found 'premise'"),
         ({"labels": ("neutral",)}, "expected a file in corpus or validation for labels, found corpora only"),
@@ -75,7 +78,9 @@ def test_every_field_has_its_help():
 def test_bookkeeping_does_not_decide():
     assert (
         config().cache_key_config()
-        == config(out="runs/b", log_every=1, workers=2, trackers=("trackio",)).cache_key_config()
+        == config(
+            output_dir="runs/b", logging_steps=1, dataloader_num_workers=2, report_to=("trackio",)
+        ).cache_key_config()
     )
     assert config().cache_key_config() != config(seed=14).cache_key_config()
 

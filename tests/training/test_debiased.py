@@ -34,7 +34,7 @@ class Constant(torch.nn.Module):
 
 
 def told(config=options.DebiasConfig, **changed):
-    return config(model="m", out="o", **changed)
+    return config(model="m", output_dir="o", **changed)
 
 
 def log(probabilities):
@@ -174,7 +174,9 @@ def test_the_mixin_reads_the_hidden_state_that_became_the_logits(kind):
 
 
 def test_the_strength_is_annealed_from_the_first_step_to_the_last():
-    objective = ProductOfExperts(Constant([[0.0, 0.0, 0.0]]), told(anneal=0.2, accumulation=2, batch_size=2))
+    objective = ProductOfExperts(
+        Constant([[0.0, 0.0, 0.0]]), told(anneal=0.2, gradient_accumulation_steps=2, batch_size=2)
+    )
     objective.begin(0, 5)
     seen = []
     for _ in range(5):
@@ -233,7 +235,7 @@ def test_balance_by_hand():
         (options.DebiasConfig, {"bias_strength": -1.0}, "expected bias_strength of at least 0"),
         (options.DebiasConfig, {"anneal": math.nan}, "expected anneal of at least 0"),
         (options.DebiasConfig, {"hypothesis_only": True}, "leaves a model nothing but what the bias knows"),
-        (options.DebiasConfig, {"alpha": 1.0, "order": "shuffled"}, "does not go with shuffled"),
+        (options.DebiasConfig, {"alpha": 1.0, "word_order": "shuffled"}, "got shuffled: alpha"),
         (options.DebiasConfig, {"bias": "self", "examples": 100}, "expected weak_examples below examples = 100"),
         (options.DebiasConfig, {"balance": 2.0}, "expected balance from 0 to 1"),
         (options.DebiasConfig, {"weak_epochs": 0}, "expected weak_epochs of at least 1"),

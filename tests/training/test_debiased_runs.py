@@ -36,7 +36,7 @@ def train(options, monkeypatch, kept):
         recipe = named(name)
         own = {key: value for key, value in SHORT.items() if key in recipe.config.__dataclass_fields__}
         config = recipe.config(**{**options, **own, **changed})
-        return run(recipe, config, on_step=on_step), load_file(config.out / "model.safetensors")
+        return run(recipe, config, on_step=on_step), load_file(config.output_dir / "model.safetensors")
 
     AcceleratorState._reset_state(reset_partial_state=True)
     yield train
@@ -46,10 +46,10 @@ def train(options, monkeypatch, kept):
 @pytest.mark.slow
 @pytest.mark.parametrize("name", NAMES)
 def test_an_interrupted_run_goes_on_to_the_same_weights(train, options, with_dropout, name):
-    told = {"model": str(with_dropout), "checkpoint_every": 4, "alpha": 0.5}
+    told = {"model": str(with_dropout), "save_steps": 4, "alpha": 0.5}
     told |= {} if name == "group_balanced" else {"anneal": 0.2}
-    unbroken = options["out"].with_name("unbroken")
-    _, whole = train(name, out=unbroken, **told)
+    unbroken = options["output_dir"].with_name("unbroken")
+    _, whole = train(name, output_dir=unbroken, **told)
     assert not unbroken.with_name("unbroken.unfinished").exists()
 
     def on_step(done, total, said):
@@ -60,8 +60,8 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(train, options, with_dro
         train(name, on_step=on_step, **told)
     AcceleratorState._reset_state(reset_partial_state=True)
     record, _ = train(name, **told)
-    assert (options["out"] / "model.safetensors").read_bytes() == (unbroken / "model.safetensors").read_bytes()
-    network, info = AutoModelForSequenceClassification.from_pretrained(options["out"], output_loading_info=True)
+    assert (options["output_dir"] / "model.safetensors").read_bytes() == (unbroken / "model.safetensors").read_bytes()
+    network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
     assert not any(info.values()), info
     assert same(network.state_dict(), whole)
     assert record["recipe"] == name
@@ -69,9 +69,9 @@ def test_an_interrupted_run_goes_on_to_the_same_weights(train, options, with_dro
 
 def test_without_strength_a_product_of_experts_is_plain_fine_tuning(train, options):
     _, product = train("product_of_experts", bias_strength=0.0, max_steps=3)
-    _, plain = train("finetune", out=options["out"].with_name("plain"), max_steps=3)
+    _, plain = train("finetune", output_dir=options["output_dir"].with_name("plain"), max_steps=3)
     assert same(product, plain)
-    _, at_strength = train("product_of_experts", out=options["out"].with_name("full"), max_steps=3)
+    _, at_strength = train("product_of_experts", output_dir=options["output_dir"].with_name("full"), max_steps=3)
     assert not same(at_strength, plain)
 
 
@@ -79,19 +79,26 @@ def test_the_bag_of_permuted_pairs_is_the_bag(train, options):
     record, _ = train("product_of_experts", max_steps=1)
     AcceleratorState._reset_state(reset_partial_state=True)
     for order in ("permuted", "shuffled"):
-        other, _ = train("product_of_experts", max_steps=1, order=order, out=options["out"].with_name(order))
+        other, _ = train(
+            "product_of_experts", max_steps=1, word_order=order, output_dir=options["output_dir"].with_name(order)
+        )
         assert other["known"] == record["known"]
 
 
 def test_a_weak_learner_takes_its_own_steps(options):
-    weak = named("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["out"])["weak"]
-    assert (weak.examples, weak.epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
+    weak = named("self_debiasing").config(**options, **SHORT).prerequisite_runs(options["output_dir"])["weak"]
+    assert (weak.examples, weak.num_train_epochs, weak.max_steps, weak.seed) == (12, 1, None, 13)
 
 
 def test_two_halves_of_a_batch_are_the_batch(train, options):
     told = {"alpha": 0.5, "balance": 0.5, "anneal": 0.0}
     _, whole = train("product_of_experts", **told)
-    _, halves = train("product_of_experts", accumulation=5, out=options["out"].with_name("halves"), **told)
+    _, halves = train(
+        "product_of_experts",
+        gradient_accumulation_steps=5,
+        output_dir=options["output_dir"].with_name("halves"),
+        **told,
+    )
     assert close(whole, halves, atol=1e-4)
 
 
@@ -99,7 +106,7 @@ def test_a_users_weak_network_may_be_the_bias(train, options, tiny_bert):
     record, _ = train("reweighting", bias=str(tiny_bert), max_steps=2)
     assert record["known"].startswith("network ")
     assert record["config"]["bias"] == tiny_bert.name
-    assert not options["out"].with_name("out.unfinished").exists()
+    assert not options["output_dir"].with_name("out.unfinished").exists()
 
 
 def test_how_right_the_biased_model_is_stands_in_the_record(train, options, tmp_path):
@@ -128,8 +135,10 @@ def test_two_processes_are_one_with_the_joint_batch(train, options, kept, tmp_pa
     """With a weak learner that both train and ask first."""
     told = {**SHORT, "alpha": 0.5, "balance": 0.5, "max_steps": 6}
     _, alone = train("self_debiasing", **told)
-    words = {name: value for name, value in options.items() if name not in ("out", "corpus", "validation")} | told
-    words |= {"out": tmp_path / "two", "corpus": options["corpus"][0], "validation": options["validation"][0]}
+    words = {
+        name: value for name, value in options.items() if name not in ("output_dir", "corpus", "validation")
+    } | told
+    words |= {"output_dir": tmp_path / "two", "corpus": options["corpus"][0], "validation": options["validation"][0]}
     given = [str(part) for name, value in words.items() for part in (f"--{name.replace('_', '-')}", value)]
     environment = {**os.environ, "HF_HUB_OFFLINE": "1", "UNBAG_CACHE": str(kept)}
     processes = PYTHON.start_group(2, TRAINER, "self-debiasing", *given, "--json", env=environment)

@@ -22,7 +22,7 @@ from unbag.utils.errors import is_disk_full
 
 
 def start(pairs_file, model, out, *more):
-    told = (RECIPE, *arguments_of(pairs_file), "--model", model, "--out", out, *more)
+    told = (RECIPE, *arguments_of(pairs_file), "--model", model, "--output-dir", out, *more)
     return PYTHON.start(*told, env={**os.environ, "HF_HUB_OFFLINE": "1"})
 
 
@@ -34,11 +34,11 @@ def test_a_second_training_is_refused_and_a_signal_says_that_the_first_can_resum
     tmp_path, pairs_file, with_dropout, finetune, number, code, how
 ):
     out = tmp_path / "out"
-    more = () if number == signal.SIGINT else ("--workers", "1")
+    more = () if number == signal.SIGINT else ("--dataloader-num-workers", "1")
     first = start(pairs_file, with_dropout, out, "--max-steps", "3000", *more)
     wait_until((tmp_path / "out.unfinished" / "checkpoints" / "step-00000002").exists, first)
     with pytest.raises(locks.LockedError, match=rf"out is being written by process {first.pid} on .* \(training since"):
-        finetune(out=out)
+        finetune(output_dir=out)
     os.kill(first.pid, number)
     assert first.wait() == code
     _, said = first.communicate()
@@ -59,11 +59,13 @@ def test_a_worker_that_dies_is_one_line_and_the_next_run_goes_on(tmp_path, finet
                 if worker.pid not in others:
                     os.kill(worker.pid, signal.SIGKILL)
 
-    options = {"workers": 1, "checkpoint_every": 1, "max_steps": 30}
-    with pytest.raises(WorkerError, match=r"a process that prepares batches died .*--workers, found 1") as told:
+    options = {"dataloader_num_workers": 1, "save_steps": 1, "max_steps": 30}
+    with pytest.raises(
+        WorkerError, match=r"a process that prepares batches died .*--dataloader-num-workers, found 1"
+    ) as told:
         finetune(kill_the_worker, **options)
     assert "\n" not in str(told.value)
-    options |= {"workers": 0}
+    options |= {"dataloader_num_workers": 0}
     record, _ = finetune(**options)
     assert record["steps"] == 30
     assert "going on after step" in caplog.text
@@ -77,7 +79,7 @@ def test_a_worker_that_dies_while_its_batch_is_on_its_way_is_told_as_one(error, 
         raise error
 
     def read(workers):
-        config = TrainConfig(model="m", out=tmp_path / "out", workers=workers)
+        config = TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=workers)
         with errors.explain_errors(config):
             next(iter(DataLoader([0], collate_fn=read_batch)))
 
@@ -94,7 +96,7 @@ def test_the_signal_of_its_death_may_find_this_process_at_anything(tmp_path, mon
         raise RuntimeError("DataLoader worker (pid 1) is killed by signal: Killed.")
 
     def read():
-        with errors.explain_errors(TrainConfig(model="m", out=tmp_path / "out", workers=1)):
+        with errors.explain_errors(TrainConfig(model="m", output_dir=tmp_path / "out", dataloader_num_workers=1)):
             exec("raise EOFError", {"__name__": errors._LOADER})
 
     for name, function in (("sleep", errors.time), ("walk_tb", errors.traceback)):
@@ -114,12 +116,12 @@ def test_a_full_disk_is_one_line_and_the_next_run_goes_on(tmp_path, finetune, ca
 
     try:
         with pytest.raises(OSError, match=r".") as told:
-            finetune(fill_up, checkpoint_every=4)
+            finetune(fill_up, save_steps=4)
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
     assert is_disk_full(told.value)
     assert not (tmp_path / "out").exists()
     assert not list(tmp_path.rglob(".*.part"))
-    record, _ = finetune(checkpoint_every=4)
+    record, _ = finetune(save_steps=4)
     assert record["steps"] == 12
     assert "going on after step 4 of 12" in caplog.text

@@ -43,7 +43,7 @@ def stopped_after(step, finetune, **options):
 
 def test_every_weight_moves_and_a_learnable_toy_is_learnt(finetune, options):
     before = AutoModelForSequenceClassification.from_pretrained(options["model"]).state_dict()
-    record, after = finetune(max_steps=60, evaluate_every=10)
+    record, after = finetune(max_steps=60, eval_steps=10)
     assert before.keys() == after.keys()
     still = [name for name in after if torch.equal(before[name], after[name])]
     assert not still
@@ -57,8 +57,8 @@ def test_the_seed_alone_decides(finetune, options, with_dropout):
     torch.manual_seed(5)
     _, once = finetune(model=str(with_dropout))
     torch.manual_seed(6)
-    _, again = finetune(model=str(with_dropout), out=options["out"].with_name("again"))
-    _, other = finetune(model=str(with_dropout), out=options["out"].with_name("other"), seed=14)
+    _, again = finetune(model=str(with_dropout), output_dir=options["output_dir"].with_name("again"))
+    _, other = finetune(model=str(with_dropout), output_dir=options["output_dir"].with_name("other"), seed=14)
     assert same(once, again)
     assert not torch.equal(once["classifier.weight"], other["classifier.weight"])
 
@@ -67,43 +67,45 @@ def test_how_often_one_looks_does_not_matter(finetune, options, with_dropout):
     _, once = finetune(model=str(with_dropout))
     _, watched = finetune(
         model=str(with_dropout),
-        out=options["out"].with_name("watched"),
-        evaluate_every=3,
-        log_every=1,
-        checkpoint_every=4,
-        workers=1,
+        output_dir=options["output_dir"].with_name("watched"),
+        eval_steps=3,
+        logging_steps=1,
+        save_steps=4,
+        dataloader_num_workers=1,
     )
     assert same(once, watched)
 
 
 def test_two_halves_of_a_batch_are_the_batch(finetune, options):
     _, whole = finetune()
-    _, halves = finetune(accumulation=2, out=options["out"].with_name("halves"))
-    _, uneven = finetune(accumulation=5, out=options["out"].with_name("uneven"))  # parts of 3 and of 2 pairs
+    _, halves = finetune(gradient_accumulation_steps=2, output_dir=options["output_dir"].with_name("halves"))
+    _, uneven = finetune(
+        gradient_accumulation_steps=5, output_dir=options["output_dir"].with_name("uneven")
+    )  # parts of 3 and of 2 pairs
     assert close(whole, halves, atol=1e-4)
     assert close(whole, uneven, atol=1e-4)
 
 
 def test_what_is_left_loads_with_plain_transformers(finetune, options):
     record, weights = finetune()
-    network, info = AutoModelForSequenceClassification.from_pretrained(options["out"], output_loading_info=True)
+    network, info = AutoModelForSequenceClassification.from_pretrained(options["output_dir"], output_loading_info=True)
     assert not any(info.values()), info
     assert same(network.state_dict(), weights)
     assert [network.config.id2label[output] for output in range(3)] == list(LABELS) == record["label_order"]
-    tokenizer = AutoTokenizer.from_pretrained(options["out"])
+    tokenizer = AutoTokenizer.from_pretrained(options["output_dir"])
     assert len(tokenizer("a man " * 20)["input_ids"]) == 42, "a truncation of the training was left in the tokenizer"
-    assert record == json.loads((options["out"] / "training.json").read_text())
-    assert sorted(path.name for path in options["out"].parent.iterdir()) == ["out"]
+    assert record == json.loads((options["output_dir"] / "training.json").read_text())
+    assert sorted(path.name for path in options["output_dir"].parent.iterdir()) == ["out"]
     assert "/" not in json.dumps({**record, "environment": None}), "a path of this machine is in the record"
 
 
 def test_the_record_says_what_the_predictor_finds(finetune, options):
     record, _ = finetune(max_steps=20)
-    predictor = TransformerPredictor.load(options["out"])
+    predictor = TransformerPredictor.load(options["output_dir"])
     premises, hypotheses, labels = zip(*PAIRS, strict=True)
     found = predictor.predict(premises, hypotheses).argmax(axis=1)
     right = sum(LABELS[output] == label for output, label in zip(found.tolist(), labels, strict=True))
-    assert record["published"]["all"] == {**record["published"]["all"], "accuracy": right / 72, "pairs": 72}
+    assert record["best_evaluation"]["all"] == {**record["best_evaluation"]["all"], "accuracy": right / 72, "pairs": 72}
 
 
 def test_a_classifier_keeps_its_head_and_its_order(finetune, tiny_bert):
@@ -117,12 +119,14 @@ def test_early_stopping_keeps_the_best(finetune, tmp_path, pairs_file):
     # What is held out has the labels turned round: the better the training, the worse the accuracy.
     turned = {"entailment": "neutral", "neutral": "contradiction", "contradiction": "entailment"}
     against = write_pairs(tmp_path / "against.csv", [(p, h, turned[label]) for p, h, label in PAIRS])
-    record, _ = finetune(validation=(str(against),), max_steps=400, evaluate_every=5, patience=2, checkpoint_every=5)
+    record, _ = finetune(
+        validation=(str(against),), max_steps=400, eval_steps=5, early_stopping_patience=2, save_steps=5
+    )
     accuracies = [found["all"]["accuracy"] for found in record["evaluations"]]
     best = accuracies.index(max(accuracies))
     assert len(accuracies) == best + 3, "two evaluations in a row brought nothing better"
     assert record["steps"] < 400
-    assert record["published"]["step"] == (best + 1) * 5
+    assert record["best_evaluation"]["step"] == (best + 1) * 5
     predictor = TransformerPredictor.load(tmp_path / "out")
     premises, hypotheses, _ = zip(*PAIRS, strict=True)
     found = predictor.predict(premises, hypotheses).argmax(axis=1).tolist()
@@ -134,36 +138,36 @@ def test_bfloat16_learns_too(finetune):
     record, weights = finetune(precision="bf16", max_steps=60)
     assert record["precision"] == "bf16"
     assert {value.dtype for value in weights.values()} == {torch.float32}
-    assert record["published"]["all"]["accuracy"] > 0.9
+    assert record["best_evaluation"]["all"]["accuracy"] > 0.9
 
 
 def test_a_finished_run_is_not_run_again(finetune, options):
     record, _ = finetune()
-    stamp = (options["out"] / "model.safetensors").stat().st_mtime_ns
+    stamp = (options["output_dir"] / "model.safetensors").stat().st_mtime_ns
     assert finetune()[0] == record
-    assert (options["out"] / "model.safetensors").stat().st_mtime_ns == stamp
+    assert (options["output_dir"] / "model.safetensors").stat().st_mtime_ns == stamp
     with pytest.raises(ValueError, match=re.escape("holds another run: config.seed was 13, is 14")):
         finetune(seed=14)
-    changed = write_pairs(options["out"].parent / "pairs.csv", PAIRS[:60])
+    changed = write_pairs(options["output_dir"].parent / "pairs.csv", PAIRS[:60])
     with pytest.raises(ValueError, match=re.escape("pairs.csv has changed")):
         finetune(corpus=(str(changed),), validation=(str(changed),))
 
 
 def test_a_diverging_run_says_so(finetune):
     with pytest.raises(ValueError, match=r"the loss at step .* lower learning rate"):
-        finetune(learning_rate=1e12, clip=0, max_steps=100)
+        finetune(learning_rate=1e12, max_grad_norm=0, max_steps=100)
 
 
 def test_a_batch_that_cannot_be_cut_is_refused(finetune, tmp_path):
     few = write_pairs(tmp_path / "few.csv", PAIRS[:3])
     with pytest.raises(ValueError, match=r"batches of at least 4 pairs.*3 pairs in batches of 12 have 3"):
-        finetune(corpus=(str(few),), accumulation=4)
+        finetune(corpus=(str(few),), gradient_accumulation_steps=4)
 
 
 @pytest.mark.parametrize("order", ["shuffled", "permuted"])
 def test_other_orders_of_words_are_trained_on(finetune, options, order):
     _, natural = finetune(max_steps=3)
-    _, other = finetune(max_steps=3, order=order, out=options["out"].with_name(order))
+    _, other = finetune(max_steps=3, word_order=order, output_dir=options["output_dir"].with_name(order))
     assert not same(natural, other)
 
 
@@ -180,24 +184,24 @@ def test_a_head_of_other_labels_is_refused(make_model, finetune):
 
 def test_a_checkpoint_of_another_run_is_refused(finetune, options):
     """Stopped after six steps, then given again with another seed."""
-    stopped_after(6, finetune, checkpoint_every=2)
+    stopped_after(6, finetune, save_steps=2)
     with pytest.raises(ValueError, match=re.escape("checkpoint of another run: config.seed was 13, is 14")):
         finetune(seed=14)
-    left = [path.name for path in (options["out"].with_name("out.unfinished") / "checkpoints").iterdir()]
+    left = [path.name for path in (options["output_dir"].with_name("out.unfinished") / "checkpoints").iterdir()]
     assert sorted(left) == ["step-00000004", "step-00000006"]
 
 
 def test_a_run_goes_on_from_a_checkpoint_elsewhere(finetune, options, with_dropout, tmp_path):
     options["model"] = str(with_dropout)
-    stopped_after(7, finetune, checkpoint_every=3)
+    stopped_after(7, finetune, save_steps=3)
     steps = []
     elsewhere = (tmp_path / "out.unfinished").rename(tmp_path / "kept")
-    _, gone_on = finetune(resume=str(elsewhere), on_step=lambda done, total, said: steps.append(done))
+    _, gone_on = finetune(resume_from_checkpoint=str(elsewhere), on_step=lambda done, total, said: steps.append(done))
     assert steps[0] == 7, "the last checkpoint was after six steps"
-    _, unbroken = finetune(out=tmp_path / "unbroken")
+    _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     assert same(gone_on, unbroken)
     with pytest.raises(ValueError, match=r"expected a checkpoint .* found none"):
-        finetune(resume=str(tmp_path / "unbroken"), out=tmp_path / "other")
+        finetune(resume_from_checkpoint=str(tmp_path / "unbroken"), output_dir=tmp_path / "other")
 
 
 def test_a_model_whose_modules_share_weights_goes_on(finetune, options, tmp_path):
@@ -205,30 +209,30 @@ def test_a_model_whose_modules_share_weights_goes_on(finetune, options, tmp_path
     tiny_network("bart", dropout=0.1).save_pretrained(tmp_path / "bart")
     tiny_tokenizer().save_pretrained(tmp_path / "bart")
     options["model"] = str(tmp_path / "bart")
-    stopped_after(4, finetune, checkpoint_every=2)
+    stopped_after(4, finetune, save_steps=2)
     _, gone_on = finetune()
-    _, unbroken = finetune(out=tmp_path / "unbroken")
+    _, unbroken = finetune(output_dir=tmp_path / "unbroken")
     assert same(gone_on, unbroken)
 
 
 def test_seeds_are_summarised(finetune, options, recipe):
     done = run_seeds(recipe, TrainConfig(**{**options, "max_steps": 3}), (1, 2, 3))
-    values = [record["published"]["all"]["accuracy"] for record in done["runs"]]
+    values = [record["best_evaluation"]["all"]["accuracy"] for record in done["runs"]]
     [(name, found)] = done["summary"].items()
     assert name == "accuracy on pairs.csv"
     assert found["values"] == values
     assert found["mean"] == pytest.approx(sum(values) / 3)
     assert found["standard_deviation"] == pytest.approx(statistics.stdev(values))
-    assert found["n"] == done["runs"][0]["published"]["all"]["pairs"]
-    assert json.loads((options["out"] / "seeds.json").read_text())["summary"] == done["summary"]
-    alone, _ = finetune(max_steps=3, seed=2, out=options["out"] / "alone")
-    assert alone["published"] == done["runs"][1]["published"], "a run depends on the runs before it"
+    assert found["n"] == done["runs"][0]["best_evaluation"]["all"]["pairs"]
+    assert json.loads((options["output_dir"] / "seeds.json").read_text())["summary"] == done["summary"]
+    alone, _ = finetune(max_steps=3, seed=2, output_dir=options["output_dir"] / "alone")
+    assert alone["best_evaluation"] == done["runs"][1]["best_evaluation"], "a run depends on the runs before it"
 
 
 def test_trackers_get_what_happens(finetune, options):
     event_file = pytest.importorskip("tensorboard.backend.event_processing.event_accumulator")
-    finetune(trackers=("tensorboard",))
-    events = event_file.EventAccumulator(str(options["out"] / "runs/unbag"))
+    finetune(report_to=("tensorboard",))
+    events = event_file.EventAccumulator(str(options["output_dir"] / "runs/unbag"))
     events.Reload()
     assert {"train/loss", "train/learning_rate", "validation/all/accuracy"} <= set(events.Tags()["scalars"])
     assert [event.step for event in events.Scalars("train/loss")] == [2, 4, 6, 8, 10, 12]
@@ -240,4 +244,4 @@ def test_a_set_that_there_is_not_is_refused_before_the_training(options, recipe)
 
     with pytest.raises(ValueError, match="nope"):
         run_seeds(recipe, TrainConfig(**options), [], sets=["nope"])
-    assert not options["out"].with_name("out.unfinished").exists()
+    assert not options["output_dir"].with_name("out.unfinished").exists()

@@ -235,7 +235,7 @@ def test_warm_start_is_plain_cross_entropy_and_ends():
 
 def test_a_step_of_several_passes_counts_once():
     network, tokenizer = tiny_network(), tiny_tokenizer()
-    objective = Hex(network, tokenizer, HexOptions(warm_start=0.25), accumulation=2).train()
+    objective = Hex(network, tokenizer, HexOptions(warm_start=0.25), gradient_accumulation_steps=2).train()
     objective.begin(0, 4)
     plain = network(**encode()).logits
     assert [torch.equal(objective(LABELS, **encode()).logits, plain) for _ in range(3)] == [True, True, False]

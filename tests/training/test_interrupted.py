@@ -24,7 +24,7 @@ def arguments_of(pairs_file):
     """Return what all runs are told but the model and the folder."""
     # Five steps an epoch: a checkpoint after every second one stands in the middle of an epoch too.
     told = {"corpus": pairs_file, "validation": pairs_file, "batch-size": 15, "max-steps": 30}
-    told |= {"checkpoint-every": 2, "learning-rate": 0.003, "evaluate-every": 7}
+    told |= {"save-steps": 2, "learning-rate": 0.003, "eval-steps": 7}
     return [str(part) for name, value in told.items() for part in (f"--{name}", value)]
 
 
@@ -35,7 +35,7 @@ def arguments(pairs_file):
 
 def start(processes, arguments, model, out, hub=None):
     offline = {"HF_HUB_OFFLINE": "1"} if hub is None else hub
-    told = (RECIPE, *arguments, "--model", model, "--out", out, "--json")
+    told = (RECIPE, *arguments, "--model", model, "--output-dir", out, "--json")
     return PYTHON.start_group(processes, *told, env={**os.environ, **offline})
 
 
@@ -75,7 +75,7 @@ def test_a_killed_run_goes_on_to_the_same_weights(tmp_path, with_dropout, argume
         assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "unbroken" / name).read_bytes(), name
     records = [json.loads((tmp_path / name / "training.json").read_text()) for name in ("out", "unbroken")]
     for record in records:
-        record["config"].pop("out")
+        record["config"].pop("output_dir")
     assert records[0] == records[1]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["out", "unbroken"]
 
@@ -121,6 +121,8 @@ def test_another_machine_goes_on_from_the_hub(tmp_path, pretrained, arguments, a
     first.kill()
     first.wait()
     assert {"checkpoint/state.json", "checkpoint/model.safetensors", "checkpoint/optimizer.bin"} <= set(pushed)
-    second = end(start(ALONE, [*arguments, "--resume", repo_id], pretrained, tmp_path / "second", environment))
+    second = end(
+        start(ALONE, [*arguments, "--resume-from-checkpoint", repo_id], pretrained, tmp_path / "second", environment)
+    )
     assert 2 <= first_step(second), "it began anew"
     assert (tmp_path / "second/model.safetensors").read_bytes() == (alone[0] / "model.safetensors").read_bytes()

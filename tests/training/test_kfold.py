@@ -70,17 +70,17 @@ def built():
 def validate(built, tiny_bert, tmp_path):
     """Give a function that cross-validates with some options and seeds, and returns the record."""
 
-    def validate(*seeds, out="out", on_step=None, **changed):
+    def validate(*seeds, out_name="out", on_step=None, **changed):
         config = RECIPE.config(
-            out=tmp_path / out,
+            output_dir=tmp_path / out_name,
             **{
                 "model": str(tiny_bert),
                 "folds": FOLDS,
                 "protocol": "spread",
-                "epochs": 3,
+                "num_train_epochs": 3,
                 "batch_size": 24,
                 "learning_rate": 5e-3,
-                "warmup": 0.06,
+                "warmup_ratio": 0.06,
                 **changed,
             },
         )
@@ -227,7 +227,7 @@ def test_each_pair_is_scored_by_the_model_that_did_not_learn_it(validate, built,
 @pytest.mark.parametrize("protocol", ["authors", "spread"])
 def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatch, protocol):
     validate = partial(validate, protocol=protocol, max_steps=12)
-    whole = validate(1, 2, out="whole")
+    whole = validate(1, 2, out_name="whole")
 
     def stop_in(name, step):
         def on_step(which):
@@ -241,20 +241,20 @@ def test_a_stopped_run_goes_on_to_the_same_result(validate, tmp_path, monkeypatc
 
     for name in ("seed 1, fold 1", "seed 2, fold 0"):
         with pytest.raises(KeyboardInterrupt):
-            validate(1, 2, on_step=stop_in(name, 7), checkpoint_every=2)
+            validate(1, 2, on_step=stop_in(name, 7), save_steps=2)
         AcceleratorState._reset_state(reset_partial_state=True)
     assert not (tmp_path / "out/kfold.json").exists(), "nothing is shown of half a run"
     steps = []
-    found = validate(
-        1, 2, checkpoint_every=2, on_step=lambda name: lambda done, total, said: steps.append((name, done))
-    )
+    found = validate(1, 2, save_steps=2, on_step=lambda name: lambda done, total, said: steps.append((name, done)))
     assert steps[0] == ("seed 2, fold 0", 7), "from its last checkpoint; what was predicted is not trained again"
     assert {**found, "config": None} == {**whole, "config": None}
     assert {path.name for path in (tmp_path / "out/seed-1").iterdir()} == {f"fold-{n}.json" for n in range(FOLDS)}
     monkeypatch.setattr(kfold, "run", None)
-    assert validate(1, 2, checkpoint_every=2) == found
-    with pytest.raises(ValueError, match=r"fold-0.json is of another run: config.epochs was 3, is 4; name another"):
-        validate(1, epochs=4)
+    assert validate(1, 2, save_steps=2) == found
+    with pytest.raises(
+        ValueError, match=r"fold-0.json is of another run: config.num_train_epochs was 3, is 4; name another"
+    ):
+        validate(1, num_train_epochs=4)
 
 
 def test_seeds_differ_and_are_summarised(validate):
@@ -293,16 +293,24 @@ def test_a_mislabelled_model_is_refused_with_an_option_that_there_is(validate, m
 
 def test_what_the_protocol_leaves_no_choice_of_is_no_option(tmp_path):
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
-    assert fixed >= {"corpus", "validation", "augment", "order", "hypothesis_only", "patience", "evaluate_every"}
-    for name in ("patience", "corpus"):
+    assert fixed >= {
+        "corpus",
+        "validation",
+        "augment",
+        "word_order",
+        "hypothesis_only",
+        "early_stopping_patience",
+        "eval_steps",
+    }
+    for name in ("early_stopping_patience", "corpus"):
         with pytest.raises(TypeError, match=name):
-            RECIPE.config(model="m", out=tmp_path, **{name: 1})
+            RECIPE.config(model="m", output_dir=tmp_path, **{name: 1})
     declared = {each.name: each.default for each in fields(TrainConfig)}
-    told = RECIPE.config(model="m", out=tmp_path)
-    for name in fixed - {"corpus", "evaluate_every"}:
+    told = RECIPE.config(model="m", output_dir=tmp_path)
+    for name in fixed - {"corpus", "eval_steps"}:
         assert getattr(told, name) == declared[name], "as it is for who says nothing"
-    with pytest.raises(ValueError, match="found epochs = 0; expected at least 2 folds, found 1"):
-        RECIPE.config(model="m", out=tmp_path, epochs=0, folds=1)
+    with pytest.raises(ValueError, match="found num_train_epochs = 0; expected at least 2 folds, found 1"):
+        RECIPE.config(model="m", output_dir=tmp_path, num_train_epochs=0, folds=1)
 
 
 def test_the_authors_seeds_are_run_where_none_are_named(validate, monkeypatch, tiny_bert):
@@ -322,10 +330,16 @@ def test_the_authors_seeds_are_run_where_none_are_named(validate, monkeypatch, t
 
 
 def test_the_protocol_is_the_authors_where_none_is_named(tmp_path):
-    told = RECIPE.config(model="m", out=tmp_path)
-    assert (told.protocol, told.folds, told.epochs, told.learning_rate, told.warmup) == ("authors", 5, 4, 5e-5, 0)
+    told = RECIPE.config(model="m", output_dir=tmp_path)
+    assert (told.protocol, told.folds, told.num_train_epochs, told.learning_rate, told.warmup_ratio) == (
+        "authors",
+        5,
+        4,
+        5e-5,
+        0,
+    )
     with pytest.raises(ValueError, match="expected protocol of authors, spread, whole_seeds, found 'random'"):
-        RECIPE.config(model="m", out=tmp_path, protocol="random")
+        RECIPE.config(model="m", output_dir=tmp_path, protocol="random")
     shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", "--help"])
     assert "--seeds" in shown.output
     assert "--seed " not in shown.output, "no option that the protocol would not heed"
@@ -338,7 +352,7 @@ def test_the_official_pairs_are_cross_validated_by_one_command(shared, tiny_bert
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr("datasets.config.HF_DATASETS_CACHE", tmp_path / "datasets")
     file = shared / "data/sicck/SICCK-Ground-Truth-apr24.csv"
-    told = ["--model", str(tiny_bert), "--out", str(tmp_path / "out"), "--file", str(file), "--folds", "2"]
+    told = ["--model", str(tiny_bert), "--output-dir", str(tmp_path / "out"), "--file", str(file), "--folds", "2"]
     told += ["--max-steps", "1", "--seeds", "1", "--protocol", protocol]
     try:
         shown = CliRunner(env={"COLUMNS": "80"}).invoke(cli.app, ["train", "kfold", *told], catch_exceptions=False)

@@ -51,7 +51,7 @@ def mend(options, pairs_file, tmp_path_factory, monkeypatch):
 @pytest.mark.slow
 def test_a_classifier_is_mended_and_held_against_what_it_was(mend, options, tiny_bert):
     record = mend(model=str(tiny_bert))
-    out = options["out"]
+    out = options["output_dir"]
     AutoModelForSequenceClassification.from_pretrained(out)
     before, after = (results.read(out / name / "results.json") for name in ("before", "evaluation"))
     assert {each.set for each in before} == {each.set for each in after} == {"plain", "swapped"}
@@ -76,17 +76,17 @@ def test_a_model_without_a_head_has_no_before(mend, options):
     record = mend(max_steps=2)
     assert record["comparison"] is None
     assert "answered no pairs before" in record["why_not"]
-    card = (options["out"] / "README.md").read_text()
+    card = (options["output_dir"] / "README.md").read_text()
     assert "Nothing to compare" in card
     assert "Before and after" not in card
-    assert (options["out"] / "evaluation/results.json").is_file()
+    assert (options["output_dir"] / "evaluation/results.json").is_file()
     RECIPE.protocol.view(record)
 
 
 @pytest.fixture
 def held(mend, options, tiny_bert):
     """Give a function that holds a model, as if it had been mended, against a tiny BERT, and returns why not."""
-    shutil.copytree(tiny_bert, options["out"])
+    shutil.copytree(tiny_bert, options["output_dir"])
 
     def held(**changed):
         config = MendConfig(**{**options, "model": str(tiny_bert), "augment": (), **changed})
@@ -97,9 +97,9 @@ def held(mend, options, tiny_bert):
 
 def test_what_is_told_of_the_labels_is_told_of_the_model_before(held, options):
     assert held(label_map="entailment,contradiction,neutral") is None
-    [before] = results.read(options["out"] / "before/results.json")
+    [before] = results.read(options["output_dir"] / "before/results.json")
     assert before.model["options"]["label_map"] == "entailment,contradiction,neutral"
-    assert mended.before_and_after(options["out"]).differences
+    assert mended.before_and_after(options["output_dir"]).differences
 
 
 @pytest.mark.parametrize("label_map", [None, ",".join(LABELS)])
@@ -121,7 +121,7 @@ def test_the_evaluation_may_be_left_out_and_made_up_for(mend, options):
     record = mend(max_steps=2, no_evaluate=True, seeds=[5])
     assert record["runs"][0]["config"]["seed"] == 5
     assert record["comparison"] is None
-    assert not (options["out"] / "evaluation").exists()
+    assert not (options["output_dir"] / "evaluation").exists()
     assert mend(max_steps=2, seeds=[5])["why_not"], "the same run, evaluated now"
 
 
@@ -137,18 +137,21 @@ def test_without_strength_no_biased_model_is_asked(mend, options):
     """Then it is max-entropy, weight by weight."""
     [trained] = mend(max_steps=3, no_evaluate=True)["runs"]
     assert not {"known", "bias_accuracy"} & set(trained)
-    mended = load_file(options["out"] / "model.safetensors")
+    mended = load_file(options["output_dir"] / "model.safetensors")
     AcceleratorState._reset_state(reset_partial_state=True)
-    out, same_steps = options["out"].with_name("undecided"), {"batch_size": 24, "max_steps": 3, "epochs": 1}
+    out, same_steps = (
+        options["output_dir"].with_name("undecided"),
+        {"batch_size": 24, "max_steps": 3, "num_train_epochs": 1},
+    )
     undecided = named("max_entropy")
-    run(undecided, undecided.config(**{**options, "out": out, **same_steps, "learning_rate": 5e-3}))
+    run(undecided, undecided.config(**{**options, "output_dir": out, **same_steps, "learning_rate": 5e-3}))
     assert same(mended, load_file(out / "model.safetensors"))
 
 
 def test_a_bias_that_would_not_count_is_refused(options):
     with pytest.raises(ValueError, match="expected bias_strength above 0 for 'both', found 0"):
         MendConfig(**options, bias="both")
-    assert MendConfig(**options, bias="self", bias_strength=1.0).prerequisite_runs(options["out"])
+    assert MendConfig(**options, bias="self", bias_strength=1.0).prerequisite_runs(options["output_dir"])
 
 
 def test_both_are_asked_the_pairs_that_were_trained_on(options):
@@ -175,7 +178,7 @@ def test_a_file_of_other_content_is_refused_before_training(options, tmp_path):
     config = MendConfig(**options, file=tmp_path, sets=("sicck",))
     with pytest.raises(DataError, match="sha256"):
         mended.mend(RECIPE, config, ())
-    assert not options["out"].exists()
+    assert not options["output_dir"].exists()
 
 
 def test_a_file_that_no_set_reads_is_refused(options, tmp_path):

@@ -60,8 +60,8 @@ def protocol(pretrained, tmp_path, monkeypatch):
     monkeypatch.setattr(rearranged, "_rearranged", lambda config: turned)
 
     def protocol(*seeds, on_step=None, **changed):
-        told = {"model": str(pretrained), "epochs": 12, "batch_size": 12, "learning_rate": 5e-3} | changed
-        return train_rearranged(RECIPE, RECIPE.config(out=tmp_path / "out", **told), seeds, on_step=on_step)
+        told = {"model": str(pretrained), "num_train_epochs": 12, "batch_size": 12, "learning_rate": 5e-3} | changed
+        return train_rearranged(RECIPE, RECIPE.config(output_dir=tmp_path / "out", **told), seeds, on_step=on_step)
 
     AcceleratorState._reset_state(reset_partial_state=True)
     yield protocol
@@ -121,9 +121,9 @@ def test_a_stopped_run_goes_on_and_a_finished_one_is_read(protocol, tmp_path):
     assert [path.name for path in (tmp_path / "out" / "snli" / "hex").iterdir()] == ["seed-13.json"], "no model is kept"
     assert protocol(on_step=lambda name: pytest.fail("nothing is left to train")) == done
     with pytest.raises(
-        ValueError, match=r"seed-13\.json is of another run: .*epochs was 12, is 5; name another folder"
+        ValueError, match=r"seed-13\.json is of another run: .*num_train_epochs was 12, is 5; name another folder"
     ):
-        protocol(epochs=5)
+        protocol(num_train_epochs=5)
 
 
 def test_the_table_shows_both_columns_and_the_papers():
@@ -157,14 +157,14 @@ def test_the_table_shows_both_columns_and_the_papers():
 
 
 def test_only_a_corpus_with_all_three_kinds_of_data_is_rearranged(pretrained, tmp_path):
-    told = {"model": str(pretrained), "out": tmp_path}
+    told = {"model": str(pretrained), "output_dir": tmp_path}
     for corpus in (("ocnli",), ("snli", "mnli"), ("pairs.csv",)):
         with pytest.raises(ValueError, match=f"expected one corpus of snli, mnli, anli, sick, .*found {corpus[0]}"):
             RECIPE.config(corpus=corpus, **told)
-    with pytest.raises(ValueError, match=r"epochs = 0; .*test_examples = 0"):
-        RECIPE.config(epochs=0, test_examples=0, **told)
+    with pytest.raises(ValueError, match=r"num_train_epochs = 0; .*test_examples = 0"):
+        RECIPE.config(num_train_epochs=0, test_examples=0, **told)
     fixed = {each.name for each in fields(RECIPE.config) if not each.init}
-    assert {"validation", "order", "hypothesis_only", "augment"} <= fixed
+    assert {"validation", "word_order", "hypothesis_only", "augment"} <= fixed
     config = RECIPE.config(**told, warm_start=0.5)
     assert config.for_recipe(TrainConfig, seed=5).seed == 5
     assert config.for_recipe(scripts.file("trainers", "hex").RECIPE.config).warm_start == 0.5
@@ -182,7 +182,7 @@ def test_no_test_pair_of_the_rearranged_corpus_is_learnt(tmp_path):
         rearranged_by="nli-fixtures/minilm-l6-snli",
         examples=400,
         test_examples=300,
-        out=tmp_path,
+        output_dir=tmp_path,
     )
     turned, own = _rearranged(config), _as_it_is(config)
     for data, test in (turned, own):

@@ -74,8 +74,8 @@ def told(pretrained, pairs_file):
         "max_steps": STEPS,
         "learning_rate": 3e-3,
         "weight_decay": 1.0,  # so much that it shows which weights decay
-        "clip": 0.5,
-        "checkpoint_every": STOP,
+        "max_grad_norm": 0.5,
+        "save_steps": STOP,
     }
 
 
@@ -87,7 +87,7 @@ def alone(told, tmp_path_factory):
         recipe = scripts.file("trainers", name).RECIPE
         lists = {key: tuple(told[key]) for key in ("corpus", "validation")}
         AcceleratorState._reset_state(reset_partial_state=True)
-        run(recipe, recipe.config(**told | lists | options | {"out": folder / name}))
+        run(recipe, recipe.config(**told | lists | options | {"output_dir": folder / name}))
     AcceleratorState._reset_state(reset_partial_state=True)
     return folder
 
@@ -141,14 +141,14 @@ def configured(kind, folder):
 def jobs(kind, folder, told, with_dropout):
     """Return what the processes run: recipe, options, and the step after which it is stopped once."""
     # Not HEX, each pass of which has a projection of its own; nor DeepSpeed, which keeps one number for all runs.
-    parts = {} if "DeepSpeed" in kind else {"finetune": {"accumulation": 2}}
+    parts = {} if "DeepSpeed" in kind else {"finetune": {"gradient_accumulation_steps": 2}}
     plain = [
-        (name, {**told, **options, **parts.get(name, {}), "out": str(folder / name)}, None)
+        (name, {**told, **options, **parts.get(name, {}), "output_dir": str(folder / name)}, None)
         for name, options in RECIPES.items()
     ]
     dropping = {**told, **HEX, "model": with_dropout}
     return plain + [
-        ("hex", {**dropping, "out": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))
+        ("hex", {**dropping, "output_dir": str(folder / name)}, stop) for name, stop in (("whole", None), ("two", STOP))
     ]
 
 
@@ -160,7 +160,7 @@ def test_shards_make_the_model_that_one_process_makes(sharded, alone):
         weights = load_file(folder / name / "model.safetensors")
         assert close(weights, load_file(alone / name / "model.safetensors"), 1e-5)
         losses = [
-            json.loads((path / name / "training.json").read_text())["published"]["all"]["loss"]
+            json.loads((path / name / "training.json").read_text())["best_evaluation"]["all"]["loss"]
             for path in (folder, alone)
         ]
         assert losses[0] == pytest.approx(losses[1], abs=1e-5)
@@ -205,7 +205,7 @@ def deepspeed(told):
 
 
 def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused():
-    options = {"batch_size": 32, "accumulation": 1, "clip": 1.0}
+    options = {"batch_size": 32, "gradient_accumulation_steps": 1, "max_grad_norm": 1.0}
     sharding.configure(fsdp(), **options)
     sharding.configure(fsdp(fsdp_version=2, use_orig_params=None, state_dict_type="SHARDED_STATE_DICT"), **options)
     with pytest.raises(ValueError, match=r"expected fsdp_use_orig_params: true .* found false"):
@@ -215,7 +215,7 @@ def test_a_config_of_fsdp_that_training_cannot_go_by_is_refused():
 
 
 def test_deepspeed_is_told_what_the_run_is_told():
-    options = {"batch_size": 13, "accumulation": 3, "clip": 0.5}
+    options = {"batch_size": 13, "gradient_accumulation_steps": 3, "max_grad_norm": 0.5}
     told = dict.fromkeys(AUTO, "auto")
     sharding.configure(deepspeed(told), **options)
     assert told == {
@@ -232,7 +232,7 @@ def test_deepspeed_is_told_what_the_run_is_told():
 
 
 def test_that_there_are_no_shards_is_said(monkeypatch, caplog):
-    options = {"batch_size": 32, "accumulation": 1, "clip": 1.0}
+    options = {"batch_size": 32, "gradient_accumulation_steps": 1, "max_grad_norm": 1.0}
     whole = SimpleNamespace(distributed_type=DistributedType.MULTI_CPU)
     sharding.configure(whole, **options)
     assert not caplog.text
@@ -249,15 +249,15 @@ def test_without_a_gpu_the_defaults_of_fsdp_train_as_without_it(finetune, option
     defaults = ("ACCELERATE_USE_FSDP", "FSDP_SYNC_MODULE_STATES", "FSDP_CPU_RAM_EFFICIENT_LOADING")
     for name in defaults:  # as `accelerate launch` sets them
         monkeypatch.setenv(name, "true")
-    record, weights = finetune(max_steps=2, out=options["out"].with_name("asked"))
+    record, weights = finetune(max_steps=2, output_dir=options["output_dir"].with_name("asked"))
     assert record["sharding"] is None
     assert "FSDP was asked for" in caplog.text
     assert all(torch.equal(weights[name], plain[name]) for name in plain)
 
 
 def test_a_checkpoint_of_shards_is_refused_where_weights_are_whole(finetune, options):
-    stopped_after(2, finetune, checkpoint_every=2)
-    [state] = options["out"].with_name("out.unfinished").glob("checkpoints/*/state.json")
+    stopped_after(2, finetune, save_steps=2)
+    [state] = options["output_dir"].with_name("out.unfinished").glob("checkpoints/*/state.json")
     state.write_text(json.dumps({**json.loads(state.read_text()), "sharding": "FSDP 1, FULL_STATE_DICT"}))
     checksums.seal(state.parent)  # as if it had been written so
     with pytest.raises(ValueError, match=re.escape("was made with FSDP 1, FULL_STATE_DICT, found whole weights")):

@@ -38,7 +38,12 @@ def test_a_table_of_figures_is_shown_where_there_are_some(summary, capsys):
     ],
 )
 def test_a_model_is_set_beside_the_biased_one(biased, said, capsys):
-    trained = {"pairs_per_epoch": 1200, "steps": 6, "bias_accuracy": biased, "published": {"all": {"accuracy": 0.6}}}
+    trained = {
+        "pairs_per_epoch": 1200,
+        "steps": 6,
+        "bias_accuracy": biased,
+        "best_evaluation": {"all": {"accuracy": 0.6}},
+    }
     _show({"runs": [trained], "summary": {}}, Path("runs/a"))
     assert capsys.readouterr().out.splitlines()[1:] == [said]
 
@@ -52,7 +57,7 @@ def test_of_several_seeds_the_spread_is_shown(capsys):
 def test_one_run_has_wilsons_interval_of_its_held_out_accuracy():
     # Worked out by hand: 8 of 10 right, z = 1.959964: (0.8 + z²/20 ± z·sqrt(0.8·0.2/10 + z²/400)) / (1 + z²/10).
     published = {"step": 3, "all": {"accuracy": 0.8, "loss": 1.0, "pairs": 10}}
-    found = summarise([{"published": published, "scores": {}}])["accuracy on all held out"]
+    found = summarise([{"best_evaluation": published, "scores": {}}])["accuracy on all held out"]
     assert (found["low"], found["high"], found["n"]) == (
         pytest.approx(0.4902, abs=1e-4),
         pytest.approx(0.9433, abs=1e-4),
@@ -71,12 +76,12 @@ def evaluated(tmp_path, monkeypatch):
             on_failure(Failure("sicck", ValueError("no such file")))
         return made
 
-    trained = {"pairs_per_epoch": 12, "steps": 6, "published": {"step": 6}}
+    trained = {"pairs_per_epoch": 12, "steps": 6, "best_evaluation": {"step": 6}}
     monkeypatch.setattr(seeds, "run", lambda *_, **__: trained)
     monkeypatch.setattr(seeds.preflight, "check", lambda *_, **__: None)
     monkeypatch.setattr(train, "_quiet", lambda *, first: None)
     monkeypatch.setattr(evaluator, "evaluate_all", evaluate_all)
-    return TrainConfig(model="org/base", out=tmp_path / "model"), sentence(of_model(made))
+    return TrainConfig(model="org/base", output_dir=tmp_path / "model"), sentence(of_model(made))
 
 
 def test_evaluate_shows_score_of_each_set_and_verdict(evaluated, capsys):

@@ -60,7 +60,7 @@ def test_a_missing_package_that_is_ours_to_name_is_named_with_its_extra():
     [
         (["train", "finetune", "--model", "m", "--output-dir", "o"], "models"),
         (["train", "max-entropy", "--model", "m", "--output-dir", "o"], "models"),
-        (["models", "make", "dan", "--corpus", "demo", "--output-dir", "o"], "models"),
+        (["models", "init", "dan", "--corpus", "demo", "--output-dir", "o"], "models"),
         (["evaluate", "org/model", "--sets", "plain", "--data", "p.csv", "--output-dir", "o"], "models"),
         (
             ["evaluate", "endpoint:m", "--base-url", "http://127.0.0.1:9/v1", "--sets", "plain", "--output-dir", "o"],

@@ -1,4 +1,4 @@
-"""Commands about the papers' own models: `unbag models` lists them, `unbag models make` makes one to train."""
+"""Commands about the papers' own models: `unbag models` lists them, `unbag models init` makes one to train."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,7 +18,7 @@ app = typer.Typer(help="The models of the papers before transformers: list them,
 
 @app.callback(invoke_without_command=True)
 def list_models(context: typer.Context, as_json: AsJson = False) -> None:
-    """List the models of the papers before transformers; with `make`, make one that is ready to train.
+    """List the models of the papers before transformers; with `init`, make one that is ready to train.
 
     Parameters are those above the word embeddings; beside them what the
     authors count, with a star where that was not looked up.
@@ -41,11 +41,11 @@ def list_models(context: typer.Context, as_json: AsJson = False) -> None:
         table.add_row(kind.name, kind.paper, kind.sees, _millions(parameters(kind)), published)
     console().print(table)
     echo("\n* from memory, not looked up. docs/models.md says where counts differ, and why.")
-    echo("\nFor instance: unbag models make esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
+    echo("\nFor instance: unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim")
 
 
 @app.command()
-def make(
+def init(
     name: Annotated[str, typer.Argument(help="The model, as `unbag models` lists it, e.g. esim.")],
     output_dir: Annotated[Path, typer.Option(callback=folder_to_write, help="Folder for the model; it appears whole.")],
     corpus: Annotated[
@@ -83,13 +83,13 @@ def make(
 ) -> None:
     """Make a model that is ready to train: vocabulary, vectors, and what it is told of its words.
 
-    unbag models make esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim
+    unbag models init esim --corpus snli --vectors glove.840B.300d.zip --output-dir esim
     unbag train finetune --model esim --corpus snli --learning-rate 4e-4 --output-dir runs/esim
     unbag evaluate runs/esim
 
     What is above the vectors is drawn when it is trained, by the seed of that run.
     """
-    from unbag.training.initialization import make as make_model
+    from unbag.training.initialization import initialize_model
 
     options = {}
     for text in option or ():
@@ -97,7 +97,7 @@ def make(
         if not equals:
             raise typer.BadParameter(f"expected -o NAME=VALUE, found {text!r}")
         options[key] = value
-    record = make_model(
+    record = initialize_model(
         name,
         tuple(corpus or ("snli",)),
         output_dir,

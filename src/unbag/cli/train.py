@@ -104,7 +104,7 @@ def _command(recipe: Recipe) -> Callable[..., None]:
             prefetch.require(config.requirements())
         failures = _run(recipe, config, seeds, sets, as_json=as_json)
         if push is not None and _is_first():
-            pushing.push_model(config.out, push, as_json=as_json)
+            pushing.push_model(config.output_dir, push, as_json=as_json)
         if failures:
             raise typer.Exit(1)
 
@@ -128,7 +128,7 @@ def _parameter(name: str, hint: Any, declared: Any) -> Parameter:
         *([f"--{name.replace('_', '-')}"] if hint is bool else []),
         help=declared.metadata.get("help"),
         rich_help_panel=declared.metadata.get("panel"),
-        callback=folder_to_write if name == "out" else None,
+        callback=folder_to_write if name == "output_dir" else None,
         metavar=_LIST if many or name == "label_map" else None,  # which is read later, and a list all the same
         show_default=bool(default) and not isinstance(default, bool),
     )
@@ -205,7 +205,7 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     _quiet(first=first)
     failures: list[Failure] = []
     with (
-        alone_in_group(config.out, "training"),
+        alone_in_group(config.output_dir, "training"),
         _bars(visible=visible) as on_step,
         progress(visible=visible) as progress_callback,
     ):
@@ -224,14 +224,14 @@ def _run(recipe: Recipe, config: Any, seeds: Sequence[int], sets: Sequence[str],
     if not first:
         return failures
     if as_json:
-        print_json({"out": str(config.out), **done})
+        print_json({"output_dir": str(config.output_dir), **done})
     elif recipe.protocol is None:
-        _show(done, config.out)
+        _show(done, config.output_dir)
         if sets:
             _show_evaluations(done)
     else:
         console().print(recipe.protocol.view(done))
-        echo(f"in {config.out}")
+        echo(f"in {config.output_dir}")
     failed(failures, several=bool(seeds))
     return failures
 
@@ -309,15 +309,15 @@ def _show(done: Any, out: Path) -> None:
     steps = ", ".join(f"{run['steps']:,}" for run in done["runs"])
     echo(f"{first['pairs_per_epoch']:,} pairs an epoch, {steps} steps; in {out}")
     if "bias_accuracy" in first:
-        echo(_beside(first["bias_accuracy"], first["published"]))
+        echo(_beside(first["bias_accuracy"], first["best_evaluation"]))
 
 
-def _beside(biased: float, published: Mapping[str, Any]) -> str:
+def _beside(biased: float, best: Mapping[str, Any]) -> str:
     """Return how right the biased model is on what was trained on; a model is to come out above it."""
     from unbag.training.loop import ALL
 
     told = f"The biased model is right on {biased:.1%} of the training pairs that it answers"
-    own = published[ALL]["accuracy"] if ALL in published else None
+    own = best[ALL]["accuracy"] if ALL in best else None
     if own is None or own >= biased:
         return f"{told}."
     return f"{told}, this one on {own:.1%} of held-out pairs: it may leave too little to learn."

@@ -42,7 +42,7 @@ _ORDERS: Final = {
     "permuted": "Each training pair was replaced by one permutation of its words, always the same "
     "([Sinha et al. 2021](https://aclanthology.org/2021.acl-long.569), Appendix F).",
 }
-_SETTINGS: Final = ("batch_size", "learning_rate", "warmup", "weight_decay", "clip", "seed")
+_SETTINGS: Final = ("batch_size", "learning_rate", "warmup_ratio", "weight_decay", "max_grad_norm", "seed")
 _REST: Final = "terms-of-its-sources"
 
 
@@ -232,7 +232,7 @@ def _training(about: About) -> str:
     config = record["config"]
     recipe = named(record["recipe"])
     sentences = [recipe.about]
-    sentences += [_ORDERS[config["order"]]] if config["order"] in _ORDERS else []
+    sentences += [_ORDERS[config["word_order"]]] if config["word_order"] in _ORDERS else []
     sentences += ["The premises were left out."] if config["hypothesis_only"] else []
     sentences += [_augmentation(record)] if config["augment"] else []
     own = {option: config[option] for option in config if option in _own_options(recipe)}
@@ -321,11 +321,11 @@ def _curve(record: Mapping[str, Any]) -> str:
     evaluations = record["evaluations"]
     every = -(-len(evaluations) // _CURVE_ROWS)
     chosen = [each for i, each in enumerate(evaluations, start=1) if i % every == 0 or i == len(evaluations)]
-    if record["published"] not in chosen:
-        chosen = sorted([*chosen, record["published"]], key=lambda each: int(each["step"]))
+    if record["best_evaluation"] not in chosen:
+        chosen = sorted([*chosen, record["best_evaluation"]], key=lambda each: int(each["step"]))
     rows = [
         [
-            f"{each['step']:,}" + (" (published)" if each == record["published"] else ""),
+            f"{each['step']:,}" + (" (published)" if each == record["best_evaluation"] else ""),
             f"{each['all']['accuracy']:.4f}",
             f"{each['all']['loss']:.4f}",
         ]
@@ -412,7 +412,7 @@ def _limits(about: About) -> str:
         "NLI corpora were written by crowd workers; what they took for granted of people is in the labels. It is for "
         "research, and not for decisions about people.",
         "The held-out pairs chose nothing but, with early stopping, the step that is published."
-        if about.record["config"]["patience"]
+        if about.record["config"]["early_stopping_patience"]
         else "",
         "Where the table says so, a set was asked on examples drawn, not whole." if drawn else "",
     ]

@@ -8,7 +8,7 @@ Importing this makes them known to the Auto classes, so that a repository with o
     model = AutoModelForSequenceClassification.from_pretrained("ORG/MODEL")
     tokenizer = AutoTokenizer.from_pretrained("ORG/MODEL")  # this one needs nothing of ours
 
-unbag does so itself wherever it loads a model. `unbag models` lists them, `unbag models make` makes one to train.
+unbag does so itself wherever it loads a model. `unbag models` lists them, `unbag models init` makes one to train.
 """
 
 try:

@@ -54,7 +54,7 @@ class PairNetwork(PreTrainedModel):
 
     def set_input_embeddings(self, value: nn.Module) -> None:
         """Refuse: a vocabulary is a model's for good, with what is known of its words."""
-        raise ValueError("the vocabulary of these models is fixed; make another with `unbag models make`")
+        raise ValueError("the vocabulary of these models is fixed; make another with `unbag models init`")
 
     def forward(
         self, input_ids: Tensor, attention_mask: Tensor | None = None, labels: Tensor | None = None, **_: Any

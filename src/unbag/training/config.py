@@ -101,11 +101,27 @@ Half = Literal["training", "all"]
 TRACKERS: Final = ("mlflow", "tensorboard", "trackio", "wandb")
 
 _AT_LEAST_ONE: Final = (
-    *("epochs", "max_steps", "batch_size", "accumulation", "examples", "validation_examples", "augment_pairs"),
-    *("max_length", "evaluate_every", "patience", "checkpoint_every", "log_every"),
+    *(
+        "num_train_epochs",
+        "max_steps",
+        "batch_size",
+        "gradient_accumulation_steps",
+        "examples",
+        "validation_examples",
+        "augment_pairs",
+    ),
+    *("max_length", "eval_steps", "early_stopping_patience", "save_steps", "logging_steps"),
 )
 _BOOKKEEPING: Final = frozenset(
-    {"out", "checkpoint_every", "log_every", "trackers", "workers", "resume", "push_checkpoints"}
+    {
+        "output_dir",
+        "save_steps",
+        "logging_steps",
+        "report_to",
+        "dataloader_num_workers",
+        "resume_from_checkpoint",
+        "push_checkpoints",
+    }
 )
 
 
@@ -151,7 +167,7 @@ class TrainConfig:
         "Of files: columns with unusual names, as in premise=text label=gold.", _PAIRS, default=()
     )
     labels: tuple[str, ...] = option("Of files: their labels 0, 1, 2 by name.", _PAIRS, default=())
-    order: Order = option(
+    word_order: Order = option(
         "The words of training pairs: natural, shuffled anew each epoch, or permuted once.", _PAIRS, default="natural"
     )
     hypothesis_only: bool = option("Leave the premise out, in evaluation too.", _PAIRS, default=False)
@@ -169,36 +185,36 @@ class TrainConfig:
         default="training",
     )
 
-    epochs: int = option("Passes over the pairs.", _STEPS, default=3)
+    num_train_epochs: int = option("Passes over the pairs.", _STEPS, default=3)
     max_steps: int | None = option("Take this many steps instead, in as many epochs as needed.", _STEPS, default=None)
     batch_size: int = option("Pairs a step learns from, over all processes.", _STEPS, default=32)
-    accumulation: int = option(
+    gradient_accumulation_steps: int = option(
         "Parts in which each process takes its share of a batch, one after the other, to save memory.",
         _STEPS,
         default=1,
     )
     learning_rate: float = option("Peak learning rate (linear decay to 0).", _STEPS, default=5e-5)
-    warmup: float = option("Share of the steps in which it rises.", _STEPS, default=0.06)
+    warmup_ratio: float = option("Share of the steps in which it rises.", _STEPS, default=0.06)
     weight_decay: float = option("AdamW's; biases and norms are spared.", _STEPS, default=0.01)
-    clip: float = option("Largest norm of the gradient; 0 for no limit.", _STEPS, default=1.0)
+    max_grad_norm: float = option("Largest norm of the gradient; 0 for no limit.", _STEPS, default=1.0)
     precision: Precision | None = option(
         "no (float32), bf16 or fp16 (default: as accelerate is configured, else no).", _STEPS, default=None
     )
     seed: int = option("Decides the new head, what is drawn, the order and the dropout.", _STEPS, default=13)
-    evaluate_every: int | None = option("Steps between evaluations (default: an epoch).", _STEPS, default=None)
-    patience: int | None = option(
+    eval_steps: int | None = option("Steps between evaluations (default: an epoch).", _STEPS, default=None)
+    early_stopping_patience: int | None = option(
         "Stop after so many evaluations without better accuracy, and keep the best model.", _STEPS, default=None
     )
 
-    out: Path = option("Folder for the trained model; it appears at the end, whole.", _RUN)
-    checkpoint_every: int = option("Steps between checkpoints; the last two are kept.", _RUN, default=500)
-    log_every: int = option("Steps between two values of the loss in trackers and progress bar.", _RUN, default=20)
-    trackers: tuple[str, ...] = option(f"Of {', '.join(TRACKERS)}; one or more.", _RUN, default=())
-    workers: int = option("Processes that prepare batches beside the training.", _RUN, default=0)
+    output_dir: Path = option("Folder for the trained model; it appears at the end, whole.", _RUN)
+    save_steps: int = option("Steps between checkpoints; the last two are kept.", _RUN, default=500)
+    logging_steps: int = option("Steps between two values of the loss in trackers and progress bar.", _RUN, default=20)
+    report_to: tuple[str, ...] = option(f"Of {', '.join(TRACKERS)}; one or more.", _RUN, default=())
+    dataloader_num_workers: int = option("Processes that prepare batches beside the training.", _RUN, default=0)
     push_checkpoints: str | None = option(
         "Keep the last checkpoint in this Hub repository too, made private where there is none.", _RUN, default=None
     )
-    resume: str | None = option(
+    resume_from_checkpoint: str | None = option(
         "Go on from a checkpoint elsewhere: a folder, or a Hub repository it was pushed to. Given the same command "
         "again, a stopped run finds its own.",
         _RUN,
@@ -220,13 +236,14 @@ class TrainConfig:
             yield f"expected at least 1, found {_formatted(low)}"
         if not (self.learning_rate > 0 and math.isfinite(self.learning_rate)):
             yield f"expected a learning rate above 0, found {self.learning_rate}"
-        if not 0 <= self.warmup <= 1:
-            yield f"expected a warm-up of 0 to 1, a share of the steps, found {self.warmup}"
-        low = {name: getattr(self, name) for name in ("weight_decay", "clip", "workers")}
+        if not 0 <= self.warmup_ratio <= 1:
+            yield f"expected a warm-up of 0 to 1, a share of the steps, found {self.warmup_ratio}"
+        low = {name: getattr(self, name) for name in ("weight_decay", "max_grad_norm", "dataloader_num_workers")}
         if low := {name: value for name, value in low.items() if not 0 <= value < math.inf}:
             yield f"expected at least 0, found {_formatted(low)}"
-        if self.accumulation > self.batch_size:
-            yield f"expected at most batch_size = {self.batch_size} parts of a batch, found {self.accumulation}"
+        if self.gradient_accumulation_steps > self.batch_size:
+            steps = self.gradient_accumulation_steps
+            yield f"expected gradient_accumulation_steps of at most batch_size = {self.batch_size}, got {steps}"
         yield from _choices(self)
         if self.language not in LANGUAGES:
             yield f"expected language of {', '.join(LANGUAGES)}, found {self.language!r}"
@@ -245,10 +262,10 @@ class TrainConfig:
         if named and self.reads_corpora and not self._of_files():
             yield f"expected a file in corpus or validation for {' and '.join(named)}, found corpora only"
         yield from validation_errors(self.augment)
-        if self.augment and (self.order != "natural" or self.hypothesis_only):
+        if self.augment and (self.word_order != "natural" or self.hypothesis_only):
             yield "augment adds pairs of whole sentences in order: it goes with natural, whole pairs"
-        if unknown := sorted(set(self.trackers) - set(TRACKERS)):
-            yield f"expected trackers of {', '.join(TRACKERS)}, found {', '.join(unknown)}"
+        if unknown := sorted(set(self.report_to) - set(TRACKERS)):
+            yield f"expected report_to of {', '.join(TRACKERS)}, found {', '.join(unknown)}"
 
     def _of_files(self) -> list[str]:
         """Return what is read that is no corpus."""

@@ -77,8 +77,8 @@ class DebiasConfig(TrainConfig):
             yield "hypothesis_only leaves a model nothing but what the bias knows: train it by finetune"
         if self.bias == SELF and self.examples is not None and self.weak_examples >= self.examples:
             yield f"expected weak_examples below examples = {self.examples}, found {self.weak_examples}"
-        if self.alpha and self.order != "natural":
-            yield f"alpha teaches that no order but the natural one says anything: it does not go with {self.order}"
+        if self.alpha and self.word_order != "natural":
+            yield f"expected word_order = natural with alpha, got {self.word_order}: alpha penalises other orders"
         if self.augment and self.reads_predictions:
             yield "augment makes pairs that no stored prediction is of: name the model itself as the bias"
 
@@ -100,14 +100,23 @@ class DebiasConfig(TrainConfig):
         """
         if self.bias != SELF:
             return {}
-        few = {"examples": self.weak_examples, "epochs": self.weak_epochs, "max_steps": None, "patience": None}
+        few = {
+            "examples": self.weak_examples,
+            "num_train_epochs": self.weak_epochs,
+            "max_steps": None,
+            "early_stopping_patience": None,
+        }
         return {"weak": self._plain(work / "weak", **few)}
 
     def _plain(self, out: Path, **changed: Any) -> TrainConfig:
         """Return the config of a plain fine-tuning of the same model on the same pairs."""
         names = [each.name for each in fields(TrainConfig)]
-        same = {name: getattr(self, name) for name in names if name not in ("resume", "push_checkpoints", "trackers")}
-        return TrainConfig(**same | {"out": out} | changed)
+        same = {
+            name: getattr(self, name)
+            for name in names
+            if name not in ("resume_from_checkpoint", "push_checkpoints", "report_to")
+        }
+        return TrainConfig(**same | {"output_dir": out} | changed)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -238,7 +247,7 @@ class MendConfig(DebiasConfig):
     alpha: float = _default("alpha", 1.0)
     augment: tuple[str, ...] = _default("augment", ("soswap", "addamod", "substituted"))
     augment_pairs: int = _default("augment_pairs", 1_500)
-    epochs: int = _default("epochs", 1)
+    num_train_epochs: int = _default("num_train_epochs", 1)
     learning_rate: float = _default("learning_rate", 1e-4)
 
     sets: tuple[str, ...] = option(
@@ -291,13 +300,13 @@ class ProtocolConfig(TrainConfig):
     language: Literal["en"] = field(init=False, default="en")
     columns: tuple[str, ...] = field(init=False, default=())
     labels: tuple[str, ...] = field(init=False, default=())
-    order: Literal["natural"] = field(init=False, default="natural")
+    word_order: Literal["natural"] = field(init=False, default="natural")
     hypothesis_only: bool = field(init=False, default=False)
     augment: tuple[str, ...] = field(init=False, default=())
     augment_pairs: int = field(init=False, default=TrainConfig.augment_pairs)
     augment_words: Literal["training"] = field(init=False, default="training")
-    trackers: tuple[str, ...] = field(init=False, default=())  # a model's folder goes once it has answered
-    resume: None = field(init=False, default=None)  # each model finds its own
+    report_to: tuple[str, ...] = field(init=False, default=())  # a model's folder goes once it has answered
+    resume_from_checkpoint: None = field(init=False, default=None)  # each model finds its own
     push_checkpoints: None = field(init=False, default=None)
 
 
@@ -326,8 +335,8 @@ class KFoldConfig(ProtocolConfig):
     examples: None = field(init=False, default=None)
     validation_examples: None = field(init=False, default=None)
     # What is held out is looked at once, at the end, and chooses nothing.
-    evaluate_every: int = field(init=False, default=sys.maxsize)
-    patience: None = field(init=False, default=None)
+    eval_steps: int = field(init=False, default=sys.maxsize)
+    early_stopping_patience: None = field(init=False, default=None)
 
     model: str = option("Hub id or folder of an NLI classifier, which each fold trains further.", _PANELS["model"])
     file: Path | None = option(
@@ -342,18 +351,24 @@ class KFoldConfig(ProtocolConfig):
         _PANELS["corpus"],
         default="authors",
     )
-    epochs: int = option("Passes over the pairs of the other folds; 4 or 8 in the paper.", _PANELS["epochs"], default=4)
+    num_train_epochs: int = option(
+        "Passes over the pairs of the other folds; 4 or 8 in the paper.", _PANELS["num_train_epochs"], default=4
+    )
     batch_size: int = option(
         "Pairs a step learns from, over all processes; 8, 16 or 32 in the paper.", _PANELS["batch_size"], default=32
     )
-    warmup: float = option(
+    warmup_ratio: float = option(
         "Share of the steps in which it rises; none by default, as in transformers' Trainer.",
-        _PANELS["warmup"],
+        _PANELS["warmup_ratio"],
         default=0.0,
     )
     seed: int = TrainConfig.seed  # of one fold's run: which there are is told apart (`kfold.cross_validate`)
-    out: Path = option("Folder for predictions and scores; kfold.json appears at the end.", _PANELS["out"])
-    keep_models: bool = option("Keep each fold's model, not only its predictions.", _PANELS["out"], default=False)
+    output_dir: Path = option(
+        "Folder for predictions and scores; kfold.json appears at the end.", _PANELS["output_dir"]
+    )
+    keep_models: bool = option(
+        "Keep each fold's model, not only its predictions.", _PANELS["output_dir"], default=False
+    )
 
     def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""
@@ -400,8 +415,12 @@ class RearrangedConfig(ProtocolConfig, HexConfig):
         _REARRANGED_PANELS["seed"],
         default=TrainConfig.seed,
     )
-    out: Path = option("Folder for answers and scores; rearranged.json appears at the end.", _REARRANGED_PANELS["out"])
-    keep_models: bool = option("Keep each model, not only its answers.", _REARRANGED_PANELS["out"], default=False)
+    output_dir: Path = option(
+        "Folder for answers and scores; rearranged.json appears at the end.", _REARRANGED_PANELS["output_dir"]
+    )
+    keep_models: bool = option(
+        "Keep each model, not only its answers.", _REARRANGED_PANELS["output_dir"], default=False
+    )
 
     def validation_errors(self) -> Iterator[str]:
         """Yield what is impossible: what was expected, and what was found."""

@@ -117,7 +117,7 @@ class DebiasedObjective(Objective):
 
     def begin(self, step: int, steps: int) -> None:
         """Count the forward passes of the steps that were taken."""
-        self._passes, self._steps = step * self.options.accumulation, steps
+        self._passes, self._steps = step * self.options.gradient_accumulation_steps, steps
 
     @property
     def strength(self) -> float:
@@ -125,7 +125,7 @@ class DebiasedObjective(Objective):
         first, last = self.options.bias_strength, self.options.anneal
         if last is None:
             return first
-        step = self._passes // self.options.accumulation
+        step = self._passes // self.options.gradient_accumulation_steps
         return first + (last - first) * min(step / max(self._steps - 1, 1), 1.0)
 
     def loss(self, labels: Tensor, **inputs: Tensor) -> Loss:
@@ -198,7 +198,7 @@ def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
         return bias.of_words(config.bias, examples, language=pairs.language)
     if config.bias == SELF:
         seen = data.drawn(pairs.training, config.weak_examples, config.seed)
-        if config.order == "permuted":  # as they were trained on, and as the epochs have them
+        if config.word_order == "permuted":  # as they were trained on, and as the epochs have them
             seen = [data.permuted(part, seed=config.seed) for part in seen]
         return bias.MaskedBias(
             _network(config, models["weak"]), [example for part in seen for example in part.examples]
@@ -211,7 +211,9 @@ def _bias(config: DebiasConfig, pairs: "TrainingData", models: Mapping[str, Path
 def _network(config: DebiasConfig, folder: Path) -> bias.Bias:
     from unbag.training.output import work_folder
 
-    return bias.CachedBias(bias.Network(folder, work_folder(config.out) / _ANSWERS, max_length=config.max_length))
+    return bias.CachedBias(
+        bias.Network(folder, work_folder(config.output_dir) / _ANSWERS, max_length=config.max_length)
+    )
 
 
 class ConfidenceRegularised(DebiasedObjective):

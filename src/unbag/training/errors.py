@@ -42,7 +42,8 @@ def explain_errors(config: TrainConfig) -> Iterator[None]:
         if (death := _death_of_worker(error, config)) is not None:
             raise WorkerError(
                 f"a process that prepares batches died ({first_line(death)}), killed for want of memory perhaps; take "
-                f"fewer of them (--workers, found {config.workers}; with 0 there are none), and {_GOES_ON}"
+                f"fewer of them (--dataloader-num-workers, found {config.dataloader_num_workers}; with 0 there are "
+                f"none), and {_GOES_ON}"
             ) from error
         if is_disk_full(error) and not isinstance(error, OSError):
             raise OSError(errno.ENOSPC, first_line(error)) from error
@@ -74,14 +75,18 @@ def _left_without_end(error: Exception, config: TrainConfig) -> bool:
     """Tell whether an error is of a pipe or socket without an end: a worker died while its batch was on its way."""
     return (
         isinstance(error, ConnectionError | EOFError | FileNotFoundError)
-        and config.workers > 0
+        and config.dataloader_num_workers > 0
         and any(frame.f_globals.get("__name__") == _LOADER for frame, _ in traceback.walk_tb(error.__traceback__))
     )
 
 
 def _no_memory(config: TrainConfig, error: Exception) -> str:
-    more = min(2 * config.accumulation, config.batch_size)
-    parts = f"compute the same pairs in more parts (--accumulation {more}), " if more > config.accumulation else ""
+    more = min(2 * config.gradient_accumulation_steps, config.batch_size)
+    parts = (
+        f"compute the same pairs in more parts (--gradient-accumulation-steps {more}), "
+        if more > config.gradient_accumulation_steps
+        else ""
+    )
     return (
         f"no memory for a step ({first_line(error, longest=200)}); {parts}let the model read less (--max-length), or "
         f"take --precision bf16. A smaller --batch-size than {config.batch_size} fits too, but a step learns from so "

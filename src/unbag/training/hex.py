@@ -297,7 +297,7 @@ class Hex(Objective):
         tokenizer: "PreTrainedTokenizerBase",
         options: HexOptions | None = None,
         *,
-        accumulation: int = 1,
+        gradient_accumulation_steps: int = 1,
     ) -> None:
         """Widen the last layer of `network`.
 
@@ -305,7 +305,7 @@ class Hex(Objective):
             network: a `PreTrainedModel` for sequence classification.
             tokenizer: its tokenizer, which knows the tokens that are no words.
             options: by default as `HexOptions` has them.
-            accumulation: forward passes that make a step; each has a projection of its own.
+            gradient_accumulation_steps: forward passes that make a step; each has a projection of its own.
 
         Raises:
             ValueError: if the network's logits are not the outputs of a linear layer, or the embeddings cannot be had
@@ -313,7 +313,7 @@ class Hex(Objective):
         """
         super().__init__(network)
         options = options or HexOptions()
-        self._accumulation, self._warm_start = accumulation, options.warm_start
+        self._gradient_accumulation_steps, self._warm_start = gradient_accumulation_steps, options.warm_start
         self._warm_passes = 0  # until `begin` knows how many steps there are
         self._superficial_weight = options.superficial_weight
         encoded = tokenizer(*_PROBE, return_tensors="pt")
@@ -386,8 +386,8 @@ class Hex(Objective):
 
     def begin(self, step: int, steps: int) -> None:
         """Count the passes of the warm start and of the steps that were taken."""
-        self._warm_passes = math.ceil(self._warm_start * steps) * self._accumulation
-        self.passes.fill_(step * self._accumulation)
+        self._warm_passes = math.ceil(self._warm_start * steps) * self._gradient_accumulation_steps
+        self.passes.fill_(step * self._gradient_accumulation_steps)
 
     @torch.no_grad()
     def finish(self, module: nn.Module, batches: Iterable[dict[str, Tensor]], accelerator: "Accelerator") -> None:

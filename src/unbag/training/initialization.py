@@ -52,7 +52,7 @@ class Parts(NamedTuple):
     record: dict[str, Any]
 
 
-def make(
+def initialize_model(
     name: str,
     corpora: Sequence[str],
     out: Path,

@@ -83,7 +83,7 @@ def cross_validate(
         `standard_deviation` (of a sample; None of one run) and the `values`; what was run, on what, with what.
 
     Raises:
-        ValueError: if a seed comes twice, or `config.out` holds folds of another run; see also `run`.
+        ValueError: if a seed comes twice, or `config.output_dir` holds folds of another run; see also `run`.
     """
     seeds = different(seeds) or list(SEEDS)
     preflight.check(config)
@@ -91,7 +91,7 @@ def cross_validate(
     model, answers = _zero_shot(
         config.model,
         built,
-        config.out / "zero-shot",
+        config.output_dir / "zero-shot",
         revision=config.revision,
         label_map=config.label_map,
         max_length=config.max_length,
@@ -102,8 +102,8 @@ def cross_validate(
     for seed in seeds:
         folds: list[Record] = []
         for fold in range(config.folds):
-            out = config.out / f"seed-{seed}" / f"fold-{fold}"
-            each = replace(config, seed=seed, out=out)
+            out = config.output_dir / f"seed-{seed}" / f"fold-{fold}"
+            each = replace(config, seed=seed, output_dir=out)
             folds.append(_fold(recipe, each, built, fold, on_step(f"seed {seed}, fold {fold}") if on_step else None))
             trained_from = folds[-1]["training"]["model"]["revision"]
             if trained_from != model["revision"]:
@@ -121,7 +121,7 @@ def cross_validate(
         "schema": _SCHEMA,
         "recipe": recipe.name,
         # Where they lie does not matter; the seeds that were run stand beside.
-        "config": config.to_json() | {"out": config.out.name, "file": None, "seed": None},
+        "config": config.to_json() | {"output_dir": config.output_dir.name, "file": None, "seed": None},
         "seeds": seeds,
         "model": model,
         "set": dict(built.config),
@@ -133,7 +133,7 @@ def cross_validate(
     }
     record = dict(to_json(record))
     if process_group().rank == 0:
-        write_json(record, config.out / FILE)
+        write_json(record, config.output_dir / FILE)
     return record
 
 
@@ -261,8 +261,8 @@ def _fold(recipe: Recipe, config: KFoldConfig, built: BuiltSet, fold: int, on_st
         # What is trained is known by its data, wherever they come from.
         training = run(recipe, replace(config, file=None, keep_models=False), data=data, on_step=on_step)
         rows = built.rows.select(np.flatnonzero(_of_fold(built, fold)))
-        predictor = TransformerPredictor.load(config.out, max_length=config.max_length)
-        predictions = predict_rows(rows, predictor, config.out / PREDICTIONS)
+        predictor = TransformerPredictor.load(config.output_dir, max_length=config.max_length)
+        predictions = predict_rows(rows, predictor, config.output_dir / PREDICTIONS)
         probabilities = predictions.array(LABELS).tolist()
         return {
             "schema": _SCHEMA,

@@ -112,15 +112,15 @@ class Optimization:
 
     Attributes:
         learning_rate: its peak; it falls to 0 linearly.
-        warmup: the share of the steps in which it rises.
+        warmup_ratio: the share of the steps in which it rises.
         weight_decay: of all weights but biases and the gains of norms.
-        clip: the largest norm of the gradient; 0 for no limit.
+        max_grad_norm: the largest norm of the gradient; 0 for no limit.
     """
 
     learning_rate: float
-    warmup: float
+    warmup_ratio: float
     weight_decay: float
-    clip: float
+    max_grad_norm: float
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,18 +128,19 @@ class Schedule:
     """What happens after which step.
 
     Attributes:
-        steps: how many there are, unless `patience` ends the training before.
-        evaluate_every: steps between evaluations.
-        checkpoint_every: steps between checkpoints.
-        log_every: steps between two values of the loss.
-        patience: stop after so many evaluations without better accuracy, and go back to the best; None for never.
+        steps: how many there are, unless `early_stopping_patience` ends the training before.
+        eval_steps: steps between evaluations.
+        save_steps: steps between checkpoints.
+        logging_steps: steps between two values of the loss.
+        early_stopping_patience: Evaluations without an accuracy gain after which training stops and restores the best
+            weights; None trains to the last step.
     """
 
     steps: int
-    evaluate_every: int
-    checkpoint_every: int
-    log_every: int
-    patience: int | None
+    eval_steps: int
+    save_steps: int
+    logging_steps: int
+    early_stopping_patience: int | None
 
 
 class DivergedError(ValueError):
@@ -199,25 +200,25 @@ def train(
         held_out: the pairs for evaluation.
         optimization: how.
         schedule: how long, and what else is done when.
-        accelerator: made with the epochs' `accumulation`, and batches split over processes (`split_batches`).
+        accelerator: Accelerator with the `gradient_accumulation_steps` of `epochs` and with `split_batches`.
         checkpoints: where the run's checkpoints are.
         seed: decides the dropout.
         resume: a checkpoint elsewhere, to go on from where the run has none of its own.
         on_step: see `OnStep`.
 
     Returns:
-        The module as accelerate wrapped it, and the history. With `patience` its weights are those of the best
-        evaluation.
+        The module as accelerate wrapped it, and the history. With `early_stopping_patience` its weights are those of
+        the best evaluation.
 
     Raises:
         DivergedError: if the loss is infinite or no number.
         CheckpointError: if the checkpoint is another run's.
     """
-    total, warmup = schedule.steps, math.ceil(optimization.warmup * schedule.steps)
+    total, warmup_steps = schedule.steps, math.ceil(optimization.warmup_ratio * schedule.steps)
     module: Any = objective
     groups = _groups(module, optimization.weight_decay)
     optimizer = AdamW(groups, lr=optimization.learning_rate, fused=_fused(accelerator))
-    scheduler: Any = get_linear_schedule_with_warmup(optimizer, warmup, total)  # type: ignore[no-untyped-call]
+    scheduler: Any = get_linear_schedule_with_warmup(optimizer, warmup_steps, total)  # type: ignore[no-untyped-call]
     module, optimizer, scheduler = accelerator.prepare(module, optimizer, scheduler)
     history = History()
     if start := checkpoints.last() or resume:
@@ -227,22 +228,22 @@ def train(
     window = _Window(accelerator)
     module.train()
     batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
-    while history.step < total and not history.stopped(schedule.patience):
+    while history.step < total and not history.stopped(schedule.early_stopping_patience):
         torch.manual_seed(int(rng.key(seed, "dropout", history.step, accelerator.process_index)))
-        for _ in range(epochs.accumulation):
+        for _ in range(epochs.gradient_accumulation_steps):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 output = module(batch.labels, **batch.known, **batch.encoded)
                 accelerator.backward(output.loss * batch.weight)
-                if accelerator.sync_gradients and optimization.clip:
-                    accelerator.clip_grad_norm_(module.parameters(), optimization.clip)
+                if accelerator.sync_gradients and optimization.max_grad_norm:
+                    accelerator.clip_grad_norm_(module.parameters(), optimization.max_grad_norm)
                 optimizer.step()
                 scheduler.step()
                 optimizer.zero_grad()
             window.add({"loss": output.loss, **output.parts}, batch.weight)
         history.step += 1
         step, last = history.step, history.step == total
-        if step % schedule.log_every == 0 or last:
+        if step % schedule.logging_steps == 0 or last:
             values = window.mean()
             if not math.isfinite(values["loss"]):
                 raise DivergedError(
@@ -251,7 +252,7 @@ def train(
                 )
             accelerator.log({f"train/{name}": value for name, value in values.items()}, step=step)
             accelerator.log({"train/learning_rate": scheduler.get_last_lr()[0]}, step=step)
-        if step % schedule.evaluate_every == 0 or last:
+        if step % schedule.eval_steps == 0 or last:
             history.add(held_out.evaluate(module, accelerator))
             newest = history.evaluations[-1]
             accelerator.log(
@@ -263,12 +264,12 @@ def train(
                 },
                 step=step,
             )
-        best = history.best["step"] if schedule.patience and history.best else None
-        if step % schedule.checkpoint_every == 0 or best == step:
+        best = history.best["step"] if schedule.early_stopping_patience and history.best else None
+        if step % schedule.save_steps == 0 or best == step:
             checkpoints.save(step, {"step": step, "evaluations": history.evaluations}, best=best)
         if on_step is not None:
             on_step(step, total, _message(window.last, history))
-    if schedule.patience and history.best and history.best["step"] != history.step:
+    if schedule.early_stopping_patience and history.best and history.best["step"] != history.step:
         checkpoints.load(checkpoints.path(history.best["step"]))
     return module, history
 

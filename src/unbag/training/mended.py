@@ -68,7 +68,13 @@ def mend(
         if "file" in each.options:
             check(each)
     trained = run(recipe, config, on_step=on_step(recipe.name) if on_step else None)
-    record: Record = {"runs": [trained], "comparison": None, "why_not": None, "skipped": {}, "folder": str(config.out)}
+    record: Record = {
+        "runs": [trained],
+        "comparison": None,
+        "why_not": None,
+        "skipped": {},
+        "folder": str(config.output_dir),
+    }
     if config.no_evaluate:
         return record
     failures: dict[str, str] = {}
@@ -77,11 +83,11 @@ def mend(
     if process_group().rank == 0:
         if record["why_not"] is None:
             try:
-                record["comparison"] = _as_json(before_and_after(config.out))
+                record["comparison"] = _as_json(before_and_after(config.output_dir))
             except ValueError as error:
                 record["why_not"] = str(error)
         kept = ("comparison", "why_not", "skipped")
-        write_json({name: record[name] for name in kept}, config.out / FILE)
+        write_json({name: record[name] for name in kept}, config.output_dir / FILE)
     return record
 
 
@@ -118,16 +124,16 @@ def _evaluated(
         failures[failure.set] = str(failure.error)
 
     told: dict[str, Any] = {
-        "predictions": config.out / AFTER / PREDICTIONS,
+        "predictions": config.output_dir / AFTER / PREDICTIONS,
         "progress_callback": progress_callback,
         "on_failure": failed,
         "trust_labels": config.label_map is not None,  # which says what the outputs of both mean
     }
-    evaluate_all([config.out], sets, output_dir=config.out / AFTER, **told)
+    evaluate_all([config.output_dir], sets, output_dir=config.output_dir / AFTER, **told)
     label_map = parse_label_map(config.label_map) if config.label_map else None
     told |= {"revision": config.revision, "label_map": label_map}
     try:
-        evaluate_all([config.model], sets, output_dir=config.out / BEFORE, **told)
+        evaluate_all([config.model], sets, output_dir=config.output_dir / BEFORE, **told)
     except (ModelError, LabelError) as error:  # no head yet, or who knows which labels: nothing to hold it against
         reason = without_trust(error.report) if isinstance(error, MislabelledError) else error
         return f"{config.model} answered no pairs before: {reason}"

@@ -33,7 +33,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         ValueError: if a name is none of what it should be one of, or something cannot be read or written.
         ImportError: if a package is missing; the message names the extra.
     """
-    validate_writable(config.out, folder=True)
+    validate_writable(config.output_dir, folder=True)
     validate_model(config.model)
     if config.revision is not None and Path(config.model).expanduser().is_dir():
         raise ValueError(f"{config.model} is a folder, which has no revision {config.revision!r}; leave it out")
@@ -42,7 +42,7 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
     _check_pairs(config)
     for name in sets:
         check_set(suite.request(name))
-    validate_trackers(config.trackers)
+    validate_trackers(config.report_to)
     for option in ("embeddings", "rearranged_by"):  # of recipes that have them
         if table := getattr(config, option, None):
             embeddings.require(table)
@@ -50,8 +50,14 @@ def check(config: TrainConfig, *, sets: Sequence[str] = ()) -> None:
         validate_file(file)
     if config.push_checkpoints is not None:
         validate_repo(config.push_checkpoints)
-    if config.resume is not None and not is_hub_id(config.resume) and not Path(config.resume).is_dir():
-        raise ValueError(f"expected a folder with a checkpoint, or a Hub repository; found no folder {config.resume}")
+    if (
+        config.resume_from_checkpoint is not None
+        and not is_hub_id(config.resume_from_checkpoint)
+        and not Path(config.resume_from_checkpoint).is_dir()
+    ):
+        raise ValueError(
+            f"expected a folder with a checkpoint, or a Hub repository; found no folder {config.resume_from_checkpoint}"
+        )
 
 
 def validate_trackers(names: Iterable[str]) -> None:
@@ -76,12 +82,12 @@ def _check_pairs(config: TrainConfig) -> None:
         pipelines.require(pipelines.PIPELINE)
         if augment_option.asks_wordnet(config.augment):
             validate_installed()
-    if config.order != "natural":
+    if config.word_order != "natural":
         for language in languages:
             validate_language(language)
         if any(map(is_segmented, languages)):
             optional_deps.require(SEGMENTER)
-    if config.order != "natural" and len(languages) > 1:
+    if config.word_order != "natural" and len(languages) > 1:
         raise ValueError(f"expected training pairs in one language, to cut them into words; found {sorted(languages)}")
     # The last check, since it reads the first rows of files.
     how = {"language": config.language, "columns": config.named_columns(), "labels": config.labels}

@@ -61,7 +61,7 @@ def answered(
     Raises:
         ValueError: if what is there is of a model that was trained otherwise, or on something else.
     """
-    path, group = path_of(config.out), process_group()
+    path, group = path_of(config.output_dir), process_group()
     if group.rank == 0 and path.is_file() and checksums.verified(path) is None:
         checksums.set_aside(path, f"{path} is damaged")
     group.wait()
@@ -71,7 +71,7 @@ def answered(
         if group.rank == 0:
             write_json(checksums.signed(record), path)
             if not keep_model:
-                shutil.rmtree(config.out)
+                shutil.rmtree(config.output_dir)
         group.wait()
     # Read back, so that every process has what the first one wrote.
     kept: Record = checksums.verified(path) or {}
@@ -79,7 +79,7 @@ def answered(
     wanted = {"config": config.cache_key_config(), "data": json.loads(json.dumps(data.record()))}
     recorded = {"config": {name: trained["config"].get(name) for name in wanted["config"]}, "data": trained["data"]}
     if others := differences(recorded, wanted):
-        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --out")
+        raise ValueError(f"{path} is of another run: {'; '.join(others)}; name another folder with --output-dir")
     return kept
 
 
@@ -110,9 +110,9 @@ def train_rearranged(
 ) -> Record:
     """Train on a corpus's own training split and on the rearranged one, with and without HEX; test on each one's test.
 
-    Nothing is chosen by the test pairs: a model is trained to the last step, or with `patience` to the best on the
-    arrangement's own validation split. A run that was stopped goes on when called again: a model whose answers are
-    there is not trained again, and one in the midst goes on from its checkpoint.
+    Test pairs never select a model: training ends at the last step, or with `early_stopping_patience` at the best step
+    on the arrangement's own validation split. An interrupted run resumes when called again: models with stored
+    predictions are not trained again, and an unfinished model resumes from its checkpoint.
 
     Args:
         recipe: the protocol's.
@@ -129,7 +129,7 @@ def train_rearranged(
         figures where the corpus is SNLI. What was run, on what, with what.
 
     Raises:
-        ValueError: if a seed comes twice, or `config.out` holds answers of another run; see also `run`.
+        ValueError: if a seed comes twice, or `config.output_dir` holds answers of another run; see also `run`.
     """
     seeds = different(seeds) or [config.seed]
     preflight.check(config)
@@ -151,7 +151,7 @@ def train_rearranged(
     record: Record = {
         "schema": _SCHEMA,
         "recipe": recipe.name,
-        "config": config.to_json() | {"out": config.out.name},
+        "config": config.to_json() | {"output_dir": config.output_dir.name},
         "seeds": seeds,
         "arrangements": arrangements,
         "published": _published() if corpus == loading.DEFAULT_CORPUS else [],
@@ -159,7 +159,7 @@ def train_rearranged(
     }
     record = dict(to_json(record))
     if process_group().rank == 0:
-        write_json(record, config.out / FILE)
+        write_json(record, config.output_dir / FILE)
     return record
 
 
@@ -221,7 +221,9 @@ def _answers(
 ) -> dict[str, NDArray[np.float32]]:
     """Return by head one model's probabilities of the test rows, shape (n, 3); train it if they are not there."""
     recipe = scripts.file("trainers", trained_by).RECIPE
-    each = config.for_recipe(recipe.config, seed=seed, out=config.out / name / trained_by / f"seed-{seed}")
+    each = config.for_recipe(
+        recipe.config, seed=seed, output_dir=config.output_dir / name / trained_by / f"seed-{seed}"
+    )
     ids = column(arrangement.test, "id").to_pylist()
 
     def train_and_ask() -> Record:
@@ -229,16 +231,17 @@ def _answers(
         training = run(recipe, each, data=arrangement.data, on_step=on_step(title) if on_step else None)
         probabilities = {}
         for head in HEADS[trained_by]:
-            predictor = TransformerPredictor.load(each.out, max_length=config.max_length, head=head)
+            predictor = TransformerPredictor.load(each.output_dir, max_length=config.max_length, head=head)
             progress = None if progress_callback is None else partial(progress_callback, f"{title}, {head} head")
-            predictions = predict_rows(arrangement.test, predictor, each.out / PREDICTIONS, progress=progress)
+            predictions = predict_rows(arrangement.test, predictor, each.output_dir / PREDICTIONS, progress=progress)
             probabilities[head] = dict(zip(ids, predictions.array(LABELS).tolist(), strict=True))
         return {"schema": _SCHEMA, "labels": list(LABELS), "probabilities": probabilities, "training": training}
 
     found = answered(each, arrangement.data, train_and_ask, keep_model=config.keep_models)["probabilities"]
     if any(by_id.keys() != set(ids) for by_id in found.values()):
         raise ValueError(
-            f"{path_of(each.out)} is of another run: it answers other test pairs; name another folder with --out"
+            f"{path_of(each.output_dir)} is of another run: it answers other test pairs; "
+            "name another folder with --output-dir"
         )
     return {head: np.array([by_id[row] for row in ids], dtype=np.float32) for head, by_id in found.items()}
 

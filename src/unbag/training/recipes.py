@@ -35,7 +35,7 @@ class Protocol(NamedTuple):
 
     Attributes:
         run: takes the recipe, its config, the seeds, and by name `on_step` and `progress_callback` as
-            `seeds.run_seeds`; returns the record, and leaves it in `config.out`.
+            `seeds.run_seeds`; returns the record, and leaves it in `config.output_dir`.
         view: returns what a terminal shows of that record.
     """
 

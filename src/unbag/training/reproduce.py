@@ -8,7 +8,7 @@ from typing import Any, Final
 from unbag.training.config import TrainConfig
 from unbag.training.recipes import named
 
-_OF_ONE_MACHINE: Final = frozenset({"resume", "push_checkpoints"})  # the weights do not depend on them
+_OF_ONE_MACHINE: Final = frozenset({"resume_from_checkpoint", "push_checkpoints"})  # the weights do not depend on them
 _COMMIT: Final = 40  # hexadecimal digits
 
 

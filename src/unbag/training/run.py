@@ -32,7 +32,7 @@ from unbag.training.preflight import validate_trackers
 from unbag.training.recipes import PLAIN, Recipe
 from unbag.utils import rng
 
-_SCHEMA: Final = 1
+_SCHEMA: Final = 2
 _RUN_NAME: Final = {"mlflow": "run_name", "trackio": "name", "wandb": "name"}
 """What each tracker calls the name of a run."""
 
@@ -40,7 +40,7 @@ _RUN_NAME: Final = {"mlflow": "run_name", "trackio": "name", "wandb": "name"}
 def run(
     recipe: Recipe, config: TrainConfig, *, data: TrainingData | None = None, on_step: OnStep | None = None
 ) -> Record:
-    """Train as a recipe says, and leave the model in `config.out`.
+    """Train as a recipe says, and leave the model in `config.output_dir`.
 
     A run that was stopped, at any moment, goes on from its last checkpoint when called again. Started by `torchrun` or
     `accelerate launch`, the processes share the work. A run that is finished is not run again.
@@ -55,34 +55,39 @@ def run(
         The record, as it is written beside the weights: what was run, on what, and how it went.
 
     Raises:
-        ValueError: if an input is not what is expected, or `config.out` holds something else.
+        ValueError: if an input is not what is expected, or `config.output_dir` holds something else.
         ImportError: if a package is missing; the message names the extra.
     """
     process_group()  # connects those of a launcher, which wait for each other as long as it takes
-    if not config.out.exists():
-        with alone_in_group(config.out, "training"):
-            if not config.out.exists():  # another run may have finished it meanwhile
+    if not config.output_dir.exists():
+        with alone_in_group(config.output_dir, "training"):
+            if not config.output_dir.exists():  # another run may have finished it meanwhile
                 with explain_errors(config):
                     return _trained(recipe, config, data, on_step)
     wanted = {"recipe": recipe.name, "config": config.cache_key_config()}
-    return finished(config.out, wanted, model=config.model, files=config.files())
+    return finished(config.output_dir, wanted, model=config.model, files=config.files())
 
 
 def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_step: OnStep | None) -> Record:
-    work, effort = work_folder(config.out), TrainingCost()
+    work, effort = work_folder(config.output_dir), TrainingCost()
     before = config.prerequisite_runs(work)
     assert data is None or not before, "what comes first reads the pairs that the config names"
     for each in before.values():
         run(PLAIN, each, on_step=on_step)
     accelerator = _accelerator(config, work)
-    sharding.configure(accelerator, batch_size=config.batch_size, accumulation=config.accumulation, clip=config.clip)
+    sharding.configure(
+        accelerator,
+        batch_size=config.batch_size,
+        gradient_accumulation_steps=config.gradient_accumulation_steps,
+        max_grad_norm=config.max_grad_norm,
+    )
     with accelerator.main_process_first():  # who fills the caches for the others
         raw = data or _gathered(config)
         pairs = _in_regime(raw, config)
         added = _augmented(raw, config)
-        models = {name: each.out for name, each in before.items()}
+        models = {name: each.output_dir for name, each in before.items()}
         known = recipe.known(config, raw, models) if recipe.known else None
-        resume = fetched(config.resume) if config.resume else None
+        resume = fetched(config.resume_from_checkpoint) if config.resume_from_checkpoint else None
     with sharding.whole_weights(accelerator):
         classifier = load_to_train(
             config.model,
@@ -97,14 +102,16 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         pairs.training,
         batch_size=config.batch_size,
         seed=config.seed,
-        place=ProcessPlacement(accelerator.process_index, accelerator.num_processes, config.accumulation),
+        place=ProcessPlacement(
+            accelerator.process_index, accelerator.num_processes, config.gradient_accumulation_steps
+        ),
         encoder=encoder,
         order=classifier.order,
         extra_pairs=objective.extra_pairs,
-        transform=regimes.Shuffled(pairs.language, config.seed) if config.order == "shuffled" else None,
+        transform=regimes.Shuffled(pairs.language, config.seed) if config.word_order == "shuffled" else None,
         added=added,
         known=known,
-        workers=config.workers,
+        workers=config.dataloader_num_workers,
     )
     held_out = HeldOutEvaluator(pairs.held_out, encoder, classifier.order)
     identity = {
@@ -143,7 +150,8 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         "schema": _SCHEMA,
         **identity,
         # Where it lies, and whether it was stopped, does not matter.
-        "config": config.to_json() | {"out": config.out.name, "resume": None, "push_checkpoints": None},
+        "config": config.to_json()
+        | {"output_dir": config.output_dir.name, "resume_from_checkpoint": None, "push_checkpoints": None},
         "label_order": list(classifier.order),
         "pairs_per_epoch": epochs.pairs,
         "steps_per_epoch": epochs.steps,
@@ -152,7 +160,7 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
         **({} if epochs.bias_accuracy is None else {"bias_accuracy": epochs.bias_accuracy}),
         **({} if added is None else {"augmentation": added.record()}),
         "evaluations": history.evaluations,
-        "published": (history.best if config.patience else history.evaluations[-1]),
+        "best_evaluation": (history.best if config.early_stopping_patience else history.evaluations[-1]),
         "processes": accelerator.num_processes,
         "sharding": sharding.kind(accelerator),
         "device": accelerator.device.type,
@@ -161,23 +169,23 @@ def _trained(recipe: Recipe, config: TrainConfig, data: TrainingData | None, on_
     for tracker in accelerator.trackers:
         tracker.finish()  # what it still holds goes to its files, which are published too
     took = effort.record(accelerator.device, accelerator.num_processes)
-    publish(config.out, record, took, module, objective, classifier, accelerator)
+    publish(config.output_dir, record, took, module, objective, classifier, accelerator)
     accelerator.free_memory()
     return record
 
 
 def _accelerator(config: TrainConfig, work: Path) -> Accelerator:
-    validate_trackers(config.trackers)
+    validate_trackers(config.report_to)
     with sharding.without_gpu():
         return Accelerator(
             cpu=not torch.accelerator.is_available(),  # or torchrun's processes would not find each other
             mixed_precision=config.precision,
             gradient_accumulation_plugin=GradientAccumulationPlugin(
-                num_steps=config.accumulation, sync_with_dataloader=False
+                num_steps=config.gradient_accumulation_steps, sync_with_dataloader=False
             ),
             # A step is one batch, cut over the processes.
             dataloader_config=DataLoaderConfiguration(split_batches=True),
-            log_with=list(config.trackers) or None,
+            log_with=list(config.report_to) or None,
             project_dir=str(work / LOGS),
         )
 
@@ -198,25 +206,25 @@ def _gathered(config: TrainConfig) -> TrainingData:
 def _optimization(config: TrainConfig) -> Optimization:
     return Optimization(
         learning_rate=config.learning_rate,
-        warmup=config.warmup,
+        warmup_ratio=config.warmup_ratio,
         weight_decay=config.weight_decay,
-        clip=config.clip,
+        max_grad_norm=config.max_grad_norm,
     )
 
 
 def _schedule(config: TrainConfig, epoch: int) -> Schedule:
     """Count in steps what the config may count in epochs, of so many steps."""
     return Schedule(
-        steps=config.max_steps or config.epochs * epoch,
-        evaluate_every=config.evaluate_every or epoch,
-        checkpoint_every=config.checkpoint_every,
-        log_every=config.log_every,
-        patience=config.patience,
+        steps=config.max_steps or config.num_train_epochs * epoch,
+        eval_steps=config.eval_steps or epoch,
+        save_steps=config.save_steps,
+        logging_steps=config.logging_steps,
+        early_stopping_patience=config.early_stopping_patience,
     )
 
 
 def _in_regime(data: TrainingData, config: TrainConfig) -> TrainingData:
-    if config.order == "permuted":
+    if config.word_order == "permuted":
         data = data.changed(partial(regimes.permuted, seed=config.seed), held_out=False)
     if config.hypothesis_only:
         data = data.changed(regimes.hypothesis_only, held_out=True)
@@ -232,10 +240,12 @@ def _augmented(data: TrainingData, config: TrainConfig) -> Augmented | None:
 
 
 def _begin_tracking(accelerator: Accelerator, config: TrainConfig) -> None:
-    if not config.trackers:
+    if not config.report_to:
         return
     values = {name: value if isinstance(value, int | float) else str(value) for name, value in config.to_json().items()}
-    init = {tracker: {named: config.out.name} for tracker, named in _RUN_NAME.items() if tracker in config.trackers}
+    init = {
+        tracker: {named: config.output_dir.name} for tracker, named in _RUN_NAME.items() if tracker in config.report_to
+    }
     accelerator.init_trackers("unbag", config=values, init_kwargs=init)
 
 

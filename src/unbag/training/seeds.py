@@ -58,15 +58,17 @@ def run_seeds(
         ValueError: if a seed comes twice or there is no such set; see also `run`.
     """
     preflight.check(config, sets=sets)
-    configs = [replace(config, seed=seed, out=config.out / f"seed-{seed}") for seed in different(seeds)] or [config]
+    configs = [
+        replace(config, seed=seed, output_dir=config.output_dir / f"seed-{seed}") for seed in different(seeds)
+    ] or [config]
     runs = []
     for each in configs:
         record = run(recipe, each, on_step=on_step(f"seed {each.seed}") if on_step else None)
-        evaluated = _evaluated(each.out, sets, progress_callback, on_failure) if sets else {"scores": {}}
+        evaluated = _evaluated(each.output_dir, sets, progress_callback, on_failure) if sets else {"scores": {}}
         runs.append({**record, **evaluated})
     summary = summarise(runs)
     if seeds and process_group().rank == 0:
-        with atomic_write(config.out / FILE) as tmp:
+        with atomic_write(config.output_dir / FILE) as tmp:
             tmp.write_text(
                 json.dumps({"recipe": recipe.name, "seeds": list(seeds), "summary": summary}, indent=2) + "\n"
             )
@@ -79,7 +81,7 @@ def summarise(runs: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, Any]]:
     for record in runs:
         values = {
             f"accuracy on {'all held out' if part == ALL else part}": _share(metrics["accuracy"], metrics["pairs"])
-            for part, metrics in record["published"].items()
+            for part, metrics in record["best_evaluation"].items()
             if part != "step"
         }
         if len(values) == 2:  # one part, and all of it

@@ -37,14 +37,16 @@ def kind(accelerator: Accelerator) -> str | None:
     return None
 
 
-def configure(accelerator: Accelerator, *, batch_size: int, accumulation: int, clip: float) -> None:
+def configure(
+    accelerator: Accelerator, *, batch_size: int, gradient_accumulation_steps: int, max_grad_norm: float
+) -> None:
     """Tell DeepSpeed what it reads in its own config, and refuse a config by which training would be another.
 
     Args:
         accelerator: made by that config.
         batch_size: pairs a step learns from, over all processes.
-        accumulation: parts in which each process takes its share of them.
-        clip: largest norm of the gradient.
+        gradient_accumulation_steps: parts in which each process takes its share of them.
+        max_grad_norm: largest norm of the gradient.
 
     Raises:
         ValueError: if it says otherwise than the run is told, or FSDP's is one that training cannot go by.
@@ -70,10 +72,13 @@ def configure(accelerator: Accelerator, *, batch_size: int, accumulation: int, c
     if accelerator.distributed_type is DistributedType.DEEPSPEED:
         config = accelerator.state.deepspeed_plugin.deepspeed_config
         # It would read the size off a data loader, which it is not given; nothing depends on it.
-        micro = ceil(batch_size / (accelerator.num_processes * accumulation))
+        micro = ceil(batch_size / (accelerator.num_processes * gradient_accumulation_steps))
         if config.get("train_micro_batch_size_per_gpu", "auto") == "auto":
             config["train_micro_batch_size_per_gpu"] = micro
-        for name, ours in (("gradient_accumulation_steps", accumulation), ("gradient_clipping", clip)):
+        for name, ours in (
+            ("gradient_accumulation_steps", gradient_accumulation_steps),
+            ("gradient_clipping", max_grad_norm),
+        ):
             if config.get(name, "auto") == "auto":
                 config[name] = ours
             elif config[name] != ours:

@@ -285,7 +285,7 @@ def damaged(lane: Lane, unbroken: Unbroken, repo: str, kind: str, rng: random.Ra
 def dying_worker(lane: Lane, unbroken: Unbroken, repo: str) -> str:
     """Kill the process that prepares batches beside the training."""
     lane.fresh()
-    process = lane.start((*unbroken.told_for(repo), "--workers", "1"))
+    process = lane.start((*unbroken.told_for(repo), "--dataloader-num-workers", "1"))
     killed = False
     while process.poll() is None and not killed:
         for child in _children(process.pid):

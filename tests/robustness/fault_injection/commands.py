@@ -56,8 +56,12 @@ _LEXICAL = (
 )
 _SOSWAP = ("build", "soswap_addamod", "--corpus", "snli", *_OUT)
 _FIT = _of("lexical fit --l2 1 --pipeline all", *_OUT)
-_TRAIN = _of("train finetune --model dan --batch-size 8 --max-steps 24 --checkpoint-every 3 --learning-rate .01", *_OUT)
-_MAKE = _of("models make dan --dimensions 8", *_OUT)
+_TRAIN = _of(
+    "train finetune --model dan --batch-size 8 --max-steps 24 --save-steps 3 --learning-rate .01",
+    "--output-dir",
+    f"{OUT}/out",
+)
+_MAKE = _of("models init dan --dimensions 8", *_OUT)
 _DRAW = _of("human-study sample odd:answer --num-pairs 4 -o q=4 -o min_words=3", *_OUT)
 
 COMMANDS = (
@@ -138,7 +142,7 @@ COMMANDS = (
         of_hub=("export", "lm-eval", "--sets", "plain", *_SNLI, "--to", f"{OUT}/out"),
         caches={"sets": ("export", "lm-eval", "--sets", "plain,swapped", *_PAIRS, "--to", f"{OUT}/out")},
     ),
-    Command("models make", (*_MAKE, "--corpus", "pairs.csv"), "out", of_hub=(*_MAKE, "--corpus", "snli")),
+    Command("models init", (*_MAKE, "--corpus", "pairs.csv"), "out", of_hub=(*_MAKE, "--corpus", "snli")),
     Command(
         "prefetch",
         ("prefetch", "trained", "--sets", "plain", *_PAIRS),

@@ -19,7 +19,7 @@ _COMMANDS = (
     ("build", "swapped", "--data", "FILE", "--output", "out"),
     ("build", "permuted", "-o", "q=3", "-o", "min_words=3", "--data", "FILE", "--output", "out"),
     ("lexical", "fit", "--train-data", "FILE", "--pipeline", "all", "--l2", "1", "--output-dir", "out"),
-    ("models", "make", "dan", "--corpus", "FILE", "--dimensions", "4", "--output-dir", "out"),
+    ("models", "init", "dan", "--corpus", "FILE", "--dimensions", "4", "--output-dir", "out"),
     ("export", "lm-eval", "--sets", "plain", "--data", "FILE", "--to", "out"),
     ("evaluate", "majority", "--train-data", "pairs.csv", "--sets", "plain", "--data", "FILE", "--output-dir", "out"),
 )
@@ -247,7 +247,7 @@ def vectors(rng: random.Random) -> Input:
         if rng.random() < 0.2:
             content, must, about = content[: rng.randrange(1, len(content) - 1)], "refuse", "gzip cut short"
     name = f"given{ending}"
-    told = ("models", "make", "dan", "--corpus", "pairs.csv", "--vectors", name, "--output-dir", "out")
+    told = ("models", "init", "dan", "--corpus", "pairs.csv", "--vectors", name, "--output-dir", "out")
     return Input("word vectors", told, {name: content}, ("pairs.csv",), must, about)  # type: ignore[arg-type]
 
 

@@ -25,10 +25,10 @@ LIGHT = {
     "lexical": ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--l2", "1"),
 }
 HEAVY = {
-    "dan": ("models", "make", "dan", "--corpus", "pairs.csv", "--dimensions", "8"),
+    "dan": ("models", "init", "dan", "--corpus", "pairs.csv", "--dimensions", "8"),
     "trained": (
         *("train", "finetune", "--model", "dan", "--corpus", "pairs.csv", "--validation", "pairs.csv"),
-        *("--max-steps", "4", "--checkpoint-every", "2", "--batch-size", "8"),
+        *("--max-steps", "4", "--save-steps", "2", "--batch-size", "8"),
     ),
 }
 

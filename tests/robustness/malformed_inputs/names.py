@@ -84,7 +84,7 @@ _WHERE: tuple[tuple[str, ...], ...] = (
     ("check", "run", "--no-worse-than", "NAME"),
     ("export", "NAME", "--data", "pairs.csv", "--to", "out"),
     ("export", "lm-eval", "--sets", "NAME", "--data", "pairs.csv", "--to", "out"),
-    ("models", "make", "NAME", "--corpus", "pairs.csv", "--output-dir", "out"),
+    ("models", "init", "NAME", "--corpus", "pairs.csv", "--output-dir", "out"),
     ("train", "NAME", "--model", "dan", "--corpus", "pairs.csv", "--output-dir", "out"),
     ("train", "finetune", "--model", "NAME", "--corpus", "pairs.csv", "--output-dir", "out"),
     ("lexical", "score", "--premise", "A.", "--hypothesis", "B.", "--model", "NAME"),

@@ -20,7 +20,7 @@ _TRAIN = (
     "--output-dir",
     "out",
 )
-_MAKE = ("models", "make", "dan", "--corpus", "pairs.csv", "--output-dir", "out")
+_MAKE = ("models", "init", "dan", "--corpus", "pairs.csv", "--output-dir", "out")
 _FIT = ("lexical", "fit", "--train-data", "pairs.csv", "--pipeline", "all", "--output-dir", "out")
 _BUILD = ("build", "permuted", *_PAIRS, "--output", "out")
 
@@ -30,14 +30,17 @@ COUNTS = (
     *((_EVALUATE, option) for option in ("--max-examples",)),
     *((_FIT, option) for option in ("--max-train-pairs",)),
     *((_MAKE, option) for option in ("--dimensions", "--min-count")),
-    *((_TRAIN, f"--{name}") for name in ("epochs", "max-steps", "batch-size", "accumulation", "max-length")),
-    *((_TRAIN, f"--{name}") for name in ("evaluate-every", "patience", "checkpoint-every", "log-every")),
+    *(
+        (_TRAIN, f"--{name}")
+        for name in ("num-train-epochs", "max-steps", "batch-size", "gradient-accumulation-steps", "max-length")
+    ),
+    *((_TRAIN, f"--{name}") for name in ("eval-steps", "early-stopping-patience", "save-steps", "logging-steps")),
     *((_TRAIN, f"--{name}") for name in ("examples", "validation-examples", "augment-pairs")),
     (("human-study", "sample", "bert", *_PAIRS, "--output-dir", "out"), "--num-pairs"),
 )
 REALS = (
     (_FIT, "--l2"),
-    *((_TRAIN, f"--{name}") for name in ("learning-rate", "warmup", "weight-decay", "clip")),
+    *((_TRAIN, f"--{name}") for name in ("learning-rate", "warmup-ratio", "weight-decay", "max-grad-norm")),
     (("compare", "run", "other"), "--significance-level"),
     (
         ("build", "cs_lambda", *_PAIRS, "--output", "out", "-o", "train_data=pairs.csv", "-o", "pipeline=all"),
@@ -48,8 +51,8 @@ CHOICES = (
     *((_BUILD, option) for option in ("--language", "--columns", "--labels", "--corpus")),
     *((_EVALUATE, option) for option in ("--dtype", "--head", "--language", "--option")),
     *((_FIT, option) for option in ("--tags", "--train-data")),
-    *((_TRAIN, f"--{name}") for name in ("order", "precision", "trackers", "augment", "language", "evaluate")),
-    *((_TRAIN, f"--{name}") for name in ("seeds", "resume", "corpus", "validation", "label-map")),
+    *((_TRAIN, f"--{name}") for name in ("word-order", "precision", "report-to", "augment", "language", "evaluate")),
+    *((_TRAIN, f"--{name}") for name in ("seeds", "resume-from-checkpoint", "corpus", "validation", "label-map")),
     *((_MAKE, option) for option in ("--vectors", "--encoder", "--corpus", "-o")),
     (("report", "run", "--output", "report.html"), "--format"),
     (("compare", "run", "other"), "--format"),

@@ -116,7 +116,7 @@ class Attack:
         told = [
             *([part.replace("FILE", "pairs.csv") for part in command] for command in files._COMMANDS),
             ["score", "answers.csv", "--set", "set.parquet", "--output-dir", "out"],
-            ["models", "make", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--output-dir", "out"],
+            ["models", "init", "dan", "--corpus", "pairs.csv", "--vectors", "vectors.txt", "--output-dir", "out"],
             ["human-study", "score", "people", "people/sheet.csv"],
             ["report", "run", "other", "--output", "report.html"],
             ["compare", "run", "other"],

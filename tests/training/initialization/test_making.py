@@ -19,7 +19,7 @@ from unbag.challenge_sets import results
 from unbag.inference import TransformerPredictor
 from unbag.inference.predictor import ModelError
 from unbag.models import KINDS
-from unbag.training.initialization import make
+from unbag.training.initialization import initialize_model
 from unbag.training.run import run
 
 SMALL = {"hidden_size": "8"}
@@ -37,13 +37,13 @@ def train(model, out, pairs, recipe="finetune", **options):
 
     AcceleratorState._reset_state(reset_partial_state=True)
     chosen = scripts.file("trainers", recipe).RECIPE
-    given = {"batch_size": 12, "max_steps": 12, "learning_rate": 2e-2, "epochs": 1, **options}
-    config = chosen.config(model=str(model), corpus=(str(pairs),), validation=(str(pairs),), out=out, **given)
+    given = {"batch_size": 12, "max_steps": 12, "learning_rate": 2e-2, "num_train_epochs": 1, **options}
+    config = chosen.config(model=str(model), corpus=(str(pairs),), validation=(str(pairs),), output_dir=out, **given)
     return run(chosen, config)
 
 
 def test_the_vectors_are_those_of_the_table_and_the_rest_is_drawn(pairs_file, vectors, tmp_path):  # noqa: F811
-    record = make("dam", [str(pairs_file)], tmp_path / "dam", vectors=vectors, options=SMALL)
+    record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=vectors, options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     weights = load_file(tmp_path / "dam" / "model.safetensors")
     assert list(weights) == ["embeddings.words.weight"], "all else is drawn when it is trained"
@@ -55,12 +55,12 @@ def test_the_vectors_are_those_of_the_table_and_the_rest_is_drawn(pairs_file, ve
     assert record["vectors"].startswith("sha256:")
     assert record["vectors_multiplied_by"] == 1
     assert json.loads((tmp_path / "dam" / "made_with.json").read_text()) == record
-    make("dam", [str(pairs_file)], tmp_path / "again", vectors=vectors, options=SMALL)
+    initialize_model("dam", [str(pairs_file)], tmp_path / "again", vectors=vectors, options=SMALL)
     assert np.array_equal(load_file(tmp_path / "again" / "model.safetensors")["embeddings.words.weight"], table)
 
 
 def test_the_input_layer_of_a_transformer_is_brought_to_the_scale_of_word_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
-    record = make("dam", [str(pairs_file)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
+    record = initialize_model("dam", [str(pairs_file)], tmp_path / "dam", vectors=str(tiny_bert), options=SMALL)
     ids = AutoTokenizer.from_pretrained(tmp_path / "dam").get_vocab()
     made = load_file(tmp_path / "dam" / "model.safetensors")["embeddings.words.weight"].numpy()
     layer = embeddings.load(str(tiny_bert))
@@ -74,7 +74,7 @@ def test_the_input_layer_of_a_transformer_is_brought_to_the_scale_of_word_vector
 
 
 def test_an_untrained_model_answers_nothing_and_each_seed_trains_another(pairs_file, tmp_path):  # noqa: F811
-    make("dan", [str(pairs_file)], tmp_path / "dan", dimensions=8, options=SMALL)
+    initialize_model("dan", [str(pairs_file)], tmp_path / "dan", dimensions=8, options=SMALL)
     with pytest.raises(ModelError, match="expected a model fine-tuned for classification"):
         TransformerPredictor.load(tmp_path / "dan")
     weights = {}
@@ -112,7 +112,9 @@ def test_every_recipe_takes_it_and_evaluation_asks_it(recipe, pairs_file, tmp_pa
     from unbag.api import evaluate
     from unbag.challenge_sets.request import Request
 
-    make("infersent", [str(pairs_file)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"})
+    initialize_model(
+        "infersent", [str(pairs_file)], tmp_path / "model", dimensions=8, options={**SMALL, "classifier_size": "8"}
+    )
     record = train(tmp_path / "model", tmp_path / "run", pairs_file, recipe, max_steps=30)
     assert record["evaluations"][-1]["all"]["accuracy"] > 0.6, "no more than a coin"
     request = Request("permuted", options={"data": str(pairs_file), "q": 2, "min_words": 3})
@@ -126,7 +128,7 @@ def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_fi
     from unbag.api import evaluate
     from unbag.challenge_sets.request import Request
 
-    make("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
+    initialize_model("dan", [str(pairs_file)], tmp_path / "model", dimensions=8, options=SMALL)
     train(tmp_path / "model", tmp_path / "run", pairs_file)
     request = Request("permuted", options={"data": str(pairs_file), "q": 5, "min_words": 3})
     [result] = evaluate(tmp_path / "run", [request], out=tmp_path / "results", trust_labels=True)
@@ -135,7 +137,7 @@ def test_a_bag_of_words_accepts_every_permutation_of_what_it_gets_right(pairs_fi
 
 
 def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path):  # noqa: F811
-    record = make("dam", [], tmp_path / "dam", encoder=str(tiny_bert), options=SMALL)
+    record = initialize_model("dam", [], tmp_path / "dam", encoder=str(tiny_bert), options=SMALL)
     assert record["encoder"] == tiny_bert.name, "wherever it lies"
     tokenizer = AutoTokenizer.from_pretrained(tmp_path / "dam")
     assert tokenizer.convert_ids_to_tokens(tokenizer("a dog", "a cat")["input_ids"]) == [
@@ -166,26 +168,26 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
 def test_what_cannot_be_made_is_refused(name, options, message, pairs_file, tmp_path):  # noqa: F811
     given = {"corpora": [str(pairs_file)], **options}
     with pytest.raises(ValueError, match=message):
-        make(name, out=tmp_path / "out", **given)
+        initialize_model(name, out=tmp_path / "out", **given)
     assert list(tmp_path.iterdir()) == []
 
 
 def test_a_folder_that_is_there_is_left_alone(pairs_file, tmp_path):  # noqa: F811
     with pytest.raises(ValueError, match="exists already"):
-        make("dan", [str(pairs_file)], tmp_path)
+        initialize_model("dan", [str(pairs_file)], tmp_path)
 
 
 def test_what_is_known_of_words_is_made_with_a_tagger_and_wordnet(wordnet, shared, tmp_path):
     pairs = write_pairs(tmp_path / "pairs.csv", [("two dogs run", "the dog runs", "entailment")])
     pipeline = str(shared / "hub/models/spacy/en_core_web_sm")
-    make("diin", [str(pairs)], tmp_path / "diin", dimensions=8, pipeline=pipeline)
+    initialize_model("diin", [str(pairs)], tmp_path / "diin", dimensions=8, pipeline=pipeline)
     made = load_file(tmp_path / "diin" / "model.safetensors")
     ids = AutoTokenizer.from_pretrained(tmp_path / "diin").get_vocab()
     stem, tag = made["embeddings.stem"], made["embeddings.tag"]
     assert stem[ids["dog"]] == stem[ids["dogs"]] != stem[ids["two"]]
     assert tag[ids["the"]] != tag[ids["dog"]] != tag[ids["dogs"]], "DT, NN, NNS"
     assert bytes(made["embeddings.spelling"][ids["dogs"]]).rstrip(b"\0") == b"dogs"
-    make("kim", [str(pairs)], tmp_path / "kim", dimensions=8)
+    initialize_model("kim", [str(pairs)], tmp_path / "kim", dimensions=8)
     known = load_file(tmp_path / "kim" / "model.safetensors")
     key = ids["dog"] * len(ids) + ids["dogs"]
     row = (known["embeddings.related"] == key).nonzero().item()
@@ -204,7 +206,7 @@ def test_an_encoder_that_cannot_be_had_is_told_as_any_model_is(tmp_path, monkeyp
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     for name, told in (("org/nobody", "the model org/nobody"), (str(tmp_path), "found no config.json")):
         with pytest.raises(ModelError, match=told):
-            make("dam", [], tmp_path / "dam", encoder=name)
+            initialize_model("dam", [], tmp_path / "dam", encoder=name)
 
 
 def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what_it_raised(tmp_path, monkeypatch):
@@ -214,4 +216,4 @@ def test_an_encoder_that_says_nothing_of_why_it_does_not_load_is_refused_by_what
     (tmp_path / "config.json").write_text("{}")
     monkeypatch.setattr("unbag.training.initialization.AutoModel.from_pretrained", fails)
     with pytest.raises(ValueError, match=r"^cannot load \S+ as an encoder: OSError$"):
-        make("dam", [], tmp_path / "dam", encoder=str(tmp_path))
+        initialize_model("dam", [], tmp_path / "dam", encoder=str(tmp_path))
