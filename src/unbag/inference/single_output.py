@@ -143,7 +143,8 @@ def sentence(model: str, ranking: Ranking, threshold: str, label: str = ENTAILME
     if threshold == BREAK_EVEN:
         how = (
             f"no threshold is known, so {counts} pairs are predicted {label}, as many as have that label: "
-            f"those with the highest scores, from {share} on. The scores above use this number, which is unknown in deployment"
+            f"those with the highest scores, from {share} on. The scores above use this number, which is unknown in "
+            "deployment"
         )
     else:
         how = f"{label} is predicted from {share} on ({counts} pairs)"

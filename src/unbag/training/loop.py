@@ -230,7 +230,7 @@ def train(
     batches = epochs.batches(history.step, pin=accelerator.device.type == "cuda")
     while history.step < total and not history.stopped(schedule.early_stopping_patience):
         torch.manual_seed(int(rng.key(seed, "dropout", history.step, accelerator.process_index)))
-        for _ in range(epochs.gradient_accumulation_steps):
+        for _ in range(epochs.accumulation):
             batch = send_to_device(next(batches), accelerator.device, non_blocking=True)
             with accelerator.accumulate(module):
                 output = module(batch.labels, **batch.known, **batch.encoded)
