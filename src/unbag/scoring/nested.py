@@ -1,4 +1,4 @@
-"""The numbers inside scores by one name each: a path with dots between its parts, or flat, as `evaluate` has them."""
+"""Names for the numbers inside nested scores: dotted paths, or flat keys as in `evaluate`."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -7,9 +7,16 @@ from unbag.scoring.bootstrap import Estimate, to_json
 
 
 def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
-    """Yield every estimate in some scores with its path.
+    """Iterate over all estimates of some scores, with the dotted path of each.
 
-    An entry of a list goes by its index, or by the first of its own names: `subsets.lambda=0.7.accuracy`.
+    A list entry is named by its index, or by its first field: `subsets.lambda=0.7.accuracy`.
+
+    Args:
+        scores: Scores of a metric: nested dicts and lists.
+        path: Prefix of every path (default: none).
+
+    Yields:
+        Path and estimate.
 
     >>> half = Estimate(0.5, None, None, 2)
     >>> [path for path, _ in estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
@@ -21,41 +28,47 @@ def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
 
 
 def flat(scores: Mapping[str, Any]) -> dict[str, float]:
-    """Return the numbers of some scores by one name each, as trackers and `evaluate.combine` take them.
+    """Flatten scores to one number per key, as trackers and `evaluate.combine` expect.
 
-    An estimate called `accuracy` is `accuracy`, the ends of its 95 % interval `accuracy_low` and `accuracy_high`, and
-    how many examples it rests on `accuracy_n`. Names within names are joined by `_`, and an entry of a list goes by the
-    first of its values: `by_category_colors_accuracy`. What is None is left out; so are lists of plain numbers, which
-    are curves and bins.
+    An estimate named `accuracy` becomes `accuracy`, its 95 % limits `accuracy_low` and `accuracy_high`, and its number
+    of examples `accuracy_n`. Nested names are joined by `_`. A list entry is named by its first value:
+    `by_category_colors_accuracy`. Values of None are omitted, and so are lists of plain numbers (curves and bins).
 
     >>> half, nothing = Estimate(0.5, 0.4, 0.6, 9), Estimate(None, None, None, 0)
     >>> flat({"n_c": 9, "p_f": nothing, "by": [{"kind": "a", "p_c": half}]})
     {'n_c': 9, 'p_f_n': 0, 'by_a_p_c': 0.5, 'by_a_p_c_low': 0.4, 'by_a_p_c_high': 0.6, 'by_a_p_c_n': 9}
     """
-    found: dict[str, float | None] = {}
+    numbers: dict[str, float | None] = {}
     for path, value in _leaves(scores, ()):
         name = "_".join(part.rpartition("=")[2] for part in path)
         if isinstance(value, Estimate):
-            found |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high, f"{name}_n": value.n}
+            numbers |= {name: value.value, f"{name}_low": value.low, f"{name}_high": value.high, f"{name}_n": value.n}
         else:
-            found[name] = value
-    return {name: value for name, value in found.items() if value is not None}
+            numbers[name] = value
+    return {name: value for name, value in numbers.items() if value is not None}
 
 
 def returned(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
-    """Return scores as a module of `evaluate` gives them.
+    """Convert scores to the output of an `evaluate` module.
 
     Args:
-        scores: as they are made, each estimate with its 95 % interval (`low`, `high`) and its number of examples (`n`).
-        structured: whether as they are made, an estimate being a dict of `value`, `low`, `high` and `n`; else flat, a
-            number by a name: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
+        scores: Scores of a metric; each estimate has a value, a 95 % interval (`low`, `high`) and a number of examples
+            (`n`).
+        structured: Whether to keep the nesting, with each estimate as a dict of `value`, `low`, `high` and `n`.
+            Otherwise the output is flat, one number per key: `accuracy`, `accuracy_low`, `accuracy_high`, `accuracy_n`.
+
+    Returns:
+        A dict of JSON values.
+
+    >>> returned({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
+    {'accuracy': 0.5, 'accuracy_low': 0.4, 'accuracy_high': 0.6, 'accuracy_n': 9}
     """
-    made: dict[str, Any] = to_json(scores) if structured else flat(scores)
-    return made
+    output: dict[str, Any] = to_json(scores) if structured else flat(scores)
+    return output
 
 
 def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
-    """Yield every estimate with the parts of its path, and the plain numbers that are in no list."""
+    """Iterate over all estimates with the parts of their paths, and over plain numbers outside lists."""
     if isinstance(scores, Estimate) or (isinstance(scores, int | float) and not isinstance(scores, bool)):
         yield path, scores
     elif isinstance(scores, Mapping):
