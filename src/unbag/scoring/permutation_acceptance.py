@@ -280,7 +280,9 @@ def _by_bin(
     Rows whose value is NaN are in no bin.
     """
     if len(values) != len(rows.codes):
-        raise ValueError(f"permutation_acceptance: expected one value per row ({len(rows.codes)}) to bin by, got {len(values)}")
+        raise ValueError(
+            f"permutation_acceptance: expected one value to bin by per row ({len(rows.codes)}), got {len(values)}"
+        )
     permuted = ~rows.is_original & ~np.isnan(values)
     if not permuted.any():
         return []
@@ -355,7 +357,9 @@ class _Rows(NamedTuple):
         original = _originals(codes, is_original, names)
         q = _check_complete(codes, index, names)
         if (mixed := gold_ids != gold_ids[original][codes]).any():
-            raise ValueError(f"references: expected one gold label per source, got several for {names[codes[mixed.argmax()]]!r}")
+            raise ValueError(
+                f"references: expected one gold label per source, got several for {names[codes[mixed.argmax()]]!r}"
+            )
         gold = None
         if distributions is not None:
             if distributions.ndim != 2 or gold_ids.max() >= distributions.shape[1]:
@@ -364,10 +368,8 @@ class _Rows(NamedTuple):
                     f"(up to {gold_ids.max()}), got shape {distributions.shape}"
                 )
             if np.isnan(distributions).any():
-                raise ValueError(
-                    f"probabilities: expected numbers, got NaN in row
-                    {int(np.isnan(distributions).any(axis=1).argmax())}"
-                )
+                row = int(np.isnan(distributions).any(axis=1).argmax())
+                raise ValueError(f"probabilities: expected numbers, got NaN in row {row}")
             gold = distributions[np.arange(len(index)), gold_ids]
         return cls(predicted, gold_ids, codes, is_original, original, distributions, gold, q)
 
