@@ -179,7 +179,7 @@ def test_what_is_shown_is_escaped():
             "expected the columns predictions, references, source_id, swapped .*found predictions",
         ),
         ({**ONE, "x": [1]}, "{}", "found .*, x"),
-        ({**ONE, "predictions": ["a", "b"]}, "{}", "expected whole numbers"),
+        ({**ONE, "predictions": ["a", "b"]}, "{}", "expected integers"),
         (
             ONE,
             "[1]",

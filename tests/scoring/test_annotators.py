@@ -97,8 +97,8 @@ def test_examples_of_one_group_are_drawn_together():
 @pytest.mark.parametrize(
     ("votes", "words"),
     [
-        ([[0, 1], [2, -2]], "annotator_labels: expected ids from 0 up, found -2 in row 1"),
-        ([["a"], ["b"]], "expected annotators' labels as ids, None or -1"),
+        ([[0, 1], [2, -2]], "annotator_labels: expected ids from 0 up, got -2 in row 1"),
+        ([["a"], ["b"]], "annotator_labels: expected label ids, None or -1"),
     ],
 )
 def test_what_is_no_label_is_refused(votes, words):
@@ -109,7 +109,7 @@ def test_what_is_no_label_is_refused(votes, words):
 
 
 def test_labels_of_other_examples_are_refused():
-    with pytest.raises(ValueError, match=r"expected the annotators' labels of every example \(2\), found 1"):
+    with pytest.raises(ValueError, match=r"annotator_labels: expected one row per example \(2\), got 1"):
         agreement([[0]], np.array([0, 1]))
 
 

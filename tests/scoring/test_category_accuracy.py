@@ -110,9 +110,9 @@ def test_examples_of_one_premise_are_drawn_together():
     [
         ({"category": ["colors"]}, "{'references': 7, 'category': 1, 'similarity': 7, 'pair_frequency': 7}"),
         ({"annotator_labels": [[0]]}, "'annotator_labels': 1}"),
-        ({"similarity": [2.0] * 7}, "expected every similarity from -1 to 1, found 2.0 in row 0"),
-        ({"pair_frequency": [0, -3, 0, 0, 0, 0, 0]}, "expected every frequency from 0 to inf, found -3.0 in row 1"),
-        ({"references": [-1, 2, 2, 2, 0, 0, 1]}, "expected a gold label for every example, found -1 in row 0"),
+        ({"similarity": [2.0] * 7}, "similarity: expected values from -1 to 1, got 2.0 in row 0"),
+        ({"pair_frequency": [0, -3, 0, 0, 0, 0, 0]}, "pair_frequency: expected values from 0 to inf, got -3.0"),
+        ({"references": [-1, 2, 2, 2, 0, 0, 1]}, "expected a gold label for every example, got -1 in row 0"),
     ],
 )
 def test_what_cannot_be_is_refused(change, words):

@@ -46,7 +46,7 @@ def test_equally_good_systems_are_told_apart_one_time_in_twenty():
     assert np.mean(found) == pytest.approx(0.05, abs=0.015)
 
 
-@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "one value an example"), ([2], [1], "right")])
+@pytest.mark.parametrize(("first", "second", "words"), [([1], [1, 0], "one value per example"), ([2], [1], "right")])
 def test_what_is_no_outcome_is_refused(first, second, words):
     with pytest.raises(ValueError, match=words):
         mcnemar(first, second)

@@ -116,7 +116,7 @@ def test_a_quantity_that_only_one_system_has_is_no_difference():
 
 
 def test_other_examples_are_refused():
-    with pytest.raises(ValueError, match=r"expected the same examples for all, found \[3, 4\]"):
+    with pytest.raises(ValueError, match=r"expected the same examples for all, got \[3, 4\]"):
         draws([_share([1, 0, 1]), _share([1, 0, 1, 1])])
 
 

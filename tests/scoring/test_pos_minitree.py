@@ -154,15 +154,15 @@ def test_the_permutation_that_changes_nothing_has_ratio_1():
 @pytest.mark.parametrize(
     ("call", "words"),
     [
-        (lambda: numbered(["NOUN", "NN"]), r"found \['NN'\]"),
-        (lambda: top_tags(np.zeros(17), 18), "expected k from 1 to 17, found 18"),
-        (lambda: neighbourhoods([1, 2], 0), "expected a radius of at least 1, found 0"),
-        (lambda: sentence_signature(["a"], [], {}), "found 1 words and 0 tags"),
-        (lambda: sentence_signature([], [], {}, definition="both"), "one of the definitions code, text, found 'both'"),
+        (lambda: numbered(["NOUN", "NN"]), r"got \['NN'\]"),
+        (lambda: top_tags(np.zeros(17), 18), "k: expected 1 to 17, got 18"),
+        (lambda: neighbourhoods([1, 2], 0), "radius: expected at least 1, got 0"),
+        (lambda: sentence_signature(["a"], [], {}), "got 1 words and 0 tags"),
+        (lambda: sentence_signature([], [], {}, definition="both"), "expected one of code, text, got 'both'"),
         (lambda: pos_minitree([1.0], [1.0, 1.0]), r"\{'permuted': 1, 'original': 2\}"),
         (lambda: pos_minitree([1.0], [1.0], accepted=[]), "'accepted': 0"),
-        (lambda: pos_minitree([], []), "expected at least one permutation, found none"),
-        (lambda: pos_minitree([1.0], [1.0], width=0), "expected a positive width of bins, found 0"),
+        (lambda: pos_minitree([], []), "expected at least one permutation, got none"),
+        (lambda: pos_minitree([1.0], [1.0], width=0), "width: expected a positive number, got 0"),
     ],
 )
 def test_bad_input_is_named(call, words):
