@@ -1,14 +1,15 @@
-"""The models of the papers before transformers, as models of transformers.
+"""NLI architectures before transformers, as models of the transformers library.
 
-Importing this makes them known to the Auto classes, so that a repository with one loads as any other:
+Importing this package registers them with the Auto classes, so that their repositories load as any other:
 
     import unbag.models
     from transformers import AutoModelForSequenceClassification, AutoTokenizer
 
     model = AutoModelForSequenceClassification.from_pretrained("ORG/MODEL")
-    tokenizer = AutoTokenizer.from_pretrained("ORG/MODEL")  # this one needs nothing of ours
+    tokenizer = AutoTokenizer.from_pretrained("ORG/MODEL")  # works without unbag
 
-unbag does so itself wherever it loads a model. `unbag models` lists them, `unbag models make` makes one to train.
+unbag imports the package wherever it loads a model. `unbag models` lists the architectures, `unbag models make` makes
+a model to train.
 """
 
 try:

@@ -152,7 +152,7 @@ def test_a_frozen_encoder_stands_in_for_vectors(tiny_bert, pairs_file, tmp_path)
 @pytest.mark.parametrize(
     ("name", "options", "message"),
     [
-        ("dann", {}, "expected a model of dan, hypothesis-only, .* found 'dann'"),
+        ("dann", {}, "model: expected one of dan, hypothesis-only, .* got 'dann'"),
         ("dan", {"options": {"size": "3"}}, r"dan has no option size; it has dropout, hidden_size, layers, train_emb"),
         ("dan", {"options": {"hidden_size": "0"}}, "expected hidden_size of at least 1, found 0"),
         ("dan", {"options": {"dropout": "1"}}, "expected dropout from 0 to less than 1, found 1.0"),
