@@ -24,11 +24,11 @@ _DOCUMENTATION = f"""{category_accuracy.__doc__}
 {Kappa.__doc__}
 {returned.__doc__}
 
-Predictions and references are label ids, or label names; `names` has the names in the order of the ids."""
+Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
 
 class CategoryAccuracy(evaluate.Metric):
-    """The shell of `unbag.scoring.category_accuracy.category_accuracy` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.category_accuracy.category_accuracy`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -43,7 +43,7 @@ class CategoryAccuracy(evaluate.Metric):
                         "category": datasets.Value("string"),
                     }
                 )
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://aclanthology.org/P18-2103"],
         )

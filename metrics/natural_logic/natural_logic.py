@@ -1,4 +1,4 @@
-"""Natural logic: macro F1, precision, recall, accuracy over entailment either way, contradiction and neutral."""
+"""Natural logic: macro F1, precision, recall and accuracy over labels of natural logic."""
 
 from itertools import product
 from typing import Any
@@ -25,7 +25,7 @@ _DOCUMENTATION = f"""{natural_logic.__doc__}
 
 
 class NaturalLogic(evaluate.Metric):
-    """The shell of `unbag.scoring.natural_logic.natural_logic` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.natural_logic.natural_logic`."""
 
     def _info(self) -> evaluate.MetricInfo:
         return evaluate.MetricInfo(
@@ -34,7 +34,7 @@ class NaturalLogic(evaluate.Metric):
             inputs_description=_DOCUMENTATION,
             features=[
                 datasets.Features({"predictions": datasets.Value(prediction), "references": datasets.Value(reference)})
-                for prediction, reference in product(("int64", "string"), repeat=2)  # ids, or names
+                for prediction, reference in product(("int64", "string"), repeat=2)  # label ids or label names
             ],
             reference_urls=["https://aclanthology.org/2023.nlrse-1.12"],
         )

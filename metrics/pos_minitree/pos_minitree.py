@@ -1,4 +1,4 @@
-"""POS mini-trees: whether permuted words stand among the parts of speech they are used to."""
+"""POS mini-trees: whether permuted words have neighbours with the parts of speech that are usual for them."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ _DOCUMENTATION = f"""{sentence_signature.__doc__}
 
 
 class PosMiniTree(evaluate.Measurement):
-    """The shell of `unbag.scoring.pos_minitree` for `evaluate`."""
+    """`evaluate` module of `unbag.scoring.pos_minitree`."""
 
     def _info(self) -> evaluate.MeasurementInfo:
         return evaluate.MeasurementInfo(
