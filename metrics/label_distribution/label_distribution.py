@@ -9,7 +9,7 @@ import evaluate
 
 from unbag.data.labels import LABELS
 from unbag.scoring.label_distribution import LabelDistributionScores, LabelShares, label_distribution
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_ids
 
 _CITATION = """@article{nie-etal-2019-analyzing,
@@ -20,7 +20,7 @@ _CITATION = """@article{nie-etal-2019-analyzing,
 _DOCUMENTATION = f"""{label_distribution.__doc__}
 {LabelDistributionScores.__doc__}
 {LabelShares.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -57,6 +57,6 @@ class LabelDistribution(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(
+        return format_output(
             label_distribution(predictions, references, source_id, names=names, **options), structured=structured
         )

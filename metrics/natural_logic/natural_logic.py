@@ -8,7 +8,7 @@ import evaluate
 
 from unbag.data.labels import FOUR_WAY, LABELS
 from unbag.scoring.natural_logic import GroupScores, LabelScores, MacroScores, NaturalLogicScores, natural_logic
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.validation import label_names
 
 _CITATION = """@inproceedings{akoju-etal-2023-synthetic,
@@ -21,7 +21,7 @@ _DOCUMENTATION = f"""{natural_logic.__doc__}
 {GroupScores.__doc__}
 {MacroScores.__doc__}
 {LabelScores.__doc__}
-{returned.__doc__}"""
+{format_output.__doc__}"""
 
 
 class NaturalLogic(evaluate.Metric):
@@ -49,4 +49,4 @@ class NaturalLogic(evaluate.Metric):
     ) -> dict[str, Any]:
         predicted = LABELS if options.get("pair") is not None else FOUR_WAY
         predictions, gold = label_names(predictions, predicted), label_names(references, FOUR_WAY)
-        return returned(natural_logic(predictions, gold, **options), structured=structured)
+        return format_output(natural_logic(predictions, gold, **options), structured=structured)

@@ -8,7 +8,7 @@ import datasets
 import evaluate
 
 from unbag.data.labels import LABELS
-from unbag.scoring.nested import returned
+from unbag.scoring.nested import format_output
 from unbag.scoring.permutation_acceptance import (
     Acceptance,
     AcceptanceBin,
@@ -25,7 +25,7 @@ _DOCUMENTATION = f"""{permutation_acceptance.__doc__}
 {PermutationAcceptanceScores.__doc__}
 {Acceptance.__doc__}
 {AcceptanceBin.__doc__}
-{returned.__doc__}
+{format_output.__doc__}
 
 Predictions and references are label ids or label names. `names` lists the names in the order of the ids."""
 
@@ -64,6 +64,6 @@ class PermutationAcceptance(evaluate.Metric):
         **options: Any,
     ) -> dict[str, Any]:
         predictions, references = label_ids(predictions, names), label_ids(references, names)
-        return returned(
+        return format_output(
             permutation_acceptance(predictions, references, source_id, permutation, **options), structured=structured
         )

@@ -338,10 +338,10 @@ def test_two_words_averaged_by_hand():
 
 def test_alignment_by_hand():
     """Scores ln 3 and 0 for two words: weights ¾ and ¼; what is masked has none."""
-    from unbag.models.layers import aligned
+    from unbag.models.layers import soft_alignment
 
     scores = torch.tensor([[[torch.log(torch.tensor(3.0)), 0.0, 9.0]]])
-    found = aligned(scores, torch.tensor([[True]]), torch.tensor([[True, True, False]]))
+    found = soft_alignment(scores, torch.tensor([[True]]), torch.tensor([[True, True, False]]))
     torch.testing.assert_close(found.premise, torch.tensor([[[0.75, 0.25, 0.0]]]))
     assert found.hypothesis.tolist() == [[[1.0], [1.0], [1.0]]]
 

@@ -8,7 +8,7 @@ import pytest
 from tests.fork_server import PYTHON
 from tests.models.tiny import tiny_tokenizer
 from unbag.data.text.tokens import tokenize
-from unbag.models.word_tokenizer import SPECIAL, vocabulary_of, word_tokenizer, words_of
+from unbag.models.word_tokenizer import SPECIAL, build_vocabulary, split_words, word_tokenizer
 
 SENTENCES = [
     "A man isn't here; he can't be.",
@@ -34,8 +34,8 @@ def test_no_word_reaches_over_what_is_permuted(sentence):
     """So a sentence has the words of its tokens, in whichever order they stand."""
     pytest.importorskip("spacy")
     tokens = tokenize(sentence).texts
-    assert Counter(words_of(sentence)) == Counter(word for token in tokens for word in words_of(token))
-    assert Counter(words_of(" ".join(tokens[::-1]))) == Counter(words_of(sentence))
+    assert Counter(split_words(sentence)) == Counter(word for token in tokens for word in split_words(token))
+    assert Counter(split_words(" ".join(tokens[::-1]))) == Counter(split_words(sentence))
 
 
 def test_nor_in_real_sentences(shared):
@@ -49,14 +49,14 @@ def test_nor_in_real_sentences(shared):
     others = [
         text
         for text in sentences
-        if Counter(words_of(text)) != Counter(word for token in tokenize(text).texts for word in words_of(token))
+        if Counter(split_words(text)) != Counter(word for token in tokenize(text).texts for word in split_words(token))
     ]
     assert others == []
 
 
 def test_the_vocabulary_is_by_frequency_then_alphabet():
-    assert vocabulary_of(["b a a", "A c b"]) == ["a", "b", "c"]
-    assert vocabulary_of(["b a a", "A c b"], least=2) == ["a", "b"]
+    assert build_vocabulary(["b a a", "A c b"]) == ["a", "b", "c"]
+    assert build_vocabulary(["b a a", "A c b"], least=2) == ["a", "b"]
 
 
 def test_loads_without_any_code_of_ours(tmp_path):

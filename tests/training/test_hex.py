@@ -412,7 +412,7 @@ def test_what_is_saved_is_numbers_and_text(finished):
 
 
 def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
-    with pytest.raises(ValueError, match=r"found no hex\.json"):
+    with pytest.raises(ValueError, match=r"got no hex\.json"):
         ResidualHead.load(tmp_path)
     (tmp_path / "hex.json").write_text('{"format": 1}')  # of a branch that read the network's moving embeddings
     with pytest.raises(ValueError, match=r"expected format 2, found 1; .* trained again .* or answers with its plain"):

@@ -17,8 +17,8 @@ try:
 except ImportError as error:
     raise ImportError("the models need PyTorch and transformers: pip install 'unbag[models]'") from error
 
-from unbag.models.catalogue import KINDS, Kind, kind_of, register
+from unbag.models.catalogue import ARCHITECTURES, Architecture, get_architecture, register
 
-__all__ = ["KINDS", "Kind", "kind_of"]
+__all__ = ["ARCHITECTURES", "Architecture", "get_architecture"]
 
 register()

@@ -28,7 +28,7 @@ _NIE_2019: Final = "Nie, Wang & Bansal 2019"
 
 
 @dataclass(frozen=True)
-class Kind:
+class Architecture:
     """An architecture.
 
     Attributes:
@@ -63,21 +63,21 @@ class Kind:
 
 _BAG: Final[Mapping[str, Any]] = {"bag_of_words": True}
 _ALL: Final = (
-    Kind(
+    Architecture(
         "dan",
         DanForSequenceClassification,
         "Iyyer et al. 2015",
         "https://aclanthology.org/P15-1162",
         "the words of each side, averaged",
     ),
-    Kind(
+    Architecture(
         "hypothesis-only",
         HypothesisOnlyForSequenceClassification,
         "Poliak et al. 2018",
         "https://aclanthology.org/S18-2023",
         "the hypothesis alone, in order",
     ),
-    Kind(
+    Architecture(
         "infersent",
         InferSentForSequenceClassification,
         "Conneau et al. 2017",
@@ -85,21 +85,21 @@ _ALL: Final = (
         "each side in order, separately",
         40_000_000,
     ),
-    Kind(
+    Architecture(
         "bilstm-last",
         BiLstmLastForSequenceClassification,
         "Conneau et al. 2017",
         "https://aclanthology.org/D17-1070",
         "each side in order, separately",
     ),
-    Kind(
+    Architecture(
         "convnet",
         ConvNetForSequenceClassification,
         "Conneau et al. 2017",
         "https://aclanthology.org/D17-1070",
         "windows of words of each side, separately",
     ),
-    Kind(
+    Architecture(
         "rse",
         RseForSequenceClassification,
         "Nie & Bansal 2017",
@@ -107,7 +107,7 @@ _ALL: Final = (
         "each side in order, separately",
         29_000_000,
     ),
-    Kind(
+    Architecture(
         "rse-bow",
         RseForSequenceClassification,
         _NIE_2019,
@@ -115,7 +115,7 @@ _ALL: Final = (
         "the words of each side, separately",
         options=_BAG,
     ),
-    Kind(
+    Architecture(
         "dam",
         DamForSequenceClassification,
         "Parikh et al. 2016",
@@ -124,7 +124,7 @@ _ALL: Final = (
         380_000,
         looked_up=True,
     ),
-    Kind(
+    Architecture(
         "dam-intra",
         DamForSequenceClassification,
         "Parikh et al. 2016",
@@ -134,7 +134,7 @@ _ALL: Final = (
         looked_up=True,
         options={"intra_attention": True},
     ),
-    Kind(
+    Architecture(
         "esim",
         EsimForSequenceClassification,
         "Chen et al. 2017",
@@ -142,7 +142,7 @@ _ALL: Final = (
         "both sides in order, aligned",
         4_300_000,
     ),
-    Kind(
+    Architecture(
         "esim-bow",
         EsimForSequenceClassification,
         _NIE_2019,
@@ -150,7 +150,7 @@ _ALL: Final = (
         "the words of both sides, aligned",
         options=_BAG,
     ),
-    Kind(
+    Architecture(
         "dr-bilstm",
         DrBiLstmForSequenceClassification,
         "Ghaeini et al. 2018",
@@ -159,7 +159,7 @@ _ALL: Final = (
         7_500_000,
         looked_up=True,
     ),
-    Kind(
+    Architecture(
         "dr-bilstm-bow",
         DrBiLstmForSequenceClassification,
         _NIE_2019,
@@ -167,7 +167,7 @@ _ALL: Final = (
         "the words of both sides, aligned",
         options=_BAG,
     ),
-    Kind(
+    Architecture(
         "kim",
         KimForSequenceClassification,
         "Chen et al. 2018",
@@ -176,7 +176,7 @@ _ALL: Final = (
         4_300_000,
         needs=frozenset({"relations"}),
     ),
-    Kind(
+    Architecture(
         "diin",
         DiinForSequenceClassification,
         "Gong, Luo & Zhang 2018",
@@ -186,7 +186,7 @@ _ALL: Final = (
         looked_up=True,
         needs=frozenset({"spelling", "tags", "stems"}),
     ),
-    Kind(
+    Architecture(
         "s-tlstm",
         STlstmForSequenceClassification,
         "Chen et al. 2017",
@@ -195,7 +195,7 @@ _ALL: Final = (
         3_400_000,  # the hybrid's 7.7 million (looked up) minus ESIM's 4.3 million
         needs=frozenset({"spelling"}),
     ),
-    Kind(
+    Architecture(
         "g-tlstm",
         GTlstmForSequenceClassification,
         "Choi, Yoo & Lee 2018",
@@ -205,22 +205,22 @@ _ALL: Final = (
         looked_up=True,
     ),
 )
-KINDS: Final[Mapping[str, Kind]] = {kind.name: kind for kind in _ALL}
+ARCHITECTURES: Final[Mapping[str, Architecture]] = {kind.name: kind for kind in _ALL}
 """All architectures by name."""
 
 
-def kind_of(name: str) -> Kind:
+def get_architecture(name: str) -> Architecture:
     """Look up an architecture by name.
 
     Raises:
         ValueError: If the name is unknown.
 
-    >>> kind_of("esim").paper
+    >>> get_architecture("esim").paper
     'Chen et al. 2017'
     """
-    if name not in KINDS:
-        raise ValueError(f"model: expected one of {', '.join(KINDS)}; got {name!r}")
-    return KINDS[name]
+    if name not in ARCHITECTURES:
+        raise ValueError(f"model: expected one of {', '.join(ARCHITECTURES)}; got {name!r}")
+    return ARCHITECTURES[name]
 
 
 def register() -> None:

@@ -6,8 +6,8 @@ from torch.nn.functional import normalize
 from transformers import initialization
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, aligned, attention, sum_over
-from unbag.models.network import Drawn, PairNetwork
+from unbag.models.layers import Mlp, attention, soft_alignment, sum_over
+from unbag.models.network import CustomInitModule, PairNetwork
 from unbag.models.sides import Side
 
 
@@ -29,7 +29,7 @@ class DamConfig(PairConfig):
     distance: int = 10
 
 
-class IntraAttention(Drawn):
+class IntraAttention(CustomInitModule):
     """Attention of each word to the words of its own sentence, with a bias for each distance.
 
     Parikh et al. 2016, section 3.4: f_ij = F_intra(a_i)ᵀ F_intra(a_j), and the weights are the softmax over j of
@@ -50,7 +50,7 @@ class IntraAttention(Drawn):
         weights = attention(f @ f.transpose(1, 2) + self.bias[apart], mask)
         return torch.cat([vectors, weights @ vectors], dim=-1)
 
-    def draw(self) -> None:
+    def init_parameters(self) -> None:
         """Set the biases to zero."""
         initialization.zeros_(self.bias)
 
@@ -81,7 +81,7 @@ class DamForSequenceClassification(PairNetwork):
         """Compute the logits of pairs, shape (b, labels)."""
         a, b = self._words(premise), self._words(hypothesis)
         scores = self.attend(a) @ self.attend(b).transpose(1, 2)  # equation 1
-        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
         of_premise = self.compare(torch.cat([a, alignment.premise @ b], dim=-1))  # equation 3
         of_hypothesis = self.compare(torch.cat([b, alignment.hypothesis @ a], dim=-1))
         both = [sum_over(of_premise, premise.mask), sum_over(of_hypothesis, hypothesis.mask)]  # equation 4

@@ -29,7 +29,7 @@ class DanForSequenceClassification(SentenceEncoder):
 
     Iyyer et al. 2015, "Deep Unordered Composition Rivals Syntactic Methods for Text Classification"
     (https://aclanthology.org/P15-1162), section 3: feed-forward layers over the mean, with word dropout (section 3.1).
-    The paper classifies single texts; here pairs are matched as in InferSent (`network.matched`).
+    The paper classifies single texts; here pairs are matched as in InferSent (`network.matching_features`).
     """
 
     config_class = DanConfig

@@ -9,7 +9,7 @@ from transformers import initialization
 
 from unbag.models.config import PairConfig
 from unbag.models.layers import attention
-from unbag.models.network import Drawn, PairNetwork
+from unbag.models.network import CustomInitModule, PairNetwork
 from unbag.models.sides import Side
 
 
@@ -168,7 +168,7 @@ class FusedAttention(nn.Module):
         return fused
 
 
-class Weights(Drawn):
+class Weights(CustomInitModule):
     """One weight per feature."""
 
     def __init__(self, size: int) -> None:
@@ -179,7 +179,7 @@ class Weights(Drawn):
         """Multiply values by the weights, shape (…, size)."""
         return values * self.vector
 
-    def draw(self) -> None:
+    def init_parameters(self) -> None:
         """Draw the weights as those of a linear layer with `size` inputs and one output (Glorot)."""
         initialization.normal_(self.vector, std=(2 / (len(self.vector) + 1)) ** 0.5)
 

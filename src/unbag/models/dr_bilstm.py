@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, Read, State, aligned, enhanced, max_over, mean_over, reader
+from unbag.models.layers import Mlp, Read, State, comparison_features, max_over, mean_over, reader, soft_alignment
 from unbag.models.network import PairNetwork
 from unbag.models.sides import Side
 
@@ -54,10 +54,10 @@ class DrBiLstmForSequenceClassification(PairNetwork):
         masks = premise.mask, hypothesis.mask
         words = self.dropout(self.embed(premise)), self.dropout(self.embed(hypothesis))
         _, (a, b) = self._readings(self.encode, words, masks)
-        alignment = aligned(a @ b.transpose(1, 2), *masks)
+        alignment = soft_alignment(a @ b.transpose(1, 2), *masks)
         compared = (
-            self.dropout(self.project(enhanced(a, alignment.premise @ b)).relu()),
-            self.dropout(self.project(enhanced(b, alignment.hypothesis @ a)).relu()),
+            self.dropout(self.project(comparison_features(a, alignment.premise @ b)).relu()),
+            self.dropout(self.project(comparison_features(b, alignment.hypothesis @ a)).relu()),
         )
         alone, dependent = self._readings(self.infer, compared, masks)
         pooled = []

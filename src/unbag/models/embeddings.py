@@ -114,6 +114,6 @@ class EncoderEmbeddings(nn.Module):
         return embeddings
 
 
-def embeddings_of(config: PairConfig) -> WordEmbeddings | EncoderEmbeddings:
+def build_embeddings(config: PairConfig) -> WordEmbeddings | EncoderEmbeddings:
     """Build the embeddings that a config specifies."""
     return WordEmbeddings(config) if config.encoder is None else EncoderEmbeddings(config)

@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, aligned, enhanced, max_over, mean_over, reader
+from unbag.models.layers import Mlp, comparison_features, max_over, mean_over, reader, soft_alignment
 from unbag.models.network import PairNetwork
 from unbag.models.sides import Side
 
@@ -44,7 +44,7 @@ class EsimForSequenceClassification(PairNetwork):
         """Compute the logits of pairs, shape (b, labels)."""
         a, b = (self.encode(self.dropout(self.embed(side)), side.mask).outputs for side in (premise, hypothesis))
         scores = a @ b.transpose(1, 2)  # equation 11
-        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
         pooled = [
             *self._composed(a, alignment.premise @ b, premise.mask),
             *self._composed(b, alignment.hypothesis @ a, hypothesis.mask),
@@ -54,6 +54,6 @@ class EsimForSequenceClassification(PairNetwork):
 
     def _composed(self, own: Tensor, counterpart: Tensor, mask: Tensor) -> list[Tensor]:
         """Compute mean and maximum of the read comparisons of one side, each of shape (b, 2 hidden)."""
-        compared = self.dropout(self.project(enhanced(own, counterpart)).relu())
+        compared = self.dropout(self.project(comparison_features(own, counterpart)).relu())
         outputs = self.compose(compared, mask).outputs
         return [mean_over(outputs, mask), max_over(outputs, mask)]

@@ -7,7 +7,7 @@ from transformers import initialization
 
 from unbag.models.config import PairConfig
 from unbag.models.layers import Mlp
-from unbag.models.network import Drawn, SentenceEncoder
+from unbag.models.network import CustomInitModule, SentenceEncoder
 from unbag.models.sides import Side
 from unbag.models.tree_lstm import Merges, Nodes, TreeLstmCell
 
@@ -143,7 +143,7 @@ class LeafLstm(nn.Module):
         return Nodes(*(torch.stack(each, dim=1) for each in zip(*steps, strict=True)))
 
 
-class Query(Drawn):
+class Query(CustomInitModule):
     """Scores of nodes: dot products with a trained vector.
 
     Args:
@@ -160,6 +160,6 @@ class Query(Drawn):
         """Compute the scores of nodes, shape (…), from shape (…, size)."""
         return nodes @ self.vector * self.scale
 
-    def draw(self) -> None:
+    def init_parameters(self) -> None:
         """Draw the vector with a small standard deviation, as in the authors' code."""
         initialization.normal_(self.vector, std=0.01)

@@ -5,7 +5,7 @@ from torch import Tensor, nn
 
 from unbag.models.config import PairConfig
 from unbag.models.embeddings import RELATIONS
-from unbag.models.layers import BiLstm, Mlp, aligned, attention, enhanced, max_over, mean_over
+from unbag.models.layers import BiLstm, Mlp, attention, comparison_features, max_over, mean_over, soft_alignment
 from unbag.models.network import PairNetwork
 from unbag.models.sides import Side
 
@@ -68,7 +68,7 @@ class KimForSequenceClassification(PairNetwork):
         back = self.embeddings.relations(hypothesis.ids, premise.ids).to(a.dtype)
         related = (forth != 0).any(dim=-1).to(a.dtype)
         scores = a @ b.transpose(1, 2) + self.config.relation_weight * related
-        alignment = aligned(scores, premise.mask, hypothesis.mask)
+        alignment = soft_alignment(scores, premise.mask, hypothesis.mask)
         pooled = [
             *self._composed(a, alignment.premise @ b, _of_counterparts(alignment.premise, forth), premise.mask),
             *self._composed(b, alignment.hypothesis @ a, _of_counterparts(alignment.hypothesis, back), hypothesis.mask),
@@ -85,7 +85,9 @@ class KimForSequenceClassification(PairNetwork):
             relations: Relation vector of each token, shape (b, t, 5).
             mask: False at padding, shape (b, t).
         """
-        compared = self.dropout(self.project(torch.cat([enhanced(own, counterpart), relations], dim=-1)).relu())
+        compared = self.dropout(
+            self.project(torch.cat([comparison_features(own, counterpart), relations], dim=-1)).relu()
+        )
         # The relations enter without dropout, as in the authors' code.
         inputs = torch.cat([compared, relations], dim=-1) if self.config.compose_relations else compared
         outputs = self.compose(inputs, mask).outputs

@@ -120,7 +120,7 @@ class Alignment(NamedTuple):
     hypothesis: Tensor
 
 
-def aligned(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
+def soft_alignment(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
     """Compute the soft alignment of two sides (Parikh et al. 2016, equation 2; Chen et al. 2017, equations 12 and 13).
 
     Args:
@@ -131,7 +131,7 @@ def aligned(scores: Tensor, premise: Tensor, hypothesis: Tensor) -> Alignment:
     return Alignment(attention(scores, hypothesis), attention(scores.transpose(1, 2), premise))
 
 
-def enhanced(own: Tensor, counterpart: Tensor) -> Tensor:
+def comparison_features(own: Tensor, counterpart: Tensor) -> Tensor:
     """Compute [a; ã; a − ã; a ⊙ ã] of tokens and their counterparts (Chen et al. 2017, equations 14 and 15)."""
     return torch.cat([own, counterpart, own - counterpart, own * counterpart], dim=-1)
 

@@ -9,7 +9,7 @@ from transformers import PreTrainedModel, initialization
 from transformers.modeling_outputs import SequenceClassifierOutput
 
 from unbag.models.config import PairConfig
-from unbag.models.embeddings import embeddings_of
+from unbag.models.embeddings import build_embeddings
 from unbag.models.sides import Side, both_sides
 
 SPREAD: Final = 0.3
@@ -33,7 +33,7 @@ class PairNetwork(PreTrainedModel):
     def __init__(self, config: Any) -> None:
         super().__init__(config)
         self.num_labels: int = config.num_labels
-        self.embeddings = embeddings_of(config)
+        self.embeddings = build_embeddings(config)
 
     @classmethod
     def from_pretrained(cls, *arguments: Any, **options: Any) -> Any:
@@ -81,7 +81,7 @@ class PairNetwork(PreTrainedModel):
         """Compute the logits of pairs, shape (b, labels)."""
         raise NotImplementedError
 
-    def decided_by(self) -> dict[str, str]:
+    def extra_identity(self) -> dict[str, str]:
         """List what determines the logits in addition to config and weights, by name (default: nothing)."""
         return {}
 
@@ -109,16 +109,16 @@ class PairNetwork(PreTrainedModel):
             initialization.normal_(module.weight, std=SPREAD)
             if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):
                 module.weight[module.padding_idx].zero_()
-        elif isinstance(module, Drawn):
-            module.draw()
+        elif isinstance(module, CustomInitModule):
+            module.init_parameters()
         else:
             super()._init_weights(module)
 
 
-class Drawn(nn.Module):
+class CustomInitModule(nn.Module):
     """A module with parameters of its own, which it initialises itself."""
 
-    def draw(self) -> None:
+    def init_parameters(self) -> None:
         """Initialise the parameters by functions of `transformers.initialization`, which skip loaded parameters."""
         raise NotImplementedError
 
@@ -131,7 +131,7 @@ class SentenceEncoder(PairNetwork):
     def logits(self, premise: Side, hypothesis: Side) -> Tensor:
         """Compute the logits of pairs from u, v, |u − v| and u ⊙ v of their sentences, shape (b, labels)."""
         u, v = self.encode(premise), self.encode(hypothesis)
-        logits: Tensor = self.classifier(matched(u, v))
+        logits: Tensor = self.classifier(matching_features(u, v))
         return logits
 
     def encode(self, side: Side) -> Tensor:
@@ -139,7 +139,7 @@ class SentenceEncoder(PairNetwork):
         raise NotImplementedError
 
 
-def matched(u: Tensor, v: Tensor) -> Tensor:
+def matching_features(u: Tensor, v: Tensor) -> Tensor:
     """Compute [u; v; |u − v|; u ⊙ v] of b pairs of vectors, shape (b, 4 d).
 
     The features of InferSent (Conneau et al. 2017, section 3.1 and figure 1), after Mou et al. 2016.

@@ -8,8 +8,8 @@ from torch import Tensor, nn
 from transformers import initialization
 
 from unbag.models.config import PairConfig
-from unbag.models.layers import Mlp, aligned, enhanced, max_over, mean_over
-from unbag.models.network import Drawn, PairNetwork
+from unbag.models.layers import Mlp, comparison_features, max_over, mean_over, soft_alignment
+from unbag.models.network import CustomInitModule, PairNetwork
 from unbag.models.sides import Side
 from unbag.models.tree_lstm import Forest, Merges, TreeLstmCell
 from unbag.models.trees import tree_parser
@@ -35,7 +35,8 @@ class STlstmForSequenceClassification(PairNetwork):
     Chen et al. 2017 (https://aclanthology.org/P17-1152), section 3: the syntactic tree-LSTM of their hybrid model. Both
     encoding and composition go up the tree. In encoding, an inner node has a trained input (the paper's x' of a node
     without a word). The states of the roots are pooled in addition to mean and maximum. Chen et al. use constituency
-    parses. Here, as in Nie et al. 2019, section 2.1, the trees are binarised dependency parses (`binarised.binarised`).
+    parses. Here, as in Nie et al. 2019, section 2.1, the trees are binarised dependency parses
+    (`binary_trees.binarise_parse`).
 
     Parsing is part of the forward pass, on the words as the vocabulary spells them (`WordEmbeddings.spelling`). A
     permuted sentence gets the tree that the parser predicts for it, correct or not. Each sentence is parsed once and
@@ -60,7 +61,7 @@ class STlstmForSequenceClassification(PairNetwork):
         forests = self._forest(premise), self._forest(hypothesis)
         a, b = (self.encoded(side, forest) for side, forest in zip((premise, hypothesis), forests, strict=True))
         masks = forests[0].mask, forests[1].mask
-        alignment = aligned(a @ b.transpose(1, 2), *masks)  # equation 11, of nodes
+        alignment = soft_alignment(a @ b.transpose(1, 2), *masks)  # equation 11, of nodes
         pooled = [
             *self._composed(a, alignment.premise @ b, forests[0]),
             *self._composed(b, alignment.hypothesis @ a, forests[1]),
@@ -73,12 +74,12 @@ class STlstmForSequenceClassification(PairNetwork):
         words = self.dropout(self.embed(side))
         return forest.by_sentence(forest.states(self.encode, words, self.inner()))
 
-    def decided_by(self) -> dict[str, str]:
+    def extra_identity(self) -> dict[str, str]:
         """Name the parser and its version."""
         return {"parser": tree_parser(self.config.parser).identity}
 
     def _composed(self, own: Tensor, counterpart: Tensor, forest: Forest) -> list[Tensor]:
-        compared = self.dropout(self.project(enhanced(own, counterpart)).relu())
+        compared = self.dropout(self.project(comparison_features(own, counterpart)).relu())
         states = forest.states(self.compose, forest.in_order(compared))
         outputs = forest.by_sentence(states)
         return [mean_over(outputs, forest.mask), max_over(outputs, forest.mask), states[forest.roots]]
@@ -97,7 +98,7 @@ class STlstmForSequenceClassification(PairNetwork):
         return [_under_start(next(below), length) if length > 1 else [] for length in lengths]
 
 
-class InnerInput(Drawn):
+class InnerInput(CustomInitModule):
     """Trained input of all nodes without a word."""
 
     def __init__(self, size: int) -> None:
@@ -108,7 +109,7 @@ class InnerInput(Drawn):
         """Get the input vector, shape (size,)."""
         return self.vector
 
-    def draw(self) -> None:
+    def init_parameters(self) -> None:
         """Draw the vector with a small standard deviation."""
         initialization.normal_(self.vector, std=0.1)
 

@@ -7,7 +7,7 @@ from typing import Final
 
 from unbag.data.text import tagging as pipelines
 from unbag.data.text.tagging import findings
-from unbag.models.binarised import binarised
+from unbag.models.binary_trees import binarise_parse
 from unbag.models.tree_lstm import Merges
 
 _NOT_FOR_TREES: Final = ("ner", "senter", "lemmatizer", "attribute_ruler")
@@ -40,7 +40,7 @@ class TreeParser:
         new = [words for words in dict.fromkeys(requested) if words not in self._recent]
         if new:
             self._recent |= self._heads(new)
-        trees: list[Merges] = [binarised(self._recent[words]) for words in requested]
+        trees: list[Merges] = [binarise_parse(self._recent[words]) for words in requested]
         if len(self._recent) > _RECENT:
             self._recent.clear()
         return trees

@@ -9,7 +9,7 @@ import spacy
 from huggingface_hub import snapshot_download
 from spacy.tokens import Doc
 
-from unbag.models.binarised import binarised
+from unbag.models.binary_trees import binarise_parse
 from unbag.models.tree_lstm import Merges
 
 
@@ -28,7 +28,7 @@ class PlainTreeParser:
     def trees(self, sentences: Sequence[Sequence[str]]) -> list[Merges]:
         """Compute a binary tree over the words of each sentence."""
         docs = (Doc(self._nlp.vocab, words=list(words)) for words in sentences)
-        return [binarised([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
+        return [binarise_parse([token.head.i for token in doc]) for doc in self._nlp.pipe(docs)]
 
 
 @lru_cache(maxsize=2)

@@ -51,22 +51,22 @@ _WORD: Final = "|".join(
 )
 
 
-def words_of(sentence: str) -> list[str]:
+def split_words(sentence: str) -> list[str]:
     """Split a sentence into words in lower case.
 
-    >>> words_of("The T-shirt isn't John's.")
+    >>> split_words("The T-shirt isn't John's.")
     ['the', 't', '-', 'shirt', 'is', "n't", 'john', "'s", '.']
     """
     return [word for word, _ in _CUTTER.pre_tokenize_str(_NORMALIZER.normalize_str(sentence))]
 
 
-def vocabulary_of(sentences: Iterable[str], *, least: int = 1) -> list[str]:
+def build_vocabulary(sentences: Iterable[str], *, least: int = 1) -> list[str]:
     """List the words that occur at least `least` times, by descending frequency, ties in alphabetical order.
 
-    >>> vocabulary_of(["a dog", "a cat"])
+    >>> build_vocabulary(["a dog", "a cat"])
     ['a', 'cat', 'dog']
     """
-    counts = Counter(word for sentence in sentences for word in words_of(sentence))
+    counts = Counter(word for sentence in sentences for word in split_words(sentence))
     return sorted((word for word, n in counts.items() if n >= least), key=lambda word: (-counts[word], word))
 
 
@@ -80,10 +80,12 @@ def word_tokenizer(words: Sequence[str]) -> PreTrainedTokenizerFast:
     backend = Tokenizer(models.WordLevel(numbers, unk_token=UNKNOWN))
     backend.normalizer = _NORMALIZER
     backend.pre_tokenizer = _CUTTER
-    return pairs_from(backend, start=START, end=None, pad=PAD, unknown=UNKNOWN)
+    return build_pair_tokenizer(backend, start=START, end=None, pad=PAD, unknown=UNKNOWN)
 
 
-def pairs_from(backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str) -> PreTrainedTokenizerFast:
+def build_pair_tokenizer(
+    backend: Tokenizer, *, start: str, end: str | None, pad: str, unknown: str
+) -> PreTrainedTokenizerFast:
     """Build a tokenizer that puts `start` at the beginning of both sides of a pair, and `end`, if given, at their ends.
 
     Args:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates, resampled_sums
-from unbag.scoring.validation import check_ids, labelled
+from unbag.scoring.validation import check_ids, validate_columns
 
 
 class AccuracyScores(TypedDict):
@@ -53,7 +53,7 @@ def accuracy(
     >>> scores["accuracy"].value, [recall.value for recall in scores["by_label"]]
     (0.75, [1.0, 1.0, 0.5])
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     right = predicted == gold
     ratios = {"all": (right, np.ones(len(gold)))}
     ratios |= {str(label): (right & (gold == label), gold == label) for label in range(n_labels)}

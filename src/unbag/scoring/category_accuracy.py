@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.accuracy import Annotations, Kappa, agreement, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 SIMILARITY_EDGES: Final = (-1.0, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 """Edges of the similarity bins. Those of section 5.2 begin at 0.5; the bin below 0.5 is ours."""
@@ -133,7 +133,7 @@ def category_accuracy(
     >>> [(row["category"], row["accuracy"].value) for row in scores["by_category"]]
     [('colors', 1.0), ('synonyms', 0.5)]
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     columns = {
         **{"category": category, "similarity": similarity, "pair_frequency": pair_frequency},
         **{"annotator_labels": annotator_labels, "premise": premise},
@@ -150,7 +150,7 @@ def category_accuracy(
         subsets |= _by_similarity(_numbers(similarity, "similarity", -1, 1))
     if pair_frequency is not None:
         subsets |= _by_frequency(_numbers(pair_frequency, "pair_frequency", 0, np.inf))
-    group = np.arange(len(gold)) if premise is None else numbered(premise)[0]
+    group = np.arange(len(gold)) if premise is None else encode_names(premise)[0]
     estimates = _estimates(predicted == gold, subsets, group, resamples, seed)
     scores: CategoryAccuracyScores = {
         "n_examples": len(gold),

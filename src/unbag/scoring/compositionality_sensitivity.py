@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.accuracy import Annotations, agreement
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import check_ids, labelled
+from unbag.scoring.validation import check_ids, validate_columns
 
 THRESHOLDS: Final = (0.5, 0.6, 0.7)
 """The thresholds λ of Table 5."""
@@ -94,7 +94,7 @@ def compositionality_sensitivity(
     >>> [(subset["lambda"], subset["n"], subset["accuracy"].value) for subset in scores["subsets"]]
     [(0.0, 4, 0.5), (0.6, 3, 0.3333333333333333)]
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     check_ids("references", gold, n_labels)
     misleading = _scores(lms, len(gold))
     if wrong := [threshold for threshold in thresholds if not 0 <= threshold <= 1]:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 NAMES: Final = ("entailment", "neutral", "contradiction")
 
@@ -74,7 +74,7 @@ def label_distribution(
     >>> {name: share.value for name, share in scores["shares"].items()}, scores["accuracy"].value
     ({'entailment': 0.5, 'neutral': 0.25, 'contradiction': 0.25}, 0.25)
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     for what, ids in (("references", gold), ("predictions", predicted)):
         if (unknown := (ids < 0) | (ids >= len(names))).any():
             row = int(unknown.argmax())
@@ -84,7 +84,7 @@ def label_distribution(
     lengths = {"references": len(gold), "source_id": len(source_id)} | ({} if kind is None else {"kind": len(kind)})
     if len(set(lengths.values())) > 1:
         raise ValueError(f"label_distribution: expected columns of equal length, got {lengths}")
-    source = numbered(source_id)[0]
+    source = encode_names(source_id)[0]
 
     def by_source(rows: NDArray[np.bool_]) -> Column:
         return np.bincount(source, weights=rows)

@@ -169,7 +169,7 @@ def natural_logic(
         if pair is None or reverse is None:
             alone = "pair" if reverse is None else "reverse"
             raise ValueError(f"natural_logic: expected pair and reverse together, got {alone} alone")
-        scored, back = both_ways(pair, reverse, gold)
+        scored, back = match_reversed_rows(pair, reverse, gold)
         predicted = four_way(predicted[scored], predicted[back])
         gold, sources = gold[scored], sources[scored]
         columns = {name: column[scored] for name, column in columns.items()}
@@ -193,7 +193,7 @@ def natural_logic(
     }
 
 
-def both_ways(
+def match_reversed_rows(
     pair: Sequence[Hashable] | NDArray[Any], reverse: ArrayLike, gold: Sequence[str | None] | NDArray[Any]
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Select the rows to score and the reversed row of each.

@@ -6,7 +6,7 @@ from typing import Any
 from unbag.scoring.bootstrap import Estimate, to_json
 
 
-def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
+def iter_estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
     """Iterate over all estimates of some scores, with the dotted path of each.
 
     A list entry is named by its index, or by its first field: `subsets.lambda=0.7.accuracy`.
@@ -19,7 +19,7 @@ def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
         Path and estimate.
 
     >>> half = Estimate(0.5, None, None, 2)
-    >>> [path for path, _ in estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
+    >>> [path for path, _ in iter_estimates({"accuracy": half, "subsets": [{"lambda": 0.7, "accuracy": half}]})]
     ['accuracy', 'subsets.lambda=0.7.accuracy']
     """
     for parts, value in _leaves(scores, (path,) if path else ()):
@@ -27,7 +27,7 @@ def estimates(scores: Any, path: str = "") -> Iterator[tuple[str, Estimate]]:
             yield ".".join(parts), value
 
 
-def flat(scores: Mapping[str, Any]) -> dict[str, float]:
+def flatten_scores(scores: Mapping[str, Any]) -> dict[str, float]:
     """Flatten scores to one number per key, as trackers and `evaluate.combine` expect.
 
     An estimate named `accuracy` becomes `accuracy`, its 95 % limits `accuracy_low` and `accuracy_high`, and its number
@@ -35,7 +35,7 @@ def flat(scores: Mapping[str, Any]) -> dict[str, float]:
     `by_category_colors_accuracy`. Values of None are omitted, and so are lists of plain numbers (curves and bins).
 
     >>> half, nothing = Estimate(0.5, 0.4, 0.6, 9), Estimate(None, None, None, 0)
-    >>> flat({"n_c": 9, "p_f": nothing, "by": [{"kind": "a", "p_c": half}]})
+    >>> flatten_scores({"n_c": 9, "p_f": nothing, "by": [{"kind": "a", "p_c": half}]})
     {'n_c': 9, 'p_f_n': 0, 'by_a_p_c': 0.5, 'by_a_p_c_low': 0.4, 'by_a_p_c_high': 0.6, 'by_a_p_c_n': 9}
     """
     numbers: dict[str, float | None] = {}
@@ -48,7 +48,7 @@ def flat(scores: Mapping[str, Any]) -> dict[str, float]:
     return {name: value for name, value in numbers.items() if value is not None}
 
 
-def returned(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
+def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
     """Convert scores to the output of an `evaluate` module.
 
     Args:
@@ -60,10 +60,10 @@ def returned(scores: Mapping[str, Any], *, structured: bool) -> dict[str, Any]:
     Returns:
         A dict of JSON values.
 
-    >>> returned({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
+    >>> format_output({"accuracy": Estimate(0.5, 0.4, 0.6, 9)}, structured=False)
     {'accuracy': 0.5, 'accuracy_low': 0.4, 'accuracy_high': 0.6, 'accuracy_n': 9}
     """
-    output: dict[str, Any] = to_json(scores) if structured else flat(scores)
+    output: dict[str, Any] = to_json(scores) if structured else flatten_scores(scores)
     return output
 
 

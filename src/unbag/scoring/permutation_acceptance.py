@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Column, Estimate, named_estimates
-from unbag.scoring.validation import numbered
+from unbag.scoring.validation import encode_names
 
 ORIGINAL: Final = -1
 """Permutation index of the unpermuted pair."""
@@ -352,7 +352,7 @@ class _Rows(NamedTuple):
             raise ValueError(f"permutation_acceptance: expected columns of equal length, got {lengths}")
         if len(predicted) == 0:
             raise ValueError("permutation_acceptance: expected at least one example, got no rows")
-        codes, names = numbered(source_id)
+        codes, names = encode_names(source_id)
         is_original = index == ORIGINAL
         original = _originals(codes, is_original, names)
         q = _check_complete(codes, index, names)

@@ -38,7 +38,7 @@ DEFINITIONS: Final[tuple[Definition, ...]] = ("code", "text")
 _NUMBERS: Final = {tag: number for number, tag in enumerate(TAGS)}
 
 
-def numbered(tags: Sequence[str]) -> NDArray[np.int64]:
+def encode_tags(tags: Sequence[str]) -> NDArray[np.int64]:
     """Convert tags to their indices in `TAGS`, shape (n,).
 
     Raises:
@@ -55,13 +55,13 @@ def neighbourhoods(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[np.
     The word itself is not one of its neighbours. Words near the ends of a sentence have fewer neighbours.
 
     Args:
-        tags: Tag indices (`numbered`), the words of a sentence along the last axis, shape (…, n).
+        tags: Tag indices (`encode_tags`), the words of a sentence along the last axis, shape (…, n).
         radius: Maximum distance r in words (default: 2).
 
     Returns:
         Shares in [0, 1], shape (…, n, 17). Each row sums to 1, or to 0 where a word has no neighbour.
 
-    >>> neighbourhoods(numbered(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
+    >>> neighbourhoods(encode_tags(["DET", "NOUN", "VERB"]), radius=1)[1, [5, 15]].tolist()
     [0.5, 0.5]
     """
     counts = neighbour_counts(tags, radius).astype(np.float64)
@@ -209,13 +209,13 @@ def sentence_signature(
     if check_definition(definition) == "code":
         known_words = {word for word in map(str.lower, words) if word in usual}
         bits = {word: int(top_tags(usual[word], k)) for word in known_words}
-        return signature_of_types(words, numbered(tags), bits, radius=radius, k=k)
+        return signature_of_types(words, encode_tags(tags), bits, radius=radius, k=k)
     known = [word.lower() in usual for word in words]
     shares = [
         usual[word.lower()] if is_known else np.zeros(len(TAGS)) for word, is_known in zip(words, known, strict=True)
     ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
-    return float(signatures(numbered(tags), top_tags(weights, k), known, radius=radius, k=k))
+    return float(signatures(encode_tags(tags), top_tags(weights, k), known, radius=radius, k=k))
 
 
 def check_definition(definition: str) -> Definition:

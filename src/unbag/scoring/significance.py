@@ -39,7 +39,7 @@ _SIGNS: Final[Mapping[str, tuple[float, ...]]] = {RATIO: (1.0,), DIFFERENCE: (1.
 """Signs of the proportions that a statistic consists of, in the order of the columns."""
 
 
-def value(sample: Sample) -> float:
+def sample_value(sample: Sample) -> float:
     """Compute a quantity on the original examples; NaN where it is undefined."""
     return float(STATISTICS[sample.statistic](sample.columns.sum(axis=0, keepdims=True))[0])
 
@@ -51,7 +51,9 @@ class Paired(NamedTuple):
     p: float | None
 
 
-def draws(samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0) -> list[Floats]:
+def resample_statistics(
+    samples: Sequence[Sample], *, resamples: int = DEFAULT_RESAMPLES, seed: int = 0
+) -> list[Floats]:
     """Compute quantities on the same bootstrap resamples of the same examples.
 
     Args:
@@ -97,12 +99,12 @@ def paired_difference(
     >>> [round(number, 4) for number in difference], p  # 1.96 √2 / 5: three examples that agree show little
     ([0.0, -0.5544, 0.5544, 3], 1.0)
     """
-    drawn = draws([first, second], resamples=resamples, seed=seed)
+    drawn = resample_statistics([first, second], resamples=resamples, seed=seed)
     return difference_of_draws(first, second, *drawn, level=level)
 
 
 def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_second: Floats, *, level: float) -> Paired:
-    """Compute the difference of a quantity between two systems from their `draws`.
+    """Compute the difference of a quantity between two systems from their `resample_statistics`.
 
     Proportions and differences of proportions have the limits of `intervals.contrast_limits`. All other quantities have
     those of the paired percentile bootstrap over source examples (Efron & Tibshirani 1993, section 13.3; Koehn 2004,
@@ -123,7 +125,7 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
     """
     gaps = of_second - of_first
     gaps = gaps[~np.isnan(gaps)]
-    gap = value(second) - value(first)
+    gap = sample_value(second) - sample_value(first)
     n = len(first.columns)
     if np.isnan(gap) or not len(gaps):
         return Paired(Estimate(None, None, None, n), None)
@@ -174,7 +176,7 @@ def unpaired_difference(first: Estimate, second: Estimate) -> Estimate:
     return Estimate(gap, gap - float(below), gap + float(above), n)
 
 
-def outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
+def binary_outcomes(first: Sample, second: Sample) -> tuple[Floats, Floats] | None:
     """Extract the 0/1 outcomes of two systems for McNemar's test; None where the test does not apply.
 
     The test applies to proportions over the same subset for both systems, where each example counts fully or not at

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from unbag.scoring.accuracy import Annotations, fleiss_kappa
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, Sample, resampled_sums, two_sided_p
 from unbag.scoring.intervals import LEVEL, Floats, effective_sizes, widening
-from unbag.scoring.validation import numbered
+from unbag.scoring.validation import encode_names
 
 STATISTIC: Final = "beyond_words"
 """Name of this statistic in `scoring.significance.STATISTICS`."""
@@ -159,7 +159,7 @@ def beyond_words(
     n_labels = int(counts_label.sum())
     if n_labels < 2:
         return None
-    source, names = numbered(model.source)
+    source, names = encode_names(model.source)
     position = np.cumsum(counts_label)[of_label] - 1  # position of each row's label among those that count
     cell = source[kept] * n_labels + position[kept]
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.validation import labelled, numbered
+from unbag.scoring.validation import encode_names, validate_columns
 
 
 class SwapAccuracies(TypedDict):
@@ -98,12 +98,12 @@ def swap_consistency(
     >>> scores["accuracy_before"].value, scores["accuracy_after"].value, scores["n_left_out"]
     (0.6666666666666666, 0.3333333333333333, 1)
     """
-    gold, predicted = labelled(references, predictions=predictions)
+    gold, predicted = validate_columns(references, predictions=predictions)
     exchanged = np.asarray(swapped, dtype=np.bool_)
     lengths = {"references": len(gold), "source_id": len(source_id), "swapped": len(exchanged)}
     if len(set(lengths.values())) > 1:
         raise ValueError(f"swap_consistency: expected columns of equal length, got {lengths}")
-    numbers, names = numbered(source_id)
+    numbers, names = encode_names(source_id)
     times = np.stack([np.bincount(numbers[rows], minlength=len(names)) for rows in (~exchanged, exchanged)])
     if (wrong := (times[0] != 1) | (times[1] > 1)).any():
         pair = int(wrong.argmax())
@@ -166,7 +166,7 @@ def swap_consistency_of_pairs(
     """
     if neutral == contradiction:
         raise ValueError(f"neutral and contradiction: expected two different ids, got {neutral} for both")
-    gold, before, after = labelled(references, predictions=predictions, swapped_predictions=swapped_predictions)
+    gold, before, after = validate_columns(references, predictions=predictions, swapped_predictions=swapped_predictions)
     labels = {"neutral": gold == neutral, "contradiction": gold == contradiction}
     label_stays = labels["neutral"] | labels["contradiction"]
 

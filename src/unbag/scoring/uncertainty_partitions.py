@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from unbag.scoring.bootstrap import DEFAULT_RESAMPLES, Estimate, named_estimates
-from unbag.scoring.validation import labelled
+from unbag.scoring.validation import validate_columns
 
 PARTITIONS: Final = 20
 """Number of partitions of ReSNLI (section 5.3); a set of fewer test pairs has one pair per partition."""
@@ -84,7 +84,7 @@ def uncertainty_partitions(
     >>> [row["accuracy"].value for row in scores["by_partition"]], scores["rank_correlation"]
     ([1.0, 0.5, 0.0], -1.0)
     """
-    gold, predicted, numbers = labelled(references, predictions=predictions, partition=partition)
+    gold, predicted, numbers = validate_columns(references, predictions=predictions, partition=partition)
     m = _count(numbers)
     right = predicted == gold
     ratios = {"accuracy": (right, np.ones(len(right)))}

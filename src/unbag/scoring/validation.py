@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from unbag.data.labels import LABELS
 
 
-def labelled(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
+def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.int64], ...]:
     """Validate gold label ids and other integer columns, and convert them to int64.
 
     Args:
@@ -24,7 +24,7 @@ def labelled(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArray[np.in
         ValueError: If the lengths differ, there are no examples, a value is not an integer, or a gold label is
             negative.
 
-    >>> [column.tolist() for column in labelled([0, 1], predictions=[2, -1])]
+    >>> [column.tolist() for column in validate_columns([0, 1], predictions=[2, -1])]
     [[0, 1], [2, -1]]
     """
     arrays = {"references": np.asarray(references)} | {name: np.asarray(column) for name, column in columns.items()}
@@ -66,7 +66,7 @@ def check_ids(name: str, ids: NDArray[np.int64], n_labels: int | None, rows: NDA
         raise ValueError(f"{name}: expected {expected}, got {ids[index]} in row {row}")
 
 
-def numbered(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
+def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64], list[Hashable]]:
     """Encode names as numbers, in order of first appearance.
 
     Args:
@@ -75,7 +75,7 @@ def numbered(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.int64
     Returns:
         The number of each name, shape (n,), and the k distinct names in order of their numbers.
 
-    >>> numbered(["b", "a", "b"])
+    >>> encode_names(["b", "a", "b"])
     (array([0, 1, 0]), ['b', 'a'])
     """
     values = names.tolist() if isinstance(names, np.ndarray) else names

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from unbag.data.text.parses import dependents
 
 
-def binarised(heads: Sequence[int]) -> list[tuple[int, int]]:
+def binarise_parse(heads: Sequence[int]) -> list[tuple[int, int]]:
     """Convert a dependency parse to a binary tree over its words.
 
     A word is merged with its dependents, the nearest first. In each merge, the part on the left becomes the left child.
@@ -18,7 +18,7 @@ def binarised(heads: Sequence[int]) -> list[tuple[int, int]]:
     Returns:
         Merges as in `tree_lstm.Merges`, n - 1 pairs of nodes.
 
-    >>> binarised([1, 2, 2])  # "a dog runs"
+    >>> binarise_parse([1, 2, 2])  # "a dog runs"
     [(0, 1), (3, 2)]
     """
     roots = [word for word, head in enumerate(heads) if word == head]
