@@ -205,16 +205,16 @@ class Transition(nn.Module):
 
     Args:
         channels: Number of channels of the input.
-        kept: Number of channels of the output.
+        outputs: Number of channels of the output.
         relu: Whether to apply a ReLU between convolution and pooling (default: no).
     """
 
-    def __init__(self, channels: int, kept: int, *, relu: bool = False) -> None:
+    def __init__(self, channels: int, outputs: int, *, relu: bool = False) -> None:
         super().__init__()
-        self.convolution = nn.Conv2d(channels, kept, 1)
+        self.convolution = nn.Conv2d(channels, outputs, 1)
         self.relu = relu
 
     def forward(self, values: Tensor) -> Tensor:
-        """Halve the numbers of rows and columns, shape (b, kept, m / 2, n / 2)."""
+        """Halve the numbers of rows and columns, shape (b, outputs, m / 2, n / 2)."""
         reduced = self.convolution(values)
         return max_pool2d(reduced.relu() if self.relu else reduced, 2)

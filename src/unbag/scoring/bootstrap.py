@@ -139,9 +139,9 @@ def _within(
                 f"numerators: expected values of a proportion from 0 to their denominators, got "
                 f"{numerators[row, column]:g} of {denominators[row, column]:g}; name the column in means"
             )
-    kept = numerators.copy()
-    kept[:, proportions] = inside[:, proportions]
-    return kept
+    clipped = numerators.copy()
+    clipped[:, proportions] = inside[:, proportions]
+    return clipped
 
 
 def _share_bounds(
@@ -150,10 +150,10 @@ def _share_bounds(
     """Compute the limits of proportions by column; columns without an example are missing."""
     above, below = numerators[:, columns], denominators[:, columns]
     sizes = effective_sizes(above, below)
-    there = sizes > 0
-    shares = above.sum(axis=0)[there] / below.sum(axis=0)[there]
-    limits = zip(*(ends.tolist() for ends in share_limits(shares, sizes[there])), strict=True)
-    return dict(zip(np.asarray(columns)[there].tolist(), limits, strict=True))
+    has_examples = sizes > 0
+    shares = above.sum(axis=0)[has_examples] / below.sum(axis=0)[has_examples]
+    limits = zip(*(ends.tolist() for ends in share_limits(shares, sizes[has_examples])), strict=True)
+    return dict(zip(np.asarray(columns)[has_examples].tolist(), limits, strict=True))
 
 
 def _drawn_bounds(

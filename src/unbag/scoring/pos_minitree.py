@@ -117,7 +117,7 @@ def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
 
 
 def signatures(
-    tags: ArrayLike, usual: ArrayLike, known: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
+    tags: ArrayLike, usual: ArrayLike, in_training: ArrayLike, *, radius: int = DEFAULT_RADIUS, k: int = DEFAULT_K
 ) -> NDArray[np.float64]:
     """Compute β^k of many sentences by the definition of the paper's text.
 
@@ -128,7 +128,7 @@ def signatures(
     Args:
         tags: Tag indices of the words, shape (…, n).
         usual: `top_tags` of ψ in training of each word, shape (…, n).
-        known: Whether each word occurs in training, shape (…, n).
+        in_training: Whether each word occurs in training, shape (…, n).
         radius: Maximum distance r in words (default: 2).
         k: Number of tags compared (default: 4).
 
@@ -138,8 +138,8 @@ def signatures(
     """
     top = top_tags(neighbour_counts(tags, radius), k)
     shared = np.bitwise_count(top & np.asarray(usual, dtype=np.uint32)) / k
-    count = np.asarray(known, dtype=bool).sum(axis=-1)
-    total = np.where(known, shared, 0.0).sum(axis=-1)
+    count = np.asarray(in_training, dtype=bool).sum(axis=-1)
+    total = np.where(in_training, shared, 0.0).sum(axis=-1)
     means: NDArray[np.float64] = np.divide(total, count, out=np.full(np.shape(total), np.nan), where=count > 0)
     return means
 
@@ -210,12 +210,13 @@ def sentence_signature(
         known_words = {word for word in map(str.lower, words) if word in usual}
         bits = {word: int(top_tags(usual[word], k)) for word in known_words}
         return signature_of_types(words, encode_tags(tags), bits, radius=radius, k=k)
-    known = [word.lower() in usual for word in words]
+    in_training = [word.lower() in usual for word in words]
     shares = [
-        usual[word.lower()] if is_known else np.zeros(len(TAGS)) for word, is_known in zip(words, known, strict=True)
+        usual[word.lower()] if is_in_training else np.zeros(len(TAGS))
+        for word, is_in_training in zip(words, in_training, strict=True)
     ]
     weights = np.asarray(shares, dtype=np.float64).reshape(len(words), len(TAGS))
-    return float(signatures(encode_tags(tags), top_tags(weights, k), known, radius=radius, k=k))
+    return float(signatures(encode_tags(tags), top_tags(weights, k), in_training, radius=radius, k=k))
 
 
 def check_definition(definition: str) -> Definition:

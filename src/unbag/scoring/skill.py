@@ -151,37 +151,39 @@ def beyond_words(
     given = [each for each in (lexical, shuffled) if each is not None]
     if not all(np.array_equal(model.label, each.label) and list(model.source) == list(each.source) for each in given):
         raise ValueError("skill score: expected the model and its baselines on the same rows, got different rows")
-    labels, of_label = np.unique(model.label, return_inverse=True)
+    labels, label_index = np.unique(model.label, return_inverse=True)
     counted = np.ones(len(model.label), dtype=bool) if model.counts is None else np.asarray(model.counts, dtype=bool)
-    left_out = _left_out(model, labels, of_label, counted, annotators)
+    left_out = _left_out(model, labels, label_index, counted, annotators)
     counts_label = np.array([label not in left_out for label in range(len(labels))], dtype=bool)
-    kept = counted & counts_label[of_label] if len(labels) else counted
+    is_counted = counted & counts_label[label_index] if len(labels) else counted
     n_labels = int(counts_label.sum())
     if n_labels < 2:
         return None
     source, names = encode_names(model.source)
-    position = np.cumsum(counts_label)[of_label] - 1  # position of each row's label among those that count
-    cell = source[kept] * n_labels + position[kept]
+    position = np.cumsum(counts_label)[label_index] - 1  # position of each row's label among those that count
+    cell = source[is_counted] * n_labels + position[is_counted]
 
-    def summed(values: NDArray[Any]) -> Floats:
+    def sum_by_source(values: NDArray[Any]) -> Floats:
         sums = np.bincount(cell, weights=np.asarray(values, dtype=np.float64), minlength=len(names) * n_labels)
         by_source: Floats = sums.reshape(len(names), n_labels).astype(np.float64)
         return by_source
 
-    def scaled(credits: Credits) -> Floats:
+    def scale(credits: Credits) -> Floats:
         guess = 1 / n_labels if credits.guess is None else credits.guess
-        return summed((np.asarray(credits.credit, dtype=np.float64)[kept] - guess) / (credits.perfect - guess))
+        return sum_by_source(
+            (np.asarray(credits.credit, dtype=np.float64)[is_counted] - guess) / (credits.perfect - guess)
+        )
 
-    counts = summed(np.ones(kept.sum()))
+    counts = sum_by_source(np.ones(is_counted.sum()))
     # Chance, which has 0 everywhere, replaces a missing baseline.
-    baselines = [np.zeros_like(counts) if each is None else scaled(each) for each in (lexical, shuffled)]
-    columns = np.concatenate([scaled(model), *baselines, counts], axis=1)
+    baselines = [np.zeros_like(counts) if each is None else scale(each) for each in (lexical, shuffled)]
+    columns = np.concatenate([scale(model), *baselines, counts], axis=1)
     s_model, s_lexical, s_shuffled = (_balanced_sum(part, counts) for part in (columns[:, :n_labels], *baselines))
     value = float(statistic(columns.sum(axis=0, keepdims=True))[0])
     sources = int((counts.sum(axis=1) > 0).sum())
     low, high, p = _interval(columns, value, sources, resamples, seed)
     return {
-        "score": Estimate(value, low, high, int(kept.sum())).of(Sample(STATISTIC, columns)),
+        "score": Estimate(value, low, high, int(is_counted.sum())).of(Sample(STATISTIC, columns)),
         "p": p,
         "model": s_model,
         "words": None if lexical is None else s_lexical,
@@ -196,12 +198,12 @@ def beyond_words(
 def _left_out(
     credits: Credits,
     labels: NDArray[Any],
-    of_label: NDArray[np.intp],
+    label_index: NDArray[np.intp],
     counted: NDArray[np.bool_],
     annotators: Annotations | None,
 ) -> dict[int, LeftOutLabel]:
     """Collect the gold labels that are excluded, by position among `labels`, including labels without a row."""
-    rows = np.bincount(of_label[counted], minlength=len(labels))
+    rows = np.bincount(label_index[counted], minlength=len(labels))
     votes = None if annotators is None else [annotators[row] for row in np.flatnonzero(counted).tolist()]
     agreement = None if votes is None else fleiss_kappa(votes, resamples=0)
     kappas = {} if agreement is None else {each["label"]: each["kappa"].value for each in agreement["by_label"]}
@@ -258,7 +260,7 @@ def _interval(
 
     The percentile bootstrap, and the p value that inverts it (`bootstrap.two_sided_p`). For few sources a bootstrap
     interval is too narrow, so the draws are widened by the ratio of Student's t to the normal (`scoring.intervals`).
-    Two pseudo-rows (`_opposed_rows`) contribute the variance that resamples of the given rows cannot show.
+    Two pseudo-rows (`_pseudo_rows`) contribute the variance that resamples of the given rows cannot show.
 
     Args:
         columns: Sums by source as in `statistic`, shape (sources, 4K).
@@ -275,20 +277,20 @@ def _interval(
         return None, None, None
     low, high = np.percentile(draws, [2.5, 97.5]).tolist()
     total = columns.sum(axis=0)
-    sides = [float(statistic((total + side)[None])[0]) - value for side in _opposed_rows(columns)]
-    low, high = _reaching(value, (low, high), sides, widening(sources), LEVEL)
+    shifts = [float(statistic((total + side)[None])[0]) - value for side in _pseudo_rows(columns)]
+    low, high = _combine_limits(value, (low, high), shifts, widening(sources), LEVEL)
     return low, min(high, 1.0), two_sided_p(draws)
 
 
 def difference_limits(
-    first: Floats, second: Floats, drawn: tuple[float, float], *, level: float
+    first: Floats, second: Floats, resampled: tuple[float, float], *, level: float
 ) -> tuple[float, float]:
     """Compute the limits of a difference of skill scores, second minus first, from resamples and pseudo-rows.
 
     Args:
         first: Columns of the first system's `Sample`, shape (sources, 4K).
         second: Columns of the second system's `Sample`, shape (sources, 4K).
-        drawn: Limits from resamples of the sources.
+        resampled: Limits from resamples of the sources.
         level: Confidence level.
 
     Returns:
@@ -296,16 +298,16 @@ def difference_limits(
     """
     totals = first.sum(axis=0), second.sum(axis=0)
     value = float(statistic(totals[1][None])[0] - statistic(totals[0][None])[0])
-    (better_first, worse_first), (better_second, worse_second) = _opposed_rows(first), _opposed_rows(second)
-    sides = [
+    (better_first, worse_first), (better_second, worse_second) = _pseudo_rows(first), _pseudo_rows(second)
+    shifts = [
         float(statistic((totals[1] + of_second)[None])[0] - statistic((totals[0] + of_first)[None])[0]) - value
         for of_first, of_second in ((worse_first, better_second), (better_first, worse_second))
     ]
     sources = max(2, int((first[:, -first.shape[1] // 4 :].sum(axis=1) > 0).sum()))
-    return _reaching(value, drawn, sides, widening(sources), level)
+    return _combine_limits(value, resampled, shifts, widening(sources), level)
 
 
-def _opposed_rows(columns: Floats) -> tuple[Floats, Floats]:
+def _pseudo_rows(columns: Floats) -> tuple[Floats, Floats]:
     """Build two pseudo-rows per gold label that stand for possible rows unlike the given ones.
 
     On the first, the model is right and its baselines are wrong; on the second, the model is wrong and its baselines
@@ -329,10 +331,10 @@ def _opposed_rows(columns: Floats) -> tuple[Floats, Floats]:
     )
 
 
-def _reaching(
-    value: float, drawn: tuple[float, float], sides: Sequence[float], student: float, level: float
+def _combine_limits(
+    value: float, resampled: tuple[float, float], shifts: Sequence[float], student: float, level: float
 ) -> tuple[float, float]:
     """Combine limits from resamples with the effect of two pseudo-rows on the value, adding variances."""
-    centre = value + math.fsum(sides)
-    added = math.hypot(*sides) * NormalDist().inv_cdf((1 + level) / 2) * student
-    return centre - math.hypot(value - drawn[0], added), centre + math.hypot(drawn[1] - value, added)
+    centre = value + math.fsum(shifts)
+    added = math.hypot(*shifts) * NormalDist().inv_cdf((1 + level) / 2) * student
+    return centre - math.hypot(value - resampled[0], added), centre + math.hypot(resampled[1] - value, added)

@@ -177,7 +177,7 @@ def swap_consistency_of_pairs(
         "accuracy_after": np.where(label_stays, after, before) == gold,
         "agreement": (before == after) & (before >= 0),  # two missing predictions do not agree
     }
-    for subset, rows in ({"kept": label_stays, "whole": np.ones(len(gold), dtype=bool)} | labels).items():
+    for subset, rows in ({"symmetric": label_stays, "whole": np.ones(len(gold), dtype=bool)} | labels).items():
         for name, column in columns.items():
             ratios[subset, name] = (column & rows, rows)
         drops[subset, "drop"] = (subset, "accuracy_before"), (subset, "accuracy_after")
@@ -196,7 +196,7 @@ def swap_consistency_of_pairs(
     return {
         "n_examples": len(gold),
         "n_left_out": int((~label_stays).sum()),
-        **scores("kept"),
+        **scores("symmetric"),
         "by_label": {label: scores(label) for label in labels},
         "whole": accuracies("whole"),
     }
