@@ -73,5 +73,6 @@ class DrBiLstmForSequenceClassification(PairNetwork):
         """Read both sides: each alone, and each after the other."""
         alone: list[Read] = [read(*each) for each in zip(vectors, masks, strict=True)]
         states: list[State | None] = [each.state for each in alone]
+        # 1 - i is the other side, whose last state is the initial state here.
         dependent = [read(vectors[i], masks[i], states[1 - i]).outputs for i in (0, 1)]
         return (alone[0].outputs, alone[1].outputs), (dependent[0], dependent[1])

@@ -93,6 +93,7 @@ class GTlstmForSequenceClassification(SentenceEncoder):
             at = choice.argmax(dim=-1)
             steps.append(at)
             before = (places < at[:, None]).to(choice.dtype)
+            # Detached: the gradient of the straight-through choice flows through the parent only.
             after = 1 - before - choice.detach()
             unfinished = (lengths - 1 > done)[:, None, None]
             nodes = Nodes(

@@ -67,6 +67,7 @@ class BiLstmLastForSequenceClassification(InferSentForSequenceClassification):
     def encode(self, side: Side) -> Tensor:
         """Concatenate the last states of both directions, shape (b, 2 hidden)."""
         _, (hidden, _) = self.reader(self.embed(side), side.mask)
+        # The forward direction ends at the last token, the backward direction at the first.
         return torch.cat([hidden[0], hidden[1]], dim=-1)
 
 

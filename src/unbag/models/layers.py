@@ -50,6 +50,7 @@ class BiLstm(nn.Module):
         Returns:
             Outputs, shape (b, t, 2 hidden), and the last states, shape (2, b, hidden) each.
         """
+        # pack_padded_sequence needs the lengths on the CPU and rejects a length of 0.
         lengths = mask.sum(dim=1).clamp(min=1).cpu()
         packed = pack_padded_sequence(vectors, lengths, batch_first=True, enforce_sorted=False)
         outputs, last = self.lstm(packed, state)

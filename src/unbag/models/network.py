@@ -74,6 +74,7 @@ class PairNetwork(PreTrainedModel):
         """
         premise, hypothesis = both_sides(input_ids, attention_mask, self.config.bos_token_id)
         logits = self.logits(premise, hypothesis)
+        # The loss is computed in float32, also if autocast or the dtype of the weights gives half-precision logits.
         loss = None if labels is None else cross_entropy(logits.float(), labels)
         return SequenceClassifierOutput(loss=loss, logits=logits)
 
@@ -107,6 +108,7 @@ class PairNetwork(PreTrainedModel):
                 initialization.zeros_(module.bias)
         elif isinstance(module, nn.Embedding):
             initialization.normal_(module.weight, std=SPREAD)
+            # transformers marks loaded weights, which must not change.
             if module.padding_idx is not None and not getattr(module.weight, "_is_hf_initialized", False):
                 module.weight[module.padding_idx].zero_()
         elif isinstance(module, CustomInitModule):

@@ -92,6 +92,7 @@ class STlstmForSequenceClassification(PairNetwork):
         """Compute the tree of each sentence: its words' tree, merged with the token at its beginning."""
         spelling: Any = self.embeddings.spelling
         letters = spelling[side.ids].cpu().numpy()
+        # Position 0 is the token at the beginning of each side, which is not parsed.
         sentences = [[_spelt(letters[row, place]) for place in range(1, length)] for row, length in enumerate(lengths)]
         parsed = tree_parser(self.config.parser).trees([words for words in sentences if words])
         below = iter(parsed)

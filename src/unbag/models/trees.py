@@ -52,6 +52,7 @@ class TreeParser:
         if new:
             from spacy.tokens import Doc
 
+            # Without a memory zone, spaCy keeps every word of every parsed sentence in its vocabulary.
             with self._nlp.memory_zone():
                 docs = (Doc(self._nlp.vocab, words=list(words)) for words in new)
                 heads: list[list[int]] = [

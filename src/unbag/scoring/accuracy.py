@@ -206,6 +206,7 @@ def _kappas(sums: NDArray[np.float64], annotators: int) -> NDArray[np.float64]:
 def _estimate(value: float, draws: NDArray[np.float64] | None, n: int) -> Estimate:
     if np.isnan(value):
         return Estimate(None, None, None, n)
+    # A resample is NaN where all its labels are the same.
     if draws is None or np.isnan(draws).all():
         return Estimate(float(value), None, None, n)
     low, high = np.nanpercentile(draws, [2.5, 97.5]).tolist()
@@ -228,4 +229,5 @@ def _counts(annotator_labels: Annotations, n: int, n_labels: int | None, at_leas
         raise ValueError(f"annotator_labels: expected label ids, None or {NO_VOTE}, got {labels.dtype}")
     check_ids("annotator_labels", labels, n_labels, rows)
     width = max(at_least, int(labels.max(initial=-1)) + 1, n_labels or 0)
+    # One bincount over the flat cells (row, label) replaces a loop over examples.
     return np.bincount(rows * width + labels, minlength=n * width).reshape(n, width)

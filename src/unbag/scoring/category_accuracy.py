@@ -190,6 +190,7 @@ def _estimates(
     seed: int,
 ) -> dict[_Subset, Estimate]:
     """Estimate the mean of `right`, values in [0, 1], over each subset; `n` counts examples, not groups."""
+    # Sums by group: examples of one premise are not independent, so the intervals treat the premise as the unit.
     ratios = {
         name: (np.bincount(group, weights=right * inside), np.bincount(group, weights=inside))
         for name, inside in subsets.items()

@@ -86,6 +86,7 @@ def label_distribution(
         raise ValueError(f"label_distribution: expected columns of equal length, got {lengths}")
     source = encode_names(source_id)[0]
 
+    # Pairs of one source are not independent, so the intervals treat the source as the unit.
     def by_source(rows: NDArray[np.bool_]) -> Column:
         return np.bincount(source, weights=rows)
 

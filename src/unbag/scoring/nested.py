@@ -69,6 +69,7 @@ def format_output(scores: Mapping[str, Any], *, structured: bool) -> dict[str, A
 
 def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:
     """Iterate over all estimates with the parts of their paths, and over plain numbers outside lists."""
+    # bool is a subclass of int, but a flag is not a score.
     if isinstance(scores, Estimate) or (isinstance(scores, int | float) and not isinstance(scores, bool)):
         yield path, scores
     elif isinstance(scores, Mapping):
@@ -76,6 +77,7 @@ def _leaves(scores: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...
             yield from _leaves(value, (*path, str(name)))
     elif isinstance(scores, list):
         for index, value in enumerate(scores):
+            # Plain numbers in lists are curves and bins, which are no scores of their own.
             inner = _leaves(value, (*path, _entry(index, value)))
             yield from ((where, number) for where, number in inner if isinstance(number, Estimate))
 

@@ -83,6 +83,7 @@ def neighbour_counts(tags: ArrayLike, radius: int = DEFAULT_RADIUS) -> NDArray[n
     tags = np.asarray(tags)
     n = tags.shape[-1]
     is_tag = (tags[..., None] == np.arange(len(TAGS))).astype(np.int8)  # (…, n, 17)
+    # int8, because this array of n × 17 counts is the largest of a batch and a count is at most 2 × radius.
     counts = np.zeros(is_tag.shape, dtype=np.int8)
     for distance in range(1, min(radius, n - 1) + 1):
         counts[..., distance:, :] += is_tag[..., : n - distance, :]
@@ -111,6 +112,7 @@ def top_tags(weights: ArrayLike, k: int = DEFAULT_K) -> NDArray[np.uint32]:
     """
     if not 1 <= k <= len(TAGS):
         raise ValueError(f"k: expected 1 to {len(TAGS)}, got {k}")
+    # A stable sort of the negated weights keeps ties in the order of TAGS.
     order = np.argsort(-np.asarray(weights), axis=-1, kind="stable")[..., :k]
     bits: NDArray[np.uint32] = np.left_shift(np.uint32(1), order.astype(np.uint32)).sum(axis=-1, dtype=np.uint32)
     return bits
@@ -166,6 +168,7 @@ def signature_of_types(
     pooled = np.zeros((len(types), len(TAGS)), dtype=np.int64)
     np.add.at(pooled, number, neighbour_counts(tags, radius))
     expected = np.array([usual.get(word, 0) for word in types], dtype=np.uint32)  # a word not in training shares no tag
+    # A bitwise AND of the masks is the intersection of the top-k sets, and its number of bits their overlap.
     return float(np.bitwise_count(top_tags(pooled, k) & expected).mean() / k)
 
 

@@ -303,6 +303,7 @@ def spread(values: Sequence[float]) -> Spread:
     >>> spread([0.5, 0.75, 1.0])
     Spread(mean=0.75, standard_deviation=0.25, seeds=3)
     """
+    # fsum is exact, so the result does not depend on the order of the seeds.
     mean = math.fsum(values) / len(values)
     if len(values) == 1:
         return Spread(mean, None, 1)
@@ -378,7 +379,9 @@ def t_two_sided(t: float, freedom: float) -> float:
     end = math.atan(abs(t) / math.sqrt(freedom))
     nodes, weights = _nodes()
     inside = end / 2 * float(weights @ np.cos(end / 2 * (nodes + 1)) ** (freedom - 1))
+    # lgamma, because gamma overflows for more than about 340 degrees of freedom.
     half = math.sqrt(math.pi) / 2 * math.exp(math.lgamma(freedom / 2) - math.lgamma((freedom + 1) / 2))
+    # The quadrature may leave [0, 1] by rounding.
     return min(1.0, max(0.0, 1 - inside / half))
 
 
@@ -399,6 +402,7 @@ def t_quantile(share: float, freedom: float) -> float:
     >>> round(t_quantile(0.975, 1), 6)
     12.706205
     """
+    # Double the upper bound until it is above the quantile, which is large for few degrees of freedom.
     low, high = 0.0, 1.0
     while t_two_sided(high, freedom) > 2 * (1 - share):
         low, high = high, 2 * high

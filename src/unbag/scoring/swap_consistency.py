@@ -174,6 +174,7 @@ def swap_consistency_of_pairs(
     drops = {}
     columns = {
         "accuracy_before": before == gold,
+        # Entailment may not survive the exchange: such pairs keep their original order both times.
         "accuracy_after": np.where(label_stays, after, before) == gold,
         "agreement": (before == after) & (before >= 0),  # two missing predictions do not agree
     }

@@ -109,6 +109,7 @@ def _count(numbers: NDArray[np.int64]) -> int:
     """Count the partitions after checking that none is missing."""
     if numbers.min() < 0:
         raise ValueError(f"partition: expected numbers from 0 (the easiest) up, got {numbers.min()}")
+    # A gap would move "hardest" to another partition without notice.
     partitions = np.unique(numbers)
     if (gap := partitions != np.arange(len(partitions))).any():
         raise ValueError(

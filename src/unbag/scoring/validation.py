@@ -36,9 +36,11 @@ def validate_columns(references: ArrayLike, **columns: ArrayLike) -> tuple[NDArr
         raise ValueError(f"metric inputs: expected columns of equal length, got {lengths}")
     if not len(arrays["references"]):
         raise ValueError("metric inputs: expected at least one example, got none")
+    # Floats are rejected and not truncated: 0.9 would become label 0.
     if types := {name: str(array.dtype) for name, array in arrays.items() if array.dtype.kind not in "iu"}:
         raise ValueError(f"metric inputs: expected integers, got {types}")
     gold = arrays["references"]
+    # -1 is a valid prediction (no label), but not a gold label: an example without one cannot be scored.
     if (unlabelled := gold < 0).any():
         row = int(unlabelled.argmax())
         raise ValueError(
@@ -78,6 +80,7 @@ def encode_names(names: Sequence[Hashable] | NDArray[Any]) -> tuple[NDArray[np.i
     >>> encode_names(["b", "a", "b"])
     (array([0, 1, 0]), ['b', 'a'])
     """
+    # Python objects hash faster than NumPy scalars and have a plain repr in error messages.
     values = names.tolist() if isinstance(names, np.ndarray) else names
     numbers: dict[Hashable, int] = {}
     codes = np.fromiter((numbers.setdefault(name, len(numbers)) for name in values), np.int64, count=len(values))

@@ -76,6 +76,7 @@ class SuperficialBranch(nn.Module):
             input_ids: Token ids, shape (b, t).
             attention_mask: 0 at padding, shape (b, t); None means no padding.
         """
+        # The table is not a buffer, so `Module.to` does not move it.
         if self.table.vectors.device != input_ids.device:
             self.table = self.table.to(input_ids.device)
         vectors, is_word = self.table
