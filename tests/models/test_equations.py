@@ -322,7 +322,7 @@ FORMULATIONS = {
         ("kim", {"pool_relations": False}),
     ],
 )
-def test_is_what_its_paper_says(name, options):
+def test_logits_equal_the_equations_of_the_paper(name, options):
     network = tiny_model(name, **options)
     with torch.no_grad():
         torch.testing.assert_close(logits(network), FORMULATIONS[name](network), atol=1e-5, rtol=1e-4)
@@ -346,7 +346,7 @@ def test_alignment_by_hand():
     assert found.hypothesis.tolist() == [[[1.0], [1.0], [1.0]]]
 
 
-def test_what_a_distance_adds_is_shared_by_the_far():
+def test_far_distances_share_one_bias():
     """Parikh et al. 2016, section 3.4: "all distances greater than 10 words share the same bias"."""
     from unbag.models.dam import IntraAttention
 

@@ -84,7 +84,7 @@ _RIGHT = {"hypothesis-only": 0.9}  # two of the hypotheses may be the same
 
 
 @every_network
-def test_comes_back_from_a_folder_with_what_is_known_of_its_words(name, options, tmp_path):
+def test_model_loads_from_a_folder_with_its_lexical_facts(name, options, tmp_path):
     network = tiny_model(name, train_embeddings=False, **options)
     network.save_pretrained(tmp_path)
     loaded, info = AutoModelForSequenceClassification.from_pretrained(tmp_path, output_loading_info=True)
@@ -145,14 +145,14 @@ def test_a_bag_of_words_is_blind_to_order(name, options):
 
 
 @pytest.mark.parametrize("name", sorted(set(ARCHITECTURES) - set(BAGS)))
-def test_the_others_are_not(name):
+def test_other_models_depend_on_word_order(name):
     network = tiny_model(name)
     apart = network(**encode(permuted(PAIRS))).logits - network(**encode()).logits
     assert apart.abs().max() > 1e-4
 
 
 @every_model
-def test_a_sentence_encoder_reads_each_side_by_itself(name):
+def test_a_sentence_encoder_reads_each_side_separately(name):
     network = tiny_model(name)
     assert isinstance(network, SentenceEncoder) == (name in ENCODERS)
     if not isinstance(network, SentenceEncoder):

@@ -92,7 +92,7 @@ def test_pairs_that_are_added_train_it_too(name, shared, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("name", [*BAGS, "infersent", "esim", "g-tlstm"])
-def test_the_permuted_set_finds_what_a_bag_of_words_is_and_what_not(name, tmp_path):
+def test_the_permuted_set_separates_bags_of_words_from_other_models(name, tmp_path):
     """Of a bag of words P^c = 1, and no pair that it gets wrong is right in any other order: Ω_max = A."""
     report = evaluate(
         undecided(name, tmp_path / "model"),

@@ -113,7 +113,7 @@ def test_s_tlstm_is_esim_over_the_nodes_of_trees():
     torch.testing.assert_close(network(**encode()).logits[0], expected, atol=1e-5, rtol=1e-4)
 
 
-def test_s_tlstm_encodes_each_side_by_itself():
+def test_s_tlstm_encodes_each_side_separately():
     """Its co-attention comes after: the nodes' states do not know the other sentence."""
     network = tiny_model("s-tlstm")
     states = []
@@ -136,7 +136,7 @@ def test_the_words_that_are_parsed_are_those_of_the_vocabulary(monkeypatch):
     assert asked == [["the", "dog", "is", "unknown", "old"]]
 
 
-def test_the_parser_is_part_of_what_decides_an_answer(tmp_path):
+def test_the_parser_is_part_of_the_identity(tmp_path):
     from tests.models.tiny import tiny_tokenizer
     from unbag.inference import TransformerPredictor
 
@@ -194,7 +194,7 @@ def test_the_trees_of_g_tlstm_are_trees_of_neighbours(training):
         assert spans[-1] == (0, n - 1)
 
 
-def test_what_is_no_tree_is_refused():
+def test_invalid_trees_raise():
     for merges, n in (([(0, 0)], 2), ([(0, 1), (0, 2)], 3), ([(0, 3)], 2), ([(0, 1)], 3)):
         with pytest.raises(ValueError, match="expected"):
             check_tree(merges, n)

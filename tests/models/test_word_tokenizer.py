@@ -20,7 +20,7 @@ SENTENCES = [
 ]
 
 
-def test_a_pair_begins_twice():
+def test_both_sides_of_a_pair_begin_with_bos():
     encoded = tiny_tokenizer()("The dog runs", "A unicorn runs.")
     assert tiny_tokenizer().convert_ids_to_tokens(encoded["input_ids"]) == [
         *("[BOS]", "the", "dog", "runs"),
@@ -30,7 +30,7 @@ def test_a_pair_begins_twice():
 
 
 @pytest.mark.parametrize("sentence", SENTENCES)
-def test_no_word_reaches_over_what_is_permuted(sentence):
+def test_no_word_crosses_a_token_boundary(sentence):
     """So a sentence has the words of its tokens, in whichever order they stand."""
     pytest.importorskip("spacy")
     tokens = tokenize(sentence).texts
@@ -38,7 +38,7 @@ def test_no_word_reaches_over_what_is_permuted(sentence):
     assert Counter(split_words(" ".join(tokens[::-1]))) == Counter(split_words(sentence))
 
 
-def test_nor_in_real_sentences(shared):
+def test_no_word_crosses_a_token_boundary_in_real_sentences(shared):
     pytest.importorskip("spacy")
     import pandas
 
@@ -59,7 +59,7 @@ def test_the_vocabulary_is_by_frequency_then_alphabet():
     assert build_vocabulary(["b a a", "A c b"], least=2) == ["a", "b"]
 
 
-def test_loads_without_any_code_of_ours(tmp_path):
+def test_tokenizer_loads_without_unbag(tmp_path):
     word_tokenizer(["dog", "isn't", "runs"]).save_pretrained(tmp_path)
     script = """
 import json, sys

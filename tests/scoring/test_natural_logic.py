@@ -124,7 +124,7 @@ def test_rows_of_pairs_both_ways_round_are_scored_by_the_reverse_rule():
         ({"pair": ["a"]}, "'pair': 1"),
     ],
 )
-def test_pairs_that_are_not_there_both_ways_are_refused(change, words):
+def test_pairs_without_both_directions_raise(change, words):
     inputs = {"predictions": [N, N], "references": [N, N], "pair": ["a", "a"], "reverse": [False, True]} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         natural_logic(**inputs)
@@ -188,7 +188,7 @@ def test_order_of_rows_does_not_matter():
     assert shuffled == natural_logic(PREDICTED, GOLD)
 
 
-def test_intervals_hold_the_value_and_are_decided_by_the_seed():
+def test_intervals_contain_the_value_and_depend_on_the_seed():
     scores = natural_logic(PREDICTED * 20, GOLD * 20, seed=1)
     for name in MEASURES:
         assert scores[name].low < scores[name].value < scores[name].high

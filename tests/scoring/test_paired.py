@@ -58,7 +58,7 @@ def test_a_model_and_itself_do_not_differ():
     assert found.p == 1
 
 
-def test_what_is_no_proportion_has_no_interval_where_all_draws_agree():
+def test_equal_draws_of_a_mean_give_no_interval():
     entropies = Sample(MEAN, np.stack([np.full(20, 1.05), np.ones(20)], axis=1))
     assert paired_difference(entropies, entropies).difference == Estimate(0, None, None, 20)
 
@@ -100,7 +100,7 @@ def test_the_bootstrap_agrees_with_mcnemar_where_both_apply():
     assert paired_difference(_share(first), _share(second)).p == pytest.approx(mcnemar(first, second).p, abs=0.02)
 
 
-def test_outcomes_are_examples_that_count_whole_or_not_at_all():
+def test_binary_outcomes_need_examples_that_count_fully_or_not_at_all():
     inside = np.array([1.0, 1.0, 0.0, 1.0])
     one, two = (Sample(RATIO, np.stack([right * inside, inside], axis=1)) for right in ([1, 0, 1, 1], [1, 1, 0, 0]))
     first, second = binary_outcomes(one, two)
@@ -115,12 +115,12 @@ def test_a_quantity_that_only_one_system_has_is_no_difference():
     assert paired_difference(_share([1, 0, 1, 1]), none).difference == Estimate(None, None, None, 4)
 
 
-def test_other_examples_are_refused():
+def test_samples_of_other_examples_raise():
     with pytest.raises(ValueError, match=r"expected the same examples for all, got \[3, 4\]"):
         resample_statistics([_share([1, 0, 1]), _share([1, 0, 1, 1])])
 
 
-def test_the_same_draws_for_both_models_whatever_stands_beside_them():
+def test_draws_do_not_depend_on_the_other_samples():
     rng = np.random.default_rng(3)
     first, second, third = (_share(rng.random(50)) for _ in range(3))
     assert resample_statistics([first, second])[1].tolist() == resample_statistics([third, first, second])[2].tolist()

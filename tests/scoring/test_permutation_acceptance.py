@@ -236,7 +236,7 @@ def test_lengths_are_binned_by_five():
     assert [(row["low"], row["high"], row["n"]) for row in bins] == [(20, 25, 8), (25, 30, 8)]
 
 
-def test_intervals_hold_the_value_and_those_of_entropies_are_decided_by_the_seed():
+def test_intervals_contain_the_value_and_those_of_entropies_depend_on_the_seed():
     data = _random()
     scores = permutation_acceptance(**data, seed=1)
     for name in ("accuracy", "omega_rand", "p_c", "p_f", "entropy_c"):
@@ -284,7 +284,7 @@ def test_a_missing_permutation_is_named():
         permutation_acceptance(PREDICTIONS[rows], REFERENCES[rows], SOURCES[rows], INDEX[rows])
 
 
-def test_no_rows_and_no_permutations_are_refused():
+def test_missing_rows_or_permutations_raise():
     with pytest.raises(ValueError, match="no rows"):
         permutation_acceptance([], [], [], [])
     with pytest.raises(ValueError, match="only unpermuted"):

@@ -67,7 +67,7 @@ def test_what_is_predicted_for_exchanged_entailment_pairs_is_not_read():
     )
 
 
-def test_a_model_to_which_the_order_is_all_one_drops_nothing():
+def test_a_model_that_ignores_the_order_of_sentences_has_no_drop():
     data = _random()
     scores = swap_consistency_of_pairs(**data | {"swapped_predictions": data["predictions"]})
     for part in (scores, scores["whole"], *scores["by_label"].values()):
@@ -138,7 +138,7 @@ def test_against_a_plain_loop():
         assert part["drop"].n == len(rows) > 0
 
 
-def test_what_has_no_example_is_none():
+def test_scores_without_examples_are_none():
     scores = swap_consistency_of_pairs([E, N], [E, N], [E, N])
     assert set(scores["by_label"]["contradiction"].values()) == {NOTHING}
     scores = swap_consistency_of_pairs([E, N], [E, E], [E, N])
@@ -216,7 +216,7 @@ def test_rows_as_the_set_publishes_them_give_the_same():
         ),
     ],
 )
-def test_pairs_without_their_rows_are_refused(change, words):
+def test_pairs_without_their_rows_raise(change, words):
     inputs = {"predictions": [N, N], "references": [N, N], "source_id": ["a", "a"], "swapped": [False, True]} | change
     with pytest.raises(ValueError, match=re.escape(words)):
         swap_consistency(**inputs)
