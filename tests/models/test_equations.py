@@ -330,7 +330,7 @@ def test_logits_equal_the_equations_of_the_paper(name, options):
 
 def test_two_words_averaged_by_hand():
     """DAN's features of (the man, dog): u = (1, 4), v = (3, 2); [u; v; |u − v|; u ⊙ v]."""
-    from unbag.models.network import matched as features
+    from unbag.models.network import matching_features as features
 
     u, v = torch.tensor([[1.0, 4.0]]), torch.tensor([[3.0, 2.0]])
     assert features(u, v).tolist() == [[1, 4, 3, 2, 2, 2, 3, 8]]

@@ -415,7 +415,7 @@ def test_a_folder_without_what_hex_leaves_is_refused(tmp_path):
     with pytest.raises(ValueError, match=r"got no hex\.json"):
         ResidualHead.load(tmp_path)
     (tmp_path / "hex.json").write_text('{"format": 1}')  # of a branch that read the network's moving embeddings
-    with pytest.raises(ValueError, match=r"expected format 2, found 1; .* trained again .* or answers with its plain"):
+    with pytest.raises(ValueError, match=r"expected format 2, got 1, .* train again .* or use the plain head"):
         ResidualHead.load(tmp_path)
 
 

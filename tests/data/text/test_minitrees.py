@@ -107,7 +107,7 @@ def test_by_the_text_a_sentence_that_is_cut_otherwise_has_no_signature(by_text):
 
 
 def test_a_definition_that_is_not_there_is_refused():
-    with pytest.raises(ValueError, match="one of the definitions code, text, found 'both'"):
+    with pytest.raises(ValueError, match="definition: expected one of code, text, got 'both'"):
         MiniTrees(definition="both")
 
 
