@@ -103,7 +103,9 @@ def paired_difference(
     return difference_of_draws(first, second, *drawn, level=level)
 
 
-def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_second: Floats, *, level: float) -> Paired:
+def difference_of_draws(
+    first: Sample, second: Sample, first_draws: Floats, second_draws: Floats, *, level: float
+) -> Paired:
     """Compute the difference of a quantity between two systems from their `resample_statistics`.
 
     Proportions and differences of proportions have the limits of `intervals.contrast_limits`. All other quantities have
@@ -116,14 +118,14 @@ def difference_of_draws(first: Sample, second: Sample, of_first: Floats, of_seco
     Args:
         first: Per-example sums of the first system.
         second: Per-example sums of the second system, on the same examples.
-        of_first: Draws of the first system, shape (resamples,).
-        of_second: Draws of the second system on the same resamples, shape (resamples,).
+        first_draws: Draws of the first system, shape (resamples,).
+        second_draws: Draws of the second system on the same resamples, shape (resamples,).
         level: Confidence level of the interval.
 
     Returns:
         The difference, second minus first, and its p value; None where the difference is undefined.
     """
-    gaps = of_second - of_first
+    gaps = second_draws - first_draws
     gaps = gaps[~np.isnan(gaps)]
     gap = sample_value(second) - sample_value(first)
     n = len(first.columns)
